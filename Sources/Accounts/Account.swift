@@ -1,14 +1,14 @@
 public import Basics
 public import Dialogs
 
-/// What a user, and the operator, may know of an account, and nobody else.
+/// An account's data that only its user and the operator may see.
 public struct Account: Hashable, Sendable {
-  /// By issuer and subject.
+  /// The identities, by issuer and subject.
   public let identities: [UserIdentity]
   public let hasPassword: Bool
-  /// Whether a second factor is asked for.
+  /// Whether a second factor is on.
   public let hasSecondFactor: Bool
-  /// When they last signed in with an app; nil: never.
+  /// The time of the last login with an app; `nil` if there was none.
   public let lastLogin: Timestamp?
 
   public init(of user: UserID, _ reader: any StoreReader) throws {
@@ -18,7 +18,7 @@ public struct Account: Hashable, Sendable {
     lastLogin = try reader.lastLogin(of: user)
   }
 
-  /// The address of this kind; nil: none was proved.
+  /// Returns the proved address of this kind; `nil` if there is none.
   public func subject(_ issuer: Identity.Issuer) -> String? {
     identities.first { $0.identity.issuer == issuer }?.identity.subject
   }

@@ -8,7 +8,7 @@ import Synchronization
 /// nonce (`TokenSecret`). All comparisons of secrets take constant time. An unknown user costs as much as a known one, so that
 /// names cannot be probed.
 public final class Accounts: Sendable {
-  /// The core whose users these are.
+  /// The core with the users.
   public let parley: Parley
   public let options: Options
   let tokens = TokenCache()
@@ -19,13 +19,13 @@ public final class Accounts: Sendable {
   private let derivers: ThreadPool
 
   public struct Options: Sendable {
-    /// How users sign in besides by a password.
+    /// The ways to sign in besides a password.
     public var signIn = SignInPolicy.none
     /// The secret of the tokens of XMPP clients. They end with the process unless it is the same over restarts.
     public var tokenSecret = TokenSecret.random()
-    /// The secret by which one-time codes are hashed and second factors sealed; the same over restarts, like `tokenSecret`.
+    /// The secret that hashes one-time codes and seals second factors; the same over restarts, like `tokenSecret`.
     public var accountSecret = TokenSecret.random()
-    /// The formats of which an export of a user's data is made.
+    /// The formats of an export of a user's data.
     public var exportForms: [any ExportForm] = []
     /// The threads that derive keys.
     public var threads = 2
@@ -39,10 +39,10 @@ public final class Accounts: Sendable {
     derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
   }
 
-  /// The secret that decoys of unknown users are derived from; the same over restarts.
+  /// The secret from which decoys of unknown users are derived; the same over restarts.
   public var decoySecret: [UInt8] { parley.realmTable.all.first?.key ?? [] }
 
-  /// Key derivation and other work that would hold up a lane for milliseconds.
+  /// Runs key derivation and other work that would block a lane for milliseconds.
   public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       derivers.run { continuation.resume(returning: body()) }
@@ -58,7 +58,7 @@ public final class Accounts: Sendable {
     }
   }
 
-  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
+  /// Stores an occurrence for the realm's hooks, in the transaction in which it happens.
   func note(_ kind: Occurrence.Kind, of user: UserID, in realm: RealmID, _ writer: any StoreWriter) throws {
     try parley.registries.hooks.note(kind, of: user, detail: 0, in: realm, at: parley.clock.now, writer)
   }

@@ -1,13 +1,13 @@
 import Basics
 public import Dialogs
 
-// Keys of backends. A key is looked up by the hash of its secret, which has 256 random bits: neither the time that takes nor
-// the store's content tells anything of it.
+// The keys of backends. A key is looked up by the hash of its secret, which has 256 random bits: neither the time of
+// the lookup nor the store's content reveals anything about it.
 
 extension Accounts {
-  /// Makes a key. Its secret is told this once.
+  /// Creates a key, and returns its secret this once.
   ///
-  /// - Throws: `.malformed` without a name or a scope; `.conflict` where the name is another key's; `.tooLarge` at
+  /// - Throws: `.malformed` without a name or a scope; `.conflict` if another key has the name; `.tooLarge` at
   ///   `Limits.appKeysMax`.
   public func makeAppKey(
     name: String, scopes: Set<AppKey.Scope>, in realm: RealmID
@@ -21,7 +21,7 @@ extension Accounts {
     }
     let secret = Self.appKeyPrefix + Token.make().text
     let key = AppKey(
-      // Ids are shown: they tell nothing of how many there are.
+      // Ids are public: random ones do not reveal their number.
       id: .random(in: 1 << 32..<1 << 53), realm: realm, name: name, prefix: String(secret.prefix(12)),
       hash: Token.hash(secret), scopes: scopes, createdAt: parley.clock.now)
     try await parley.work(keepingCaches: true) { writer in
@@ -37,23 +37,23 @@ extension Accounts {
     return (key, secret)
   }
 
-  /// What a key's secret begins with, so that one that leaked is known for what it is.
+  /// The prefix of every key's secret, which makes a leaked one recognisable.
   static let appKeyPrefix = "parley_"
 
   public func appKeys(in realm: RealmID) async throws(Problem) -> [AppKey] {
     try await parley.read { try $0.appKeys(in: realm) }
   }
 
-  /// From now on it opens nothing.
+  /// Revokes a key.
   public func removeAppKey(_ id: Int64, in realm: RealmID) async throws(Problem) {
     guard try await parley.work(keepingCaches: true, { try $0.removeAppKey(id, in: realm) }) else {
       throw Problem(.missing, "key-unknown", "There is no such key.", field: "id")
     }
   }
 
-  /// The key that has this secret.
+  /// Returns the key with this secret.
   ///
-  /// - Throws: `.unauthenticated`, of which no caller learns more.
+  /// - Throws: `.unauthenticated`, without details.
   public func appKey(secret: String) async throws(Problem) -> AppKey {
     let hash = Token.hash(secret)
     guard secret.hasPrefix(Self.appKeyPrefix), let key = try await parley.read({ try $0.appKey(hash: hash) }) else {
@@ -61,7 +61,7 @@ extension Accounts {
     }
     let now = parley.clock.now
     if key.usedAt.map({ $0 + Limits.appKeyUseGrain <= now }) ?? true {
-      // For the list: nobody waits for it.
+      // Only for the list, so no one waits for it.
       let work = WriteTransaction(keepsCaches: true) { writer in
         try writer.setUsed(now, appKey: key.id)
         return true
@@ -71,7 +71,7 @@ extension Accounts {
     return key
   }
 
-  /// Notes a call; durable when it returns.
+  /// Records a call; it is durable when this returns.
   public func note(_ operation: String, target: String, status: Int, by key: AppKey) async throws(Problem) {
     let target = String(decoding: target.utf8.prefix(Limits.auditTargetBytesMax), as: UTF8.self)
     let record = AuditRecord(
@@ -80,7 +80,7 @@ extension Accounts {
     try await parley.work(keepingCaches: true) { try $0.insert(record, keeping: Limits.auditRecordsMax) }
   }
 
-  /// The newest first.
+  /// Returns the records, the newest first.
   public func audit(in realm: RealmID, before: Int64, limit: Int) async throws(Problem) -> [AuditRecord] {
     try await parley.read { try $0.audit(in: realm, before: before, limit: limit) }
   }

@@ -3,12 +3,12 @@ import Basics
 public import Dialogs
 import Logging
 
-/// Accounts that are made by their users or by an operator, with a password.
+/// Accounts with a password, created by their users or by an operator.
 extension Accounts {
-  /// Makes an account.
+  /// Creates an account.
   ///
-  /// - Parameter invite: what lets it in: used up by it, and its inviter made a contact, in the same transaction.
-  /// - Throws: `.conflict` where the name is or was somebody's, or is reserved; `.missing` where the invitation is used up.
+  /// - Parameter invite: the invitation, which is used up, and its inviter made a contact, in the same transaction.
+  /// - Throws: `.conflict` if the name is or was taken, or is reserved; `.missing` if the invitation is used up.
   public func register(
     _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
   ) async throws(Problem) -> User {
@@ -29,14 +29,14 @@ extension Accounts {
     }
   }
 
-  /// Makes many accounts: keys derived on all cores, one transaction. Results
-  /// in the order of `rows`; a row that fails does not touch the others.
+  /// Creates many accounts: keys derived on all cores, one transaction. The results are in the order of `rows`; a
+  /// failing row does not affect the others.
   public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
     let iterations = Limits.scramIterations
     let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
       of: (Int, [Result<[SCRAMKeys], Problem>]).self
     ) { group in
-      // As many rows in a job as are derived at a time, and no more: the jobs go round the cores.
+      // One job has as many rows as are derived at a time: so the jobs are spread over the cores.
       for start in stride(from: 0, to: rows.count, by: SCRAMKeys.laneCount) {
         let passwords = rows[start..<min(start + SCRAMKeys.laneCount, rows.count)].map(\.password)
         group.addTask { [self] in
@@ -101,10 +101,10 @@ extension Accounts {
     }
   }
 
-  /// Makes an account with a password, and an address that its code proves.
+  /// Creates an account with a password, and an address proved by its code.
   ///
-  /// - Parameter name: the localpart; nil: one is made up.
-  /// - Throws: `.conflict` `identity-taken`, `name-taken`; what `redeem` throws.
+  /// - Parameter name: the localpart; `nil` for a random one.
+  /// - Throws: `.conflict` `identity-taken`, `name-taken`; the errors of `redeem`.
   public func register(
     _ name: BareJID?, password: String, displayName: String?, by identity: Identity, code: String, in realm: RealmID,
     from network: String
@@ -112,7 +112,7 @@ extension Accounts {
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let keys = try await keys(for: password)
     let now = parley.clock.now
-    // A name that cannot be had uses no code up.
+    // An unavailable name must not use up the code.
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     return try await parley.work { writer in

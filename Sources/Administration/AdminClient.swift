@@ -4,16 +4,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Calls operations of the server that listens at a socket.
+/// A client of the admin socket, which calls operations of a running server.
 package struct AdminClient: Sendable {
   private let path: String
 
   package init(path: String) { self.path = path }
 
   package enum Failure: Error {
-    /// Nobody listens there.
+    /// No server listens at the socket.
     case absent
-    /// Somebody does, and did not answer as a server of this version does.
+    /// A server listens and does not answer as this version does.
     case broken(String)
   }
 
@@ -75,7 +75,7 @@ package struct AdminClient: Sendable {
   }
 }
 
-/// Hands the whole answer over; a connection that ends without one is a failure.
+/// Fulfils a promise with the whole answer; a connection that ends without one is a failure.
 private final class AnswerHandler: ChannelInboundHandler {
   typealias InboundIn = NIOHTTPClientResponseFull
 
@@ -90,7 +90,7 @@ private final class AnswerHandler: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  // After an answer this changes nothing: a promise keeps its first result.
+  // After an answer this has no effect: a promise keeps its first result.
   func channelInactive(context: ChannelHandlerContext) {
     answer.fail(AdminClient.Failure.broken("the connection ended without an answer"))
   }

@@ -5,15 +5,15 @@ package import Dialogs
 import FoundationEssentials
 import Logging
 
-/// One thing an operator can ask of a server, over its admin socket or of an opened data folder: one file each.
+/// An operation that an operator can perform over the admin socket or on an opened data folder; one file each.
 package protocol AdminOperation: Sendable {
   associatedtype Input: Codable & Sendable
   associatedtype Output: Codable & Sendable
-  /// The path on the socket, as `users.add`.
+  /// The operation's path on the socket, such as `users.add`.
   static var name: String { get }
-  /// How long a command waits for the answer.
+  /// The time that a command waits for the answer.
   static var answerWait: Duration { get }
-  /// How backends call it; none: it is the operator's alone.
+  /// The HTTP routes for backends; empty for an operation of the operator only.
   static var routes: [AdminRoute] { get }
   static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
 }
@@ -23,15 +23,15 @@ extension AdminOperation {
   package static var routes: [AdminRoute] { [] }
 }
 
-/// What operations work on.
+/// The state that operations work on.
 package struct AdminContext: Sendable {
   package let accounts: Accounts
   package let startedAt: Timestamp
-  /// Where people's browsers find this server, without a slash at its end; nil: nowhere.
+  /// The server's URL for browsers, without a trailing slash; nil if it has none.
   package let publicURL: String?
-  /// What asks the hooks of backends; nil: no server runs.
+  /// The dispatcher of backends' hooks; nil if no server is running.
   package let hookRoute: (any HookRoute)?
-  /// The only one there is to the caller, whose key is of it; nil: all, for the operator.
+  /// The only realm that the caller's key can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
 
   package init(accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
@@ -41,7 +41,7 @@ package struct AdminContext: Sendable {
     self.hookRoute = hookRoute
   }
 
-  /// The same for somebody to whom there is nothing but this realm.
+  /// Returns the same context restricted to a realm.
   func within(_ realm: Realm) -> AdminContext {
     var context = self
     context.realm = realm
@@ -50,11 +50,11 @@ package struct AdminContext: Sendable {
 
   package var parley: Parley { accounts.parley }
 
-  /// What hooks are told.
+  /// The events that hooks receive.
   var hookEvents: HookEvents { HookEvents(parley: parley) }
 }
 
-/// THE list of operations, and how a request becomes a call.
+/// The list of all operations, and the dispatch of requests to them.
 enum AdminOperations {
   static let all: [any AdminOperation.Type] = [
     ServerStatus.self,
@@ -78,7 +78,7 @@ enum AdminOperations {
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }
 
-  /// An HTTP status and a JSON body; a failure's body is an `AdminProblem`.
+  /// Performs a named operation and returns an HTTP status and a JSON body; the body of a failure is an `AdminProblem`.
   static func answer(_ name: String, _ body: [UInt8], in context: AdminContext) async -> (status: Int, body: [UInt8]) {
     guard let operation = named(name) else {
       return answer(Problem(.missing, "operation-unknown", "There is no operation \(Line.safe(name))."))
@@ -93,7 +93,7 @@ enum AdminOperations {
     do {
       input = try JSONDecoder().decode(Operation.Input.self, from: Data(body))
     } catch {
-      // Not the error's own text: it quotes what was sent, which may be a password.
+      // The error's own text would quote the input, which may contain a password.
       return answer(Problem(.malformed, "request-malformed", "The request is not what \(Operation.name) expects."))
     }
     do {
@@ -125,7 +125,7 @@ enum AdminOperations {
   }
 }
 
-/// A problem on the socket.
+/// The JSON of a problem on the socket.
 struct AdminProblem: Codable, Sendable {
   let kind: UInt8
   let code: String
@@ -142,7 +142,7 @@ struct AdminProblem: Codable, Sendable {
   var problem: Problem { Problem(Problem.Kind(rawValue: kind) ?? .internal, code, text, field: field) }
 }
 
-/// JSON of the admin socket and of `--json`: keys sorted, so that two equal answers are equal texts.
+/// The JSON of the admin socket and of `--json`. Keys are sorted, so that equal answers have equal texts.
 package enum AdminJSON {
   package static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
     let encoder = JSONEncoder()
@@ -152,7 +152,7 @@ package enum AdminJSON {
   }
 }
 
-/// No input, or nothing to say.
+/// The empty input or output.
 package struct Empty: Codable, Sendable {
   package init() {}
 }

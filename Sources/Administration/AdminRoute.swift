@@ -1,17 +1,17 @@
 package import AppProtocol
 package import Dialogs
 
-/// Where backends find an operation over HTTP.
+/// The HTTP route of an operation, for backends.
 package struct AdminRoute: Sendable {
   package let method: Method
-  /// Behind `/v1/admin`; braces name members of the operation's input, as in `/users/{jid}`.
+  /// The path behind `/v1/admin`; braces name members of the operation's input, as in `/users/{jid}`.
   let rest: String
   package let scope: AppKey.Scope
-  /// Of success; 204 where there is nothing to say.
+  /// The status of success; 204 for an empty output.
   package let status: Int
-  /// Members of the input where the request has none.
+  /// The input members that apply if the request has none of that name.
   let defaults: [String: String]
-  /// Members of the input whatever the request has.
+  /// The input members that apply whatever the request has.
   let fixed: [String: String]
 
   init(
@@ -36,7 +36,7 @@ package struct AdminRoute: Sendable {
 /// A page of a list.
 package struct AdminPage<Item: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
   package let items: [Item]
-  /// What ends this page: give it back as `cursor`; nil: that was the last one.
+  /// The `cursor` of the next page; nil on the last page.
   package let nextCursor: String?
 
   init(items: [Item], nextCursor: String? = nil) {

@@ -11,8 +11,8 @@ package import Logging
 import NIOCore
 import Synchronization
 
-/// The operations over HTTP, for backends: `/v1/admin/...` with an app key. What a key reaches ends with its realm and its scopes;
-/// every call is noted before it is answered.
+/// The operations as HTTP routes for backends: `/v1/admin/...` with an app key. A key's access is limited to its realm
+/// and its scopes; every call is written to the audit log before it is answered.
 package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let logger: Logger
@@ -68,7 +68,7 @@ package struct AdminSite: Sendable {
     do throws(Problem) {
       try await note(operation, request, outcome.status, key)
     } catch {
-      // What is not noted is not acknowledged.
+      // A call that is not in the audit log is not acknowledged.
       return respond(error, context)
     }
     return outcome.response
@@ -137,7 +137,7 @@ package struct AdminSite: Sendable {
     }
   }
 
-  /// nil: there is nothing to say.
+  /// Returns the output as JSON; nil if it is empty.
   private func perform<Operation: AdminOperation>(
     _ operation: Operation.Type, _ json: JSONValue, _ parameters: [String: String], _ admin: AdminContext
   ) async throws -> [UInt8]? {
@@ -175,7 +175,7 @@ package struct AdminSite: Sendable {
         retryAfter: problem.retryAfter, requestId: context.id), headers: headers)
   }
 
-  /// How fast keys call, and those who have none.
+  /// The rates of calls per key, and per address without a key.
   private final class Paces: Sendable {
     private struct State {
       var keys: [Int64: TokenBucket] = [:]
@@ -186,7 +186,7 @@ package struct AdminSite: Sendable {
     func take(key: Int64, now: Timestamp) throws(Problem) {
       try Self.refuse(
         state.withLock { state in
-          // As many as there are keys.
+          // There are at most as many entries as keys.
           Self.take(
             AdminLimits.keyRate, "key",
             from: &state.keys[key, default: TokenBucket(AdminLimits.keyRate, now: now)], now: now)

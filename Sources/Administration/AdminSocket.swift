@@ -7,18 +7,17 @@ import NIOHTTP1
 import NIOPosix
 package import ServerConfiguration
 
-/// The admin commands' way into a running server: HTTP/1.1 with JSON over a Unix socket, `POST /users.add` and so
-/// on. Only the server's own user and root may use it: the file has mode 0600, and each peer's credentials are
-/// looked at besides.
+/// The admin socket of a running server: HTTP/1.1 with JSON over a Unix socket, `POST /users.add` and so on. Only the
+/// server's own user and root may use it: the file has mode 0600, and each peer's credentials are checked as well.
 package final class AdminSocket: Sendable {
   private let channel: any Channel
 
-  /// Listens. A socket file left by a crash is replaced: whoever holds the data folder's lock owns it.
+  /// Opens the socket. A socket file left by a crash is replaced: the holder of the data folder's lock owns it.
   package static func listen(
     at path: String, group: any EventLoopGroup, context: AdminContext, logger: Logger
   ) async throws(StartupError) -> AdminSocket {
     do {
-      // The file never exists with a wider mode: it is made with the process's umask of 077, and narrowed to 0600.
+      // The file never has a wider mode: it is created with the process's umask of 077 and then narrowed to 0600.
       let channel = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: Int32(AdminLimits.connectionsMax))
         .childChannelInitializer { channel in accept(channel, context: context, logger: logger) }
@@ -68,7 +67,7 @@ package final class AdminSocket: Sendable {
   }
 }
 
-/// One request at a time: the aggregator and HTTP's pipelining handler see to that.
+/// Serves one request at a time; the aggregator and HTTP's pipelining handler guarantee that.
 private final class AdminHandler: ChannelInboundHandler {
   typealias InboundIn = NIOHTTPServerRequestFull
   typealias OutboundOut = HTTPServerResponsePart
@@ -85,7 +84,7 @@ private final class AdminHandler: ChannelInboundHandler {
     let name = String(request.head.uri.drop { $0 == "/" })
     let isPost = request.head.method == .POST
     let keepAlive = request.head.isKeepAlive
-    // An operation outlives a peer that hangs up: what was begun is finished.
+    // A peer that disconnects does not cancel the operation.
     Task {
       let answer =
         isPost
@@ -104,7 +103,7 @@ private final class AdminHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// Why something cannot listen, in words.
+/// Describes why a socket cannot listen.
 package enum Listening {
   package static func reason(_ error: any Error) -> String {
     guard let error = error as? IOError else { return Line.safe("\(error)") }

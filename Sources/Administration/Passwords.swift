@@ -1,9 +1,9 @@
-/// Passwords made here.
+/// Generates passwords.
 package enum Passwords {
-  /// Easily told apart and typed: no 0, o, 1, l, i.
+  /// Characters that are easy to distinguish and type: no 0, o, 1, l, i.
   private static let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
 
-  /// Four groups of five, 99 random bits.
+  /// Returns a password of four groups of five characters, with 99 random bits.
   package static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<4).map { _ in

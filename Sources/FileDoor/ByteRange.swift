@@ -1,12 +1,12 @@
-/// Which bytes of a file a reader wants (RFC 9110 14.1.2, 14.2).
+/// The bytes of a file that a request selects (RFC 9110 14.1.2, 14.2).
 enum ByteRange: Equatable {
   case whole
   case part(ClosedRange<Int64>)
-  /// Answered with 416.
+  /// The range is not satisfiable, which is answered with 416.
   case none
 
-  /// What is no single range of bytes is ignored, as RFC 9110 14.2 allows: also several, which no client of files asks
-  /// for and which would cost more than they spare.
+  /// Parses a `Range` field. All but a single byte range is ignored, as RFC 9110 14.2 permits: no client of files sends
+  /// several ranges, which would cost more than they save.
   init(_ field: String?, size: Int64) {
     self = .whole
     guard let field, let equals = field.firstIndex(of: "="),
@@ -24,7 +24,8 @@ enum ByteRange: Equatable {
     }
   }
 
-  /// nil: no number. `.some(nil)`: nothing is written. Larger numbers than there are count as the largest.
+  /// Parses a number of a range: nil for a syntax error, `.some(nil)` for an omitted number. A number beyond the
+  /// integer range becomes the largest.
   private static func number(_ text: Substring) -> Int64?? {
     if text.isEmpty { return .some(nil) }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

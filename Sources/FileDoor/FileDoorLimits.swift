@@ -1,5 +1,5 @@
-/// Every bound of this target: its number, why, and what happens at it.
+/// The bounds of this target, each with its reason and the behaviour when it is reached.
 enum FileDoorLimits {
-  /// Bytes of a file in memory while it is given out: large enough that the system's calls cost little beside the bytes.
+  /// The length of the chunks in which a file is sent, in bytes: large enough that system calls cost little.
   static let pieceBytes = 131_072
 }

@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The files of users on the HTTP port: slots are filled with PUT and read with GET, whichever door asked for them.
+/// The site of users' files on the HTTP port: slots are filled with PUT and read with GET, for the slots of both doors.
 package struct FileSite: Sendable {
   let parley: Parley
 
@@ -19,7 +19,7 @@ package struct FileSite: Sendable {
       HTTPRoute(.put, path) { request, context in try await answered { try await put(request, context) } },
       HTTPRoute(.get, path) { request, context in
         try await answered {
-          // Of a slot: how far it is. Of a file: the file.
+          // HEAD of a slot returns the upload's progress, HEAD of a file its headers.
           let isSlot = request.method == .head && request.uri.queryParameters["key"] != nil
           return isSlot ? try await progress(request, context) : try await get(request, context)
         }
@@ -37,7 +37,7 @@ package struct FileSite: Sendable {
     ])
   }
 
-  // MARK: What web clients of any origin may do (XEP-0363 8)
+  // MARK: CORS for web clients of any origin (XEP-0363 8)
 
   private static let crossOrigin: HTTPFields = [
     .accessControlAllowOrigin: "*",
@@ -53,7 +53,7 @@ package struct FileSite: Sendable {
     .accessControlMaxAge: "86400",
   ]
 
-  /// Refusals too are for any origin: else a web client learns nothing from them.
+  /// Adds the CORS headers to refusals as well, so that a web client can read them.
   func answered(_ body: () async throws -> Response) async throws -> Response {
     do {
       var response = try await body()
@@ -111,7 +111,7 @@ package struct FileSite: Sendable {
       id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
       mediaType: request.headers[.contentType])
     do {
-      // Whoever sends nothing for a while is disconnected by the port, which ends the body.
+      // The port disconnects a client that stalls, which ends the body.
       for try await piece in request.body { try await upload.append(Array(piece.readableBytesView)) }
       let blob = try await upload.finish()
       return Response(status: .created, headers: [.location: parley.blobs?.policy.links.url(of: blob) ?? ""])
@@ -132,7 +132,7 @@ package struct FileSite: Sendable {
     if Self.isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
     headers.merge(Self.safety(of: blob))
     var range = ByteRange.whole
-    // 14.2: a range is for GET; 13.1.5: and for the file that the reader knows.
+    // A range applies to GET only (14.2), and only to the version of the file that `If-Range` names (13.1.5).
     if request.method == .get, request.headers[.ifRange].map({ Self.isCurrent($0, headers) }) ?? true {
       range = ByteRange(request.headers[.range], size: blob.size)
     }
@@ -150,7 +150,7 @@ package struct FileSite: Sendable {
     }
   }
 
-  /// It is small, and is given out whole.
+  /// Returns a thumbnail, which is small and never sent in ranges.
   private func thumbnail(of id: BlobID, _ name: String, _ request: Request) async throws -> Response {
     guard let file = try await parley.openThumbnail(id, name: name) else { throw Self.unknown }
     var headers = Self.headers(of: file.blob)
@@ -167,7 +167,7 @@ package struct FileSite: Sendable {
       while place < start + count {
         let wanted = Int(min(Int64(FileDoorLimits.pieceBytes), start + count - place))
         let bytes = try await file.read(at: place, count: wanted)
-        // Cut off rather than filled up: the reader sees that it is not all.
+        // The response is cut off rather than padded, so that the client notices.
         guard bytes.count == wanted else { throw Problem(.internal, "blob-cut", "The file is shorter than it was.") }
         try await writer.write(ByteBuffer(bytes: bytes))
         place += Int64(wanted)
@@ -180,13 +180,13 @@ package struct FileSite: Sendable {
     [
       .eTag: "\"\(Hex.string((blob.sha256 ?? []).prefix(16)))\"",
       .lastModified: CivilTime(blob.createdAt).httpDate,
-      // It never changes, but it may go: a proxy that keeps it would keep it for everybody.
+      // The file never changes but may be deleted: a shared cache would keep it for all users.
       .cacheControl: "private, max-age=86400, immutable",
       .acceptRanges: "bytes",
     ]
   }
 
-  /// RFC 9110 13.1.2, 13.1.3. Dates are compared as they were given.
+  /// Whether the client's copy is current (RFC 9110 13.1.2, 13.1.3). Dates are compared as text.
   private static func isHeld(_ blob: Blob, by request: Request) -> Bool {
     let headers = headers(of: blob)
     let known = request.headers[values: .ifNoneMatch].joined(separator: ",")
@@ -201,7 +201,8 @@ package struct FileSite: Sendable {
     condition == headers[.eTag] || condition == headers[.lastModified]
   }
 
-  /// Users wrote it, and it stands on the server's origin: nothing of it may run there (XEP-0363 10).
+  /// Returns the headers that prevent execution: files are written by users and served from the server's origin
+  /// (XEP-0363 10).
   static func safety(of blob: Blob) -> HTTPFields {
     safety(type: MediaType.served(blob.mediaType), name: blob.name)
   }
@@ -212,7 +213,7 @@ package struct FileSite: Sendable {
       .contentType: type == "text/plain" ? "text/plain; charset=utf-8" : type,
       .xContentTypeOptions: "nosniff",
       .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
-      // RFC 6266 4.3, 5: both forms, the old one in ASCII.
+      // RFC 6266 4.3, 5: both forms, the older one in ASCII.
       .contentDisposition: (isShown ? "inline" : "attachment") + "; filename=\"\(plain(name))\"; "
         + "filename*=UTF-8''\(PercentEncoding.encode(name))",
       .crossOriginResourcePolicy: "cross-origin",
@@ -239,6 +240,6 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-  // Constant names, made of token characters only.
+  // The names are constants of token characters only.
   fileprivate static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
 }

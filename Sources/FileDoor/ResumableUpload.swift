@@ -3,13 +3,13 @@ import HTTPPort
 import HTTPTypes
 import Hummingbird
 
-/// Files that come in parts, at the same address where others come at once: HEAD says how far it is, PATCH goes on, DELETE
-/// gives it up. As the HTTP working group's draft-ietf-httpbis-resumable-upload has it (the text of late 2025, "Upload
-/// Resource"); the slot is its upload resource, made beforehand, so that none is made here and no 104 is needed.
+/// Resumable uploads at the address of a slot: HEAD returns the offset, PATCH continues, DELETE cancels. They follow
+/// draft-ietf-httpbis-resumable-upload of the HTTP working group (the text of late 2025, "Upload Resource"). The slot
+/// is the upload resource and exists beforehand, so that neither creation nor status 104 is needed.
 enum ResumableUpload {
   static let mediaType = "application/partial-upload"
 
-  /// Structured fields (RFC 9651 3.3.1): a whole number from 0, of at most 15 digits; else nil.
+  /// Parses a non-negative integer of at most 15 digits (RFC 9651 3.3.1); otherwise returns nil.
   static func offset(_ field: String?) -> Int64? {
     guard let field, (1...15).contains(field.utf8.count), field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       return nil
@@ -17,7 +17,7 @@ enum ResumableUpload {
     return Int64(field)
   }
 
-  /// RFC 9651 3.3.6; anything else is nil.
+  /// Parses a boolean (RFC 9651 3.3.6); otherwise returns nil.
   static func flag(_ field: String?) -> Bool? {
     switch field {
     case "?1": true
@@ -80,7 +80,7 @@ extension FileSite {
           .uploadComplete: ResumableUpload.flag(true),
         ])
     } catch {
-      // What has come stays: whoever was cut off goes on from there.
+      // The received bytes are kept, so that an interrupted upload can be continued.
       _ = try? await upload.suspend()
       throw error
     }
@@ -94,7 +94,7 @@ extension FileSite {
 }
 
 extension HTTPField.Name {
-  // Constant names, made of token characters only.
+  // The names are constants of token characters only.
   static let uploadOffset = HTTPField.Name("Upload-Offset")!
   static let uploadComplete = HTTPField.Name("Upload-Complete")!
   static let uploadLength = HTTPField.Name("Upload-Length")!

@@ -2,12 +2,12 @@ import Basics
 package import Dialogs
 import Glibc
 
-/// Blobs as files of a folder: `<two hex digits>/<name>`, one of 256 folders by the id's first digits, so that none gets
-/// too many. What is being written is in the `Spool` beside them; from there a file is synced and then given its name, and its
-/// folder synced, before anybody is told.
+/// A blob store with one file per blob: `<two hex digits>/<name>`, in 256 folders by the id's first digits, so that
+/// none gets too large. A blob is written in the `Spool` beside them, synced, renamed, and its folder synced, before it
+/// is acknowledged.
 ///
-/// Each upload is a file of its own, also of the same bytes: files are named by what nobody can guess, so that nobody
-/// can ask whether somebody else has one, and removing one never looks at another.
+/// Each upload has its own file, even with equal content: names are unguessable, so that no user can find out whether
+/// another has a file, and removing one never affects another.
 package final class BlobFolder: BlobStore {
   private let path: String
   private let spool: Spool
@@ -40,7 +40,7 @@ package final class BlobFolder: BlobStore {
   private func finish(_ name: BlobName) -> Spool.Finish {
     let (file, shard) = (file(name), shard(name))
     return { written, _ throws(BlobFailure) in
-      // What can be resumed keeps its place until the database knows of it.
+      // A resumable upload keeps its file in the spool until the database has recorded the blob.
       let isNamed =
         written.isResumed
         ? (unlink(file) == 0 || errno == ENOENT) && link(written.path, file) == 0 : rename(written.path, file) == 0

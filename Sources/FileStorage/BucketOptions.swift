@@ -1,14 +1,14 @@
-/// A bucket of an S3-compatible service, and the key to it.
+/// A bucket of an S3-compatible service, with its credentials.
 public struct BucketOptions: Hashable, Sendable {
-  /// A URL without a slash at its end.
+  /// The service's URL without a trailing slash.
   package let endpoint: String
   package let bucket: String
   package let region: String
   package let key: String
   package let secret: String
-  /// What the names of all objects begin with.
+  /// The prefix of all object names.
   package let prefix: String
-  /// The bucket is the first part of the path, not of the host.
+  /// Whether the bucket is the first part of the path instead of the host.
   package let isInPath: Bool
 
   package init(
@@ -23,7 +23,7 @@ public struct BucketOptions: Hashable, Sendable {
     self.isInPath = isInPath
   }
 
-  /// The bucket's own URL.
+  /// The bucket's URL.
   var base: String {
     guard !isInPath, let slashes = endpoint.firstRange(of: "://") else { return endpoint + "/" + bucket }
     return endpoint[..<slashes.upperBound] + bucket + "." + endpoint[slashes.upperBound...]

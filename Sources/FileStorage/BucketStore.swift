@@ -6,12 +6,12 @@ package import Logging
 import Synchronization
 import WebClient
 
-/// Blobs as objects of a bucket of an S3-compatible service: PutObject, GetObject with ranges, HeadObject, DeleteObject and
-/// HeadBucket of its API (2006-03-01), signed with AWS Signature Version 4.
+/// A blob store in a bucket of an S3-compatible service. It uses PutObject, GetObject with ranges, HeadObject,
+/// DeleteObject and HeadBucket (API version 2006-03-01), signed with AWS Signature Version 4.
 ///
-/// A file is written to the `Spool` of this machine first, looked at there, and then put in one request, so that an object is
-/// there whole or not at all. The row of its slot is older than the object, so that no object is without a row, whenever the
-/// server dies: the sweeper removes by rows, and never lists the bucket.
+/// A file is first written to the local `Spool`, checked there, and then uploaded in one request, so that an object is
+/// complete or absent. The row of its slot is older than the object, so that no object is without a row after a crash:
+/// the sweeper removes by rows and never lists the bucket.
 package final class BucketStore: BlobStore {
   private let options: BucketOptions
   private let spool: Spool
@@ -30,7 +30,8 @@ package final class BucketStore: BlobStore {
 
   deinit { client.stop() }
 
-  /// Throws what an operator must mend. A service that does not answer may be back soon: it is only logged.
+  /// Checks the access to the bucket, and throws errors that an operator has to fix. A service that does not answer may
+  /// be back soon, so that this is only logged.
   package func check() throws(BlobFailure) {
     let reason: String
     do throws(BlobFailure) {
@@ -83,17 +84,17 @@ package final class BucketStore: BlobStore {
 
   package func settle(_ name: BlobName) { spool.discard(name) }
   package var unsettled: [BlobID] { spool.unsettled }
-  /// Of the spool: the bucket has no end.
+  /// The free space of the spool; the bucket is unbounded.
   package var room: Int64 { spool.room }
 
-  // MARK: Asking
+  // MARK: Requests
 
   private func url(_ name: BlobName) -> String { options.base + "/" + options.prefix + name.description }
 
-  /// The hash of no bytes: S3 wants the body's in every request, also where there is none.
+  /// The hash of the empty body: S3 requires the body's hash in every request, even without one.
   private static let noBytes = Hex.string(SHA256.hash(data: [UInt8]()))
 
-  /// What may be better in a moment is asked again: nobody there, too busy, broken inside.
+  /// Sends a request and repeats it after transient failures: no connection, overload or an internal error.
   private func ask(
     _ method: WebRequest.Method, _ url: String, headers: [(name: String, value: String)] = [],
     body: WebRequest.Body = .none, sha256: String = BucketStore.noBytes, timeout: Duration = WebLimits.timeout,
@@ -124,7 +125,8 @@ package final class BucketStore: BlobStore {
     BlobFailure(isFull: answer.status == 507, "the bucket answers with \(answer.status)")
   }
 
-  /// Asks for more than is read, and for more again of whoever reads on: a request costs more than bytes.
+  /// A reader with read-ahead: the first request fetches the requested range, later ones at least `bucketPieceBytes`,
+  /// since a request costs more than bytes.
   private final class Reading: BlobReader {
     private let store: BucketStore
     private let url: String

@@ -1,16 +1,15 @@
 import CChildProcess
 import Glibc
 
-/// Runs a program that reads bytes of strangers, so that what they can do is done to a process of its own: with no descriptor
-/// of the server but the file it reads and a pipe for what it writes, an environment of its own, and bounds on its memory,
-/// its time and what it writes.
+/// A child process that reads untrusted data, so that an exploit is confined to it. It has no descriptor of the server
+/// except the input file and the output pipe, an environment of its own, and bounds on memory, time and output.
 struct ChildProgram: Sendable {
-  /// The program, from the root, and its arguments.
+  /// The program's absolute path and its arguments.
   let arguments: [String]
   var environment: [String] = []
   var bounds: Bounds?
 
-  /// Bytes of memory, seconds of the processor, bytes of one file.
+  /// The bounds: memory in bytes, processor time in seconds, length of a file in bytes.
   struct Bounds: Sendable {
     let memory: Int
     let seconds: Int
@@ -19,24 +18,24 @@ struct ChildProgram: Sendable {
 
   enum Outcome: Equatable {
     case ended(status: Int32, output: [UInt8])
-    /// It was killed: by a bound, by its own fault, or because it wrote too much or took too long.
+    /// The process was killed, at a bound, by a crash, for too much output or for too much time.
     case killed
-    /// The system did not start it.
+    /// The process was not started.
     case failed(Int32)
   }
 
-  /// The first program of this name on the path; nil: there is none.
+  /// Returns the first program of this name on the path; nil if there is none.
   static func find(_ name: String) -> String? {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
     return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
   }
 
-  /// Blocks until it is over.
+  /// Runs the program and blocks until it has ended.
   ///
   /// - Parameters:
-  ///   - input: what it reads, from where the descriptor stands.
-  ///   - outputMax: bytes that it may write; with more it is killed.
-  ///   - time: after that it is killed.
+  ///   - input: The descriptor of its standard input, read from the current position.
+  ///   - outputMax: The maximum length of its output in bytes; it is killed beyond that.
+  ///   - time: The time after which it is killed.
   func run(input: Int32, outputMax: Int, time: Duration) -> Outcome {
     let end = ContinuousClock.now + time
     var pipes: [Int32] = [-1, -1]
@@ -57,16 +56,16 @@ struct ChildProgram: Sendable {
       if found == child { break }
       if found < 0, errno != EINTR { return .failed(errno) }
       if found == 0 {
-        // It has shut its output and is not over: it gets what is left of its time.
+        // The process has closed its output and still runs; it may use the remaining time.
         if ContinuousClock.now >= end { kill(-child, SIGKILL) }
         usleep(1_000)
       }
     }
-    // The low seven bits are the signal that ended it, the next eight its own status (wait(2)).
+    // The low seven bits are the terminating signal, the next eight the exit status (wait(2)).
     return isWhole && status & 0x7f == 0 ? .ended(status: status >> 8 & 0xff, output: output) : .killed
   }
 
-  /// False: too much, or not in time.
+  /// Reads the output; false if it is too long or not in time.
   private func read(
     _ file: Int32, into output: inout [UInt8], max: Int, until end: ContinuousClock.Instant
   ) -> Bool {
@@ -90,7 +89,8 @@ struct ChildProgram: Sendable {
     }
   }
 
-  /// Bounds are set by a shell, which then becomes the program: posix_spawn cannot. Where one cannot be set nothing runs.
+  /// The arguments of a shell that sets the bounds and then becomes the program, since posix_spawn cannot set them. If
+  /// a bound cannot be set, the program is not run.
   private var command: [String] {
     guard let bounds else { return arguments }
     let script =
@@ -110,7 +110,7 @@ struct ChildProgram: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // A group of its own, which can be killed as a whole; and signals as they are for a new process.
+    // The process has a group of its own, which can be killed as a whole, and default signal handling.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)

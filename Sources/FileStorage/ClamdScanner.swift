@@ -2,8 +2,8 @@ import Basics
 import Dialogs
 import Glibc
 
-/// Asks clamd of ClamAV over its socket, with `zINSTREAM`: the file in chunks, each behind its length in four bytes, network
-/// order, and a chunk of no bytes at the end; the answer ends with a NUL (clamd(8)).
+/// A scanner that uses clamd of ClamAV over its socket, with `zINSTREAM`: chunks, each with its length in four octets
+/// in network order, and an empty chunk at the end; the answer ends with a NUL (clamd(8)).
 struct ClamdScanner: BlobScanner {
   let address: ClamdAddress
   let time: Duration
@@ -24,7 +24,7 @@ struct ClamdScanner: BlobScanner {
       } catch { throw ScanFailure("the file cannot be read: \(error)") }
       place += Int64(piece.count)
       let length = withUnsafeBytes(of: UInt32(piece.count).bigEndian) { Array($0) }
-      // Who has said no already hangs up: its answer is read all the same.
+      // clamd closes the connection early after a finding; its answer can still be read.
       isSent = try send(length + piece, over: connection, until: end)
       if piece.isEmpty { break }
     }
@@ -95,7 +95,7 @@ struct ClamdScanner: BlobScanner {
     return connection
   }
 
-  /// No call waits longer than there is time.
+  /// Sets the socket's timeouts to the remaining time.
   private func limit(_ connection: Int32, until end: ContinuousClock.Instant) throws(ScanFailure) {
     let left = (end - ContinuousClock.now).components
     guard left.seconds >= 0, left.attoseconds > 0 || left.seconds > 0 else {
@@ -107,7 +107,7 @@ struct ClamdScanner: BlobScanner {
     }
   }
 
-  /// False: the other end hangs up.
+  /// Sends bytes; false if the other end has closed the connection.
   private func send(
     _ bytes: [UInt8], over connection: Int32, until end: ContinuousClock.Instant
   ) throws(ScanFailure) -> Bool {
@@ -144,8 +144,9 @@ struct ClamdScanner: BlobScanner {
   }
 }
 
-/// Asks a program, which reads the file from its standard input: status 0 is a clean file, 1 one to be refused, whose name
-/// may be the first line of its output; anything else is no verdict (as clamdscan(1) has it).
+/// A scanner that runs a program with the file as its standard input, with the conventions of clamdscan(1): status 0
+/// means a clean file, 1 a file to refuse, whose finding may be on the output's first line; any other status is a
+/// failure.
 struct CommandScanner: BlobScanner {
   let arguments: [String]
   let time: Duration

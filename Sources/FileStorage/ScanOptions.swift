@@ -1,6 +1,6 @@
 import Dialogs
 
-/// The program that looks at files before anybody may read them.
+/// The scanner that checks files before they can be read.
 public struct ScanOptions: Hashable, Sendable {
   package enum Scanner: Hashable, Sendable {
     case clamd(ClamdAddress)
@@ -8,9 +8,9 @@ public struct ScanOptions: Hashable, Sendable {
     case command([String])
   }
   package let scanner: Scanner
-  /// How long one file may take.
+  /// The time limit per file.
   let time: Duration
-  /// What could not be scanned is not taken.
+  /// Whether a file that could not be scanned is refused.
   let isNeeded: Bool
 
   package init(scanner: Scanner, time: Duration, isNeeded: Bool) {
@@ -20,12 +20,12 @@ public struct ScanOptions: Hashable, Sendable {
   }
 }
 
-/// Where clamd listens.
+/// The address of clamd.
 package enum ClamdAddress: Hashable, Sendable {
   case unix(String)
   case tcp(host: String, port: Int)
 
-  /// nil: neither a path from the root nor a host and a port.
+  /// Parses an absolute path, or a host and a port; otherwise returns nil.
   package init?(_ text: String) {
     if text.hasPrefix("/") {
       self = .unix(text)

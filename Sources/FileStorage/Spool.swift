@@ -3,8 +3,8 @@ import Dialogs
 import Glibc
 import Synchronization
 
-/// Where files are on this disk until they are whole: `new/` has what comes at once, which the next start removes, and
-/// `parts/` what comes in parts, which stays until it is settled.
+/// The folder of incomplete files: `new/` has those of plain uploads, which are removed at the next start, and `parts/`
+/// those of resumable ones, which stay until they are settled.
 final class Spool: Sendable {
   let path: String
   private var new: String { path + "/new" }
@@ -36,7 +36,7 @@ final class Spool: Sendable {
     return names
   }
 
-  /// What makes a whole file durable under its name.
+  /// Makes a complete file durable under its name.
   typealias Finish = @Sendable (SpoolFile, _ sha256: [UInt8]) throws(BlobFailure) -> Void
 
   func begin(_ name: BlobName, size: Int64, finish: @escaping Finish) throws(BlobFailure) -> SpoolFile {
@@ -44,7 +44,7 @@ final class Spool: Sendable {
     let path = new + "/\(name)"
     let file = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw Self.failure(errno) }
-    // A full disk is told before the bytes have come. Not every file system can say so.
+    // Detects a full disk before the upload. Not every file system supports it.
     let code = posix_fallocate(file, 0, off_t(size))
     if [ENOSPC, EDQUOT, EFBIG].contains(code) {
       close(file)
@@ -67,14 +67,14 @@ final class Spool: Sendable {
     return SpoolFile(file: file, path: path, start: Int64(start), isResumed: true, finish: finish)
   }
 
-  /// What was resumed under this name goes.
+  /// Removes the file of a resumable upload.
   func discard(_ name: BlobName) { unlink(parts + "/\(name)") }
 
   var unsettled: [BlobID] { Self.names(parts).compactMap { BlobID($0) } }
 
   var room: Int64 {
     var status = statvfs()
-    // Unknown is not full: writing will tell.
+    // An unknown amount counts as free space; a write to a full disk fails anyway.
     guard statvfs(path, &status) == 0 else { return .max }
     let free = Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
     return free - StorageLimits.diskReserveBytes
@@ -84,7 +84,7 @@ final class Spool: Sendable {
     BlobFailure(isFull: [ENOSPC, EDQUOT].contains(code), Files.reason(code))
   }
 
-  /// For the operator: a folder that cannot be what it is for.
+  /// Returns the failure of a folder, for the operator.
   static func unusable(_ path: String, _ what: String, _ code: Int32) -> BlobFailure {
     BlobFailure(isFull: false, "the folder of files \(path) cannot be \(what): \(Files.reason(code))")
   }
@@ -96,7 +96,7 @@ final class Spool: Sendable {
     return fsync(folder) == 0
   }
 
-  /// As `pread`, as many bytes as there are.
+  /// Reads like `pread`, and until the count or the end of the file is reached.
   static func read(_ file: Int32, at offset: Int64, count: Int) throws(BlobFailure) -> [UInt8] {
     var done = 0
     var code: Int32 = 0
@@ -122,7 +122,7 @@ final class Spool: Sendable {
 final class SpoolFile: BlobWriter {
   let path: String
   let start: Int64
-  /// It stays where it is until it is settled.
+  /// Whether the file stays in the spool until it is settled.
   let isResumed: Bool
   private let finishing: Spool.Finish
   private let file: Mutex<Int32?>
@@ -170,7 +170,7 @@ final class SpoolFile: BlobWriter {
 
   func cancel() { if shut(), !isResumed { unlink(path) } }
 
-  /// False: it was shut before.
+  /// Closes the file; false if it was closed already.
   @discardableResult
   private func shut() -> Bool {
     file.withLock { file in

@@ -1,21 +1,24 @@
-/// Every bound of this target: its number, why, and what happens at it.
+/// The bounds of this target, each with its reason and the behaviour when it is reached.
 enum StorageLimits {
-  /// Bytes of the disk that files leave to the database: below it slots and uploads are refused with `disk-full`.
+  /// The disk space that files leave to the database, in bytes; below it slots and uploads are refused with
+  /// `disk-full`.
   static let diskReserveBytes: Int64 = 64 * 1_048_576
-  /// What a program that makes a picture smaller may use: memory for the largest (`Limits.picturePixelsMax`) decoded whole,
-  /// seconds of the processor, bytes of a file. At a bound it ends, and the picture has no thumbnail.
+  /// The bounds of the program that shrinks pictures: memory for the largest (`Limits.picturePixelsMax`) decoded as a
+  /// whole, seconds of processor time, length of a file in bytes. At a bound the program ends, and the picture has no
+  /// thumbnail.
   static let pictureBounds = ChildProgram.Bounds(
     memory: 1_024 * 1_048_576, seconds: 10, fileBytes: 8 * 1_048_576)
   static let pictureTime: Duration = .seconds(15)
   static let pictureOutputBytesMax = 1_048_576
-  /// Bytes of a file that go to a scanner in one piece, and bytes of its answer.
+  /// The length of the chunks sent to a scanner and of its answer, in bytes.
   static let scanPieceBytes = 65_536
   static let scanAnswerBytesMax = 4_096
-  /// Bytes of an object that are read by one request: a request costs some milliseconds.
+  /// The length of an object's range per request, in bytes: a request costs some milliseconds.
   static let bucketPieceBytes = 1_048_576
-  /// Slower than so many bytes a second a bucket is broken, and the upload fails.
+  /// The minimum rate of a bucket in bytes per second; a slower upload fails.
   static let bucketBytesPerSecond: Int64 = 262_144
-  /// How often a bucket is asked the same, and the pause before the second time, doubled each time: 0.2, 0.4 and 0.8 s.
+  /// The number of attempts of a request to a bucket, and the pause before the second, doubled each time: 0.2, 0.4 and
+  /// 0.8 s.
   static let bucketAttempts = 4
   static let bucketPauseMicroseconds: UInt32 = 200_000
 }

@@ -1,12 +1,12 @@
 package import Dialogs
 
 extension BlobTools {
-  /// The programs that look at files.
+  /// Creates the programs that process files.
   ///
   /// - Parameters:
-  ///   - thumbnails: whether small pictures are made of pictures, and avatars of larger ones.
-  ///   - scan: what scans; nil: nothing.
-  ///   - folder: where pictures in memory are written for a program to read.
+  ///   - thumbnails: Whether thumbnails of pictures are made and large avatars are shrunk.
+  ///   - scan: The scanner; nil for none.
+  ///   - folder: The folder for temporary files with pictures from memory.
   package init(thumbnails: Bool, scan: ScanOptions?, folder: String) {
     self.init()
     if thumbnails, let pictures = VipsPictures(folder: folder) { self.pictures = pictures }
@@ -18,7 +18,7 @@ extension BlobTools {
     }
   }
 
-  /// What thumbnails need and this machine has not; nil: nothing.
+  /// The reason why this machine cannot make thumbnails; nil if it can.
   package static var missingProgram: String? {
     ChildProgram.find(VipsPictures.name) == nil ? "\(VipsPictures.name) is not installed (libvips-tools)" : nil
   }

@@ -2,14 +2,14 @@ import Basics
 import Dialogs
 import Glibc
 
-/// Makes pictures smaller with `vipsthumbnail` of libvips, one process per picture. Loaders that libvips marks as not made
-/// for files of strangers are off; the kind of a picture is known by its first bytes before it is asked.
+/// Shrinks pictures with `vipsthumbnail` of libvips, one process per picture. Loaders that libvips considers unsafe for
+/// untrusted files are off, and a picture's type is checked by its first octets beforehand.
 struct VipsPictures: PictureShrinker {
   private let program: String
-  /// Where a picture that is in memory is written for the program to read.
+  /// The folder for temporary files with pictures from memory.
   private let folder: String
 
-  /// nil: there is no such program here.
+  /// Returns nil if the program is not installed.
   init?(folder: String) {
     guard let program = ChildProgram.find(Self.name) else { return nil }
     self.program = program
@@ -28,7 +28,7 @@ struct VipsPictures: PictureShrinker {
     defer { close(input) }
     let output =
       switch form {
-      // What shows through is white: a JPEG has no transparency.
+      // JPEG has no transparency; transparent pixels become white.
       case .jpeg: ".jpg[Q=75,strip,background=255]"
       case .png: ".png[strip]"
       }
@@ -48,7 +48,7 @@ struct VipsPictures: PictureShrinker {
     return bytes
   }
 
-  /// A file without a name, which goes with its descriptor; below zero: there is none.
+  /// Returns the descriptor of an unlinked temporary file with these bytes; negative on failure.
   private func temporary(_ bytes: [UInt8]) -> Int32 {
     var path = Array("\(folder)/picture-XXXXXX".utf8CString)
     let file = mkstemp(&path)

@@ -1,14 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// How fast a body comes. What counts is the time in which the port waits for the other end, not that in which it is busy
-/// with what has come: a slow disk is nobody's fault. So a body has a minimum rate, and by its length a deadline.
+/// The pace of a request body. It measures the time in which the port waits for the client, not the time in which the
+/// port itself is busy, for instance with a slow disk. A body has a minimum rate and so a deadline that depends on its
+/// length.
 struct BodyPace: Equatable {
   private var bytes: Int64 = 0
   private var waited: TimeAmount = .zero
   private var waitingSince: NIODeadline?
 
-  /// The port waits for bytes from now on.
+  /// Marks the beginning of a wait for bytes.
   mutating func wait(at now: NIODeadline) { if waitingSince == nil { waitingSince = now } }
 
   mutating func receive(_ count: Int, at now: NIODeadline) {
@@ -17,7 +18,7 @@ struct BodyPace: Equatable {
     waitingSince = nil
   }
 
-  /// How long the port may still wait; zero: the body is too slow.
+  /// The time that the port may still wait; zero if the body is too slow.
   func left(at now: NIODeadline) -> TimeAmount {
     let wait = waitingSince.map { waited + (now - $0) } ?? waited
     let allowed = HTTPLimits.bodyGrace.nanoseconds + bytes * 1_000_000_000 / HTTPLimits.bodyBytesPerSecond
@@ -25,10 +26,10 @@ struct BodyPace: Equatable {
   }
 }
 
-/// Ends connections whose bodies come too slowly: 408 where nothing is answered yet (RFC 9110 15.5.9), then the end. Whoever
-/// sends a byte now and then would else hold a connection, and an upload's place, for as long as they like.
+/// Closes connections whose bodies arrive too slowly, with 408 if no response has begun (RFC 9110 15.5.9). Without it a
+/// client that sends a byte now and then could hold a connection, and an upload's slot, indefinitely.
 ///
-/// Confined to its channel's event loop, like every handler.
+///  Confined to its channel's event loop, like every handler.
 final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   @unchecked Sendable  // NIO calls it on its loop alone
 {
@@ -37,7 +38,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// nil: no body is coming.
+  /// The pace of the current body; nil between bodies.
   private var pace: BodyPace?
   private var timer: Scheduled<Void>?
   private var isAnswering = false
@@ -51,7 +52,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     context.fireChannelRead(data)
   }
 
-  /// Most bodies come with their heads, and need no timer.
+  /// Starts the timer. Most bodies arrive together with their heads and need none.
   func channelReadComplete(context: ChannelHandlerContext) {
     if pace != nil, timer == nil { check(context) }
     context.fireChannelReadComplete()

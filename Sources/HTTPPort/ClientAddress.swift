@@ -1,13 +1,12 @@
 package import NIOCore
 
-/// Whom per-address limits count against.
+/// The client address that per-address limits are applied to.
 ///
-/// A proxy on this machine speaks for others, so what it says last in
-/// `X-Forwarded-For` counts; from anywhere else the field could be made up. Of
-/// an IPv6 address only the network part counts: one host has 2^64 of the rest.
+/// For a proxy on this machine it is the last entry of `X-Forwarded-For`; from other peers the field could be forged.
+/// Of an IPv6 address only the network part is used: one host has 2^64 addresses.
 package enum ClientAddress {
   static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
-    // Without an address (a Unix socket) only this machine can be at the other end.
+    // A peer without an address (a Unix socket) is on this machine.
     let address = remote?.ipAddress ?? "127.0.0.1"
     if let forwarded, isLoopback(address), let last = forwarded.split(separator: ",").last {
       let client = last.filter { $0 != " " && $0 != "[" && $0 != "]" }
@@ -29,7 +28,7 @@ package enum ClientAddress {
   package static func network(_ address: SocketAddress) -> String {
     switch address {
     case .v6:
-      // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
+      // struct sockaddr_in6: the address is its octets 8 to 23 (RFC 3493 3.3).
       let bytes = address.withSockAddr { pointer, size in
         Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
       }

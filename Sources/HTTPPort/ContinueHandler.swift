@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Tells a client that asks first whether its content is wanted (`Expect: 100-continue`) to go on (RFC 9110 10.1.1): else it
-/// waits, curl for a second. What the request comes to is said as ever, behind it.
+/// Answers `Expect: 100-continue` with 100 (RFC 9110 10.1.1); without it the client waits, curl for a second. The final
+/// response follows as usual.
 ///
-/// Confined to its channel's event loop, like every handler.
+///  Confined to its channel's event loop, like every handler.
 final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler,
   @unchecked Sendable  // NIO calls it on its loop alone
 {
@@ -13,13 +13,14 @@ final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler,
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Requests without their whole response.
+  /// The number of requests without a complete response.
   private var open = 0
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if case .head(let head) = unwrapInboundIn(data) {
       open += 1
-      // Behind an earlier request it would look like a part of that one's response: such a client goes on by itself.
+      // Behind an earlier request it would look like a part of that request's response; the client continues without it
+      // after a while.
       if open == 1, head.version == .http1_1,
         head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }),
         head.headers.contains(name: "transfer-encoding")

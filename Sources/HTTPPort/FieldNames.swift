@@ -1,6 +1,6 @@
 package import HTTPTypes
 
 extension HTTPField.Name {
-  /// The `Referrer-Policy` of a response; the name is constant and made of token characters only.
+  /// The name of `Referrer-Policy`, a constant of token characters only.
   package static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

@@ -1,40 +1,41 @@
 public import NIOCore
 public import NIOWebSocket
 
-/// What a server says over a WebSocket (RFC 6455 5.2: not masked, not in pieces), gathered: all frames between two flushes are
-/// one buffer and one write. NIO's encoder makes two writes a frame, and a buffer for each header; it stays in the pipeline for
-/// what NIO itself says, and the gatherer writes from its place.
+/// Gathers the frames that a server sends over a WebSocket (RFC 6455 5.2: unmasked and unfragmented) between two
+/// flushes into one buffer and one write. NIO's encoder makes two writes per frame and a buffer for each header; it
+/// stays in the pipeline for NIO's own frames, and the gatherer writes from its place.
 ///
-/// Confined to its channel's loop. A class, since a write may come back here before it returns: with an error, or as room that
-/// is there again.
+///  Confined to its channel's loop. It is a class, since a write may call back into it before it returns, with an error or with restored writability.
 public final class FrameGatherer {
   private let encoder: ChannelHandlerContext
   private var gathered = ByteBuffer()
-  /// Bytes of the last write: the next one will be about as long. Growing on the way costs a copy at each doubling.
+  /// The length of the last write in bytes, the estimate for the next one: growing costs a copy at each doubling.
   private var usual = 0
-  /// Something was added since the last flush; some of it may be with the channel already.
+  /// Whether something was added since the last flush; part of it may have been written already.
   private var isUnflushed = false
-  /// Bytes that are worth a buffer of their own: beyond them copying costs more than another write, and what is gathered is
-  /// handed to the channel, which counts it.
+  /// The maximum length of gathered bytes: beyond it copying costs more than another write, and the buffer is written
+  /// to the channel, which accounts for it.
   static let gatheredMax = 65_536
   private static let usualMax = 8_192
 
-  /// - Parameter channel: one that `HTTPSocket.open` was given; throws for others.
+  /// Creates a gatherer.
+  ///
+  /// - Parameter channel: A channel given to `HTTPSocket.open`; others make it throw.
   public init(_ channel: any Channel) throws {
     encoder = try channel.pipeline.syncOperations.context(handlerType: WebSocketFrameEncoder.self)
   }
 
-  /// A whole message, or a control frame.
+  /// Adds a complete message or a control frame.
   ///
-  /// - Parameter data: of a control frame at most 125 bytes (5.5).
+  /// - Parameter data: The payload, in a control frame at most 125 bytes (5.5).
   public func add(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
     add(opcode, count: data.readableBytes) { $0.writeImmutableBuffer(data) }
   }
 
-  /// The same, written where it goes out from.
+  /// Adds a frame whose payload is written in place.
   ///
-  /// - Parameter count: the bytes that `body` will write. Where it writes others the client would misread all that follows: the
-  ///   connection ends, and nobody else's.
+  /// - Parameter count: The number of bytes that `body` writes. With another number the client would misread all that
+  ///   follows, so the connection is closed.
   public func add(_ opcode: WebSocketOpcode, count: Int, _ body: (inout ByteBuffer) -> Void) {
     isUnflushed = true
     if gathered.capacity == 0 {
@@ -56,7 +57,7 @@ public final class FrameGatherer {
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 
-  /// Nothing where nothing was added.
+  /// Writes and flushes what was added.
   public func flush() {
     guard isUnflushed else { return }
     isUnflushed = false
@@ -66,7 +67,7 @@ public final class FrameGatherer {
 
   private func write() {
     guard gathered.readableBytes > 0 else { return }
-    // Emptied first: see above.
+    // The buffer is emptied first, since the write may call back.
     let buffer = gathered
     usual = buffer.readableBytes
     gathered = ByteBuffer()

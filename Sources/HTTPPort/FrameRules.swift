@@ -1,8 +1,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// What RFC 6455 has a server refuse and NIO lets pass: frames of a client that are not masked (5.1), and bits that no
-/// extension has given a meaning (5.2). The client is told close code 1002.
+/// Rejects frames that NIO accepts against RFC 6455, with close code 1002: unmasked frames of a client (5.1), and
+/// reserved bits without an extension (5.2).
 final class FrameRules: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias InboundOut = WebSocketFrame

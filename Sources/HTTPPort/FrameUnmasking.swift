@@ -2,8 +2,8 @@ import NIOCore
 public import NIOWebSocket
 
 extension WebSocketFrame {
-  /// The payload in the clear (RFC 6455 5.3) while `body` runs. `unmaskedData` copies it into a buffer of its own and takes it
-  /// byte by byte; a message is parsed once and its bytes are not kept, so the stack will do, and eight bytes at a time.
+  /// Calls `body` with the unmasked payload (RFC 6455 5.3). `unmaskedData` copies it to a new buffer octet by octet;
+  /// here the copy is on the stack and made eight octets at a time, since a message is parsed once and not kept.
   public func withUnmaskedBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
     data.withUnsafeReadableBytes { masked in
       guard let maskKey else { return body(masked) }

@@ -3,7 +3,7 @@ public import Hummingbird
 import NIOCore
 import NIOHTTP1
 
-/// What Hummingbird knows of a request, and who is at the other end.
+/// The request context of Hummingbird with the peer's address.
 public struct HTTPContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   private let remoteAddress: SocketAddress?
@@ -21,14 +21,14 @@ public struct HTTPContext: RequestContext {
   }
 }
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 public struct HTTPPeer: Sendable, Equatable {
-  /// Whom per-address limits count against.
+  /// The address for per-address limits.
   public let address: String
-  /// TLS ends at this port.
+  /// Whether TLS ends at this port.
   public let isSecure: Bool
-  /// What is said crosses no network in the clear, as far as this machine can tell: TLS ends here, or the other end is a
-  /// program of this machine, such as a proxy, that does not tell of plain HTTP (`X-Forwarded-Proto`).
+  /// Whether the traffic crosses no network unencrypted, as far as this machine can tell: TLS ends here, or the peer is
+  /// a program on this machine, such as a proxy, that does not report plain HTTP (`X-Forwarded-Proto`).
   public let isPrivate: Bool
 
   init(_ remote: SocketAddress?, isSecure: Bool, forwardedFor: String?, forwardedProtocol: String?) {
@@ -46,7 +46,7 @@ public struct HTTPPeer: Sendable, Equatable {
 }
 
 extension HTTPField.Name {
-  // Constant names, made of token characters only.
+  // The names are constants of token characters only.
   static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
   static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
 }

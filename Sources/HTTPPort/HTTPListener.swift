@@ -5,9 +5,8 @@ public import NIOCore
 public import NIOSSL
 public import ServiceLifecycle
 
-/// One HTTP port, which serves the sites of all doors. Plain or, with a TLS
-/// context, HTTPS. A service: runs until graceful shutdown, during which open
-/// requests are answered and WebSockets get `ChannelShouldQuiesceEvent`.
+/// One HTTP port that serves the sites of all doors, with TLS if it has a TLS context. It runs until graceful shutdown,
+/// during which open requests are answered and WebSockets get `ChannelShouldQuiesceEvent`.
 public struct HTTPListener: Service {
   private let sites: [HTTPSite]
   private let loops: any EventLoopGroup
@@ -17,13 +16,15 @@ public struct HTTPListener: Service {
   private let onBound: @Sendable (SocketAddress?) async -> Void
   private let logger: Logger
 
+  /// Creates a listener.
+  ///
   /// - Parameters:
-  ///   - sites: their routes and WebSockets; no path twice.
-  ///   - loops: where connections live.
-  ///   - port: 0 lets the system choose; `onBound` tells which.
-  ///   - tls: asked for every new connection, so that certificates can be replaced
-  ///     while the server runs; nil: plain HTTP.
-  ///   - onBound: called once the port is open.
+  ///   - sites: The sites, whose paths must be distinct.
+  ///   - loops: The event loops of the connections.
+  ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
+  ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
+  ///     nil for plain HTTP.
+  ///   - onBound: Called once the port is open.
   public init(
     sites: [HTTPSite], loops: any EventLoopGroup, host: String, port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, logger: Logger,
@@ -35,13 +36,13 @@ public struct HTTPListener: Service {
     self.port = port
     self.tls = tls
     self.onBound = onBound
-    // Hummingbird tells of every connection at `info`.
+    // Hummingbird logs every connection at `info`.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     self.logger = quiet
   }
 
-  /// Throws what binding the port threw.
+  /// Runs the listener; throws the error of binding the port.
   public func run() async throws {
     let sockets = sites.flatMap(\.sockets)
     let tls = tls

@@ -3,12 +3,12 @@ public import HTTPTypes
 public import Hummingbird
 import NIOCore
 
-/// A request that is refused for what it is in HTTP. Thrown by sites, answered by the port.
+/// An HTTP error that sites throw and the port answers.
 public struct HTTPRefusal: Error, Sendable, Equatable {
   public let status: Int
   /// A stable slug.
   public let code: String
-  /// What went wrong, for people.
+  /// A description of the error for people.
   public let detail: String
   public let headers: HTTPFields
 
@@ -21,7 +21,7 @@ public struct HTTPRefusal: Error, Sendable, Equatable {
 }
 
 extension Response {
-  /// A problem (RFC 9457) as the answer.
+  /// Creates a response from a problem (RFC 9457).
   public init(_ problem: ProblemBody, headers: HTTPFields = [:]) {
     var writer = JSONWriter()
     problem.write(to: &writer)
@@ -42,8 +42,8 @@ extension Response {
 }
 
 public enum Titles {
-  /// RFC 9457 3.1.3: the same for every problem of a type; here, of a status
-  /// (the phrases of RFC 9110 15).
+  /// Returns the title, which is the same for every problem of a type (RFC 9457 3.1.3): the phrase of the status in RFC
+  /// 9110 15.
   public static func title(_ status: Int) -> String {
     switch status {
     case 400: "Bad Request"

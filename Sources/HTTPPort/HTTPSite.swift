@@ -2,12 +2,12 @@ public import HTTPTypes
 public import Hummingbird
 public import NIOCore
 
-/// What a door offers on the HTTP port. The sites of one port share its paths: each path is of one site.
+/// The routes and WebSockets of a door on the HTTP port. Each path of the port belongs to one site.
 public struct HTTPSite: Sendable {
   public var routes: [HTTPRoute]
   public var sockets: [HTTPSocket]
-  /// The port stops: requests that are held have to be answered now. WebSockets learn it
-  /// from `ChannelShouldQuiesceEvent`.
+  /// Called when the port stops: pending requests have to be answered at once. WebSockets get
+  /// `ChannelShouldQuiesceEvent`.
   public var stop: @Sendable () -> Void
 
   public init(
@@ -19,14 +19,14 @@ public struct HTTPSite: Sendable {
   }
 }
 
-/// One method of one path.
+/// The handler of one method of one path.
 public struct HTTPRoute: Sendable {
-  /// May throw an `HTTPRefusal`. The request's body is a stream that the handler reads, or leaves.
+  /// Answers a request; may throw an `HTTPRefusal`. The body is a stream that the handler may read.
   public typealias Handler = @Sendable (Request, HTTPContext) async throws -> Response
 
   public let method: HTTPRequest.Method
-  /// `/v1/users/{userId}`; `**` at the end stands for any rest. Who has GET has HEAD
-  /// (RFC 9110 9.1); other methods of the path are answered with 405.
+  /// The path, as in `/v1/users/{userId}`; `**` at the end matches any rest. GET implies HEAD (RFC 9110 9.1); other
+  /// methods of the path are answered with 405.
   public let path: String
   public let handle: Handler
 
@@ -39,17 +39,17 @@ public struct HTTPRoute: Sendable {
 
 /// A WebSocket (RFC 6455) at a path, for one subprotocol.
 public struct HTTPSocket: Sendable {
-  /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragments arrive joined.
+  /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragmented messages arrive joined.
   public typealias Opening = @Sendable (any Channel, HTTPPeer) throws -> Void
 
   public let path: String
   public let subprotocol: String
-  /// Bytes of one message; the client is told close code 1009 where a frame has more, the handlers get the error of
-  /// `NIOWebSocketFrameAggregator` where fragments do.
+  /// The maximum length of a message in bytes. A longer frame is answered with close code 1009; for fragments the
+  /// handlers get the error of `NIOWebSocketFrameAggregator`.
   public let messageBytesMax: Int
-  /// Pieces of one message.
+  /// The maximum number of fragments of a message.
   public let fragmentsMax: Int
-  /// Why this client gets no WebSocket; nil: it does.
+  /// Returns the reason why a client is refused a WebSocket; nil to accept it.
   public let refusal: @Sendable (HTTPPeer) -> HTTPRefusal?
   public let open: Opening
 

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Which requests are refused for their Host (RFC 9112 3.2): those of HTTP/1.1 that have none, or several, or one that is no
-/// host and port. They go on with an empty one, which `SiteResponder` answers with 400; no client can send that and mean it, for
-/// whatever is served here has an authority (RFC 9110 4.2.1).
+/// Detects requests with an invalid Host (RFC 9112 3.2): of HTTP/1.1 without one, with several, or with a value that is
+/// no host and port. They are passed on with an empty one, which `SiteResponder` answers with 400; no valid request has
+/// that, since all that is served here has an authority (RFC 9110 4.2.1).
 ///
-/// Confined to its channel's event loop, like every handler.
+///  Confined to its channel's event loop, like every handler.
 final class HostHandler: ChannelInboundHandler, RemovableChannelHandler,
   @unchecked Sendable  // NIO calls it on its loop alone
 {
@@ -20,12 +20,13 @@ final class HostHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   static func isWrong(_ head: HTTPRequestHead) -> Bool {
     let hosts = head.headers["host"]
-    // Before HTTP/1.1 there was no such field.
+    // The field exists since HTTP/1.1.
     if hosts.isEmpty { return head.version.major == 1 && head.version.minor >= 1 }
     return hosts.count > 1 || !isAuthority(hosts[0])
   }
 
-  /// RFC 3986 3.2.2 and 3.2.3, as far as characters go: a name, or an address in brackets, and perhaps a port.
+  /// Whether the text consists of the characters of RFC 3986 3.2.2 and 3.2.3: a name or a bracketed address, and an
+  /// optional port.
   private static func isAuthority(_ text: String) -> Bool {
     var rest = text.utf8[...]
     if rest.first == UInt8(ascii: "[") {
@@ -42,7 +43,7 @@ final class HostHandler: ChannelInboundHandler, RemovableChannelHandler,
     return colon == UInt8(ascii: ":") && rest.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
   }
 
-  /// `unreserved`, `pct-encoded` and `sub-delims`.
+  /// Whether the octet is of `unreserved`, `pct-encoded` or `sub-delims`.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39: true

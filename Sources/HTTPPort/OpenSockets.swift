@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The WebSockets of a port, which stops when the last of them has: its event loops end behind it.
+/// The open WebSockets of a port. The port stops after the last of them, since its event loops end then.
 final class OpenSockets: Sendable {
   private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -12,7 +12,7 @@ final class OpenSockets: Sendable {
     }
   }
 
-  /// Returns when all are closed, which they have been told to (`ChannelShouldQuiesceEvent`).
+  /// Returns when all are closed; they have received `ChannelShouldQuiesceEvent`.
   func end() async {
     let open = channels.withLock { Array($0.values) }
     for channel in open {

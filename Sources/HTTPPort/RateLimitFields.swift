@@ -1,14 +1,15 @@
 public import HTTPTypes
 
 extension HTTPFields {
-  /// Tells how far a rate is drawn on, and what it is: draft-ietf-httpapi-ratelimit-headers-10, 3 and 4.
+  /// Adds the fields of draft-ietf-httpapi-ratelimit-headers-10, 3 and 4.
   ///
   /// - Parameters:
-  ///   - policy: a name of ASCII letters, digits and `-`.
-  ///   - quota: what is there at once; nil: the policy is not told.
-  ///   - window: whole seconds in which that is there again.
-  ///   - unit: what is counted, where that is not requests.
-  ///   - reset: whole seconds until there is more than `remaining`; nil: there is all.
+  ///   - policy: The policy's name, of ASCII letters, digits and `-`.
+  ///   - quota: The quota units of a full window; nil omits the policy.
+  ///   - window: The seconds in which the quota is restored.
+  ///   - unit: The quota unit; nil for requests.
+  ///   - remaining: The remaining quota units.
+  ///   - reset: The seconds until more than `remaining` are available; nil if all are.
   public mutating func tellRate(
     policy: String, quota: Int?, window: Int?, unit: String?, remaining: Int, reset: Int?
   ) {
@@ -21,7 +22,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-  // Constant names, made of token characters only.
+  // The names are constants of token characters only.
   static let rateLimit = HTTPField.Name("RateLimit")!
   static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
 }

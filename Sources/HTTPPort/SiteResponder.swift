@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Finds the route of a request among those of all sites. Refusals are answered here.
+/// Dispatches a request to the routes of all sites, and answers refusals.
 struct SiteResponder: HTTPResponder {
   typealias Context = HTTPContext
 
@@ -10,7 +10,7 @@ struct SiteResponder: HTTPResponder {
 
   init(_ sites: [HTTPSite], isSecure: Bool) {
     self.isSecure = isSecure
-    // RFC 9110 9.1: who has GET has HEAD.
+    // RFC 9110 9.1: GET implies HEAD.
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: Refusals())
     var routes = sites.flatMap(\.routes)
@@ -24,7 +24,8 @@ struct SiteResponder: HTTPResponder {
     self.router = router.buildResponder()
   }
 
-  /// Whoever asked for an upgrade and got here did not ask for the subprotocol, or not first (`FirstRequestHandler`).
+  /// Refuses an upgrade request that has not named the subprotocol, or was not the connection's first
+  /// (`FirstRequestHandler`).
   private static func refuse(_ request: Request, _ context: HTTPContext, _ socket: HTTPSocket) throws -> Response {
     if let refusal = socket.refusal(context.peer(of: request)) { throw refusal }
     let names = request.headers[values: .secWebSocketProtocol].flatMap { $0.split(separator: ",") }
@@ -53,7 +54,7 @@ struct SiteResponder: HTTPResponder {
     }
   }
 
-  /// Those that some path may have, and the one that stands for all others (TRACE, QUERY, ...), which no path has.
+  /// The methods that paths may have, and the representative of all others (TRACE, QUERY, ...), which no path has.
   private static let methods: [HTTPRequest.Method] = [
     .get, .head, .post, .put, .patch, .delete, .options, Self.other,
   ]
@@ -62,7 +63,7 @@ struct SiteResponder: HTTPResponder {
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
     var context = context
     context.isSecure = isSecure
-    // RFC 9112 3.2; `HostHandler` has looked.
+    // RFC 9112 3.2; `HostHandler` has checked the field.
     if request.head.authority == "" {
       let refusal = HTTPRefusal(
         status: 400, code: "host-malformed",
@@ -77,11 +78,11 @@ struct SiteResponder: HTTPResponder {
       request = Request(head: head, body: request.body)
     }
     let response = try await router.respond(to: request, context: context)
-    // RFC 9110 9.3.2: no content behind it, of a refusal neither, or the client takes it for the next answer.
+    // RFC 9110 9.3.2: a client would take content, even of a refusal, for the next response.
     return request.method == .head ? response.createHeadResponse() : response
   }
 
-  /// Makes what is thrown an answer: by sites, and by Hummingbird where it knows no route.
+  /// Answers errors thrown by sites, and by Hummingbird for an unknown route.
   private struct Refusals: RouterMiddleware {
     func handle(
       _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response

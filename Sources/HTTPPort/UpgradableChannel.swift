@@ -8,9 +8,8 @@ import NIOHTTPTypesHTTP1
 import NIOSSL
 import NIOWebSocket
 
-/// One accepted connection: HTTP/1.1 until its first request decides whether it
-/// stays that or becomes a WebSocket. A WebSocket is channel handlers on its
-/// loop and has no task; HTTP goes through Hummingbird.
+/// An accepted connection: HTTP/1.1, until its first request decides whether it becomes a WebSocket. A WebSocket
+/// consists of channel handlers on its loop and has no task; HTTP is handled by Hummingbird.
 struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   enum Negotiated: Sendable {
     case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
@@ -25,7 +24,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let responder: HTTPChannelHandler.Responder
   let sockets: [HTTPSocket]
   let open: OpenSockets
-  /// Asked for each connection, so that a new certificate serves new ones.
+  /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
   let tls: (@Sendable () -> NIOSSLContext)?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -75,17 +74,17 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     do {
       switch try await value.negotiated.get() {
       case .http(let channel): await handleHTTP(asyncChannel: channel, logger: logger)
-      // The session lives in its channel; no task waits for it.
+      // The session lives in its channel without a task.
       case .webSocket: open.add(value.channel)
       }
     } catch {
-      // The peer went away, or sent something that is no HTTP.
+      // The client disconnected or did not speak HTTP.
       value.channel.close(promise: nil)
     }
   }
 }
 
-/// Makes a connection the WebSocket that its path names, each with its own bounds.
+/// Upgrades a connection to the WebSocket of its path, with that WebSocket's bounds.
 struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
   let isSecure: Bool
@@ -108,7 +107,7 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
     return upgrader.upgrade(channel: channel, upgradeRequest: head)
   }
 
-  /// `FirstRequestHandler` lets nothing else come so far.
+  /// Thrown for a path without a WebSocket, which `FirstRequestHandler` excludes.
   private struct Unknown: Error {}
 
   private func upgrader(_ head: HTTPRequestHead) -> NIOTypedWebSocketServerUpgrader<UpgradableChannel.Negotiated>? {
@@ -132,11 +131,10 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   }
 }
 
-/// Waits for the first request, not for ever, and decides whether it may
-/// upgrade: NIO's upgrader would close the connection without an answer where
-/// an upgrade is refused, so such a request goes on as plain HTTP.
+/// Waits for the first request, with a timeout, and decides whether it may upgrade. NIO's upgrader would close the
+/// connection without a response if an upgrade were refused, so that such a request is handled as plain HTTP.
 ///
-/// Confined to its channel's event loop, like every handler.
+///  Confined to its channel's event loop, like every handler.
 final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   @unchecked Sendable  // NIO calls it on its loop alone
 {
@@ -164,14 +162,14 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
     context.fireChannelInactive()
   }
 
-  /// Somebody else watches the connection from now on.
+  /// Stops the timer; another handler supervises the connection from now on.
   func isOver() {
     timer?.cancel()
     timer = nil
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // The server stops, and nothing has been asked yet.
+    // The server stops, and the connection has had no request.
     if event is ChannelShouldQuiesceEvent, isFirst { return context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
@@ -197,6 +195,6 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
 }
 
 extension HTTPRequestHead {
-  /// The path alone.
+  /// The path without the query.
   fileprivate var path: String { String(uri.prefix { $0 != "?" }) }
 }

@@ -2,16 +2,16 @@ import Accounts
 import Dialogs
 import ServiceLifecycle
 
-/// Goes on with what a process before has left of deletions, erasures and exports, and tries again what has failed.
+/// Resumes the deletions, erasures and exports that an earlier process left, and retries failed ones.
 struct AccountTaskService: Service {
   let accounts: Accounts
 
   func run() async throws {
     await cancelWhenGracefulShutdown {
       repeat {
-        // It logs what fails; where the store cannot be asked, the next time may be better.
+        // Failures are logged there; a failing store is tried again the next time.
         _ = try? await accounts.resumeAccountTasks()
-        // Ends with the task.
+        // The sleep throws when the task is cancelled.
       } while (try? await Task.sleep(for: ServerLimits.accountTaskInterval)) != nil
     }
   }

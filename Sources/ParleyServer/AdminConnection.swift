@@ -6,8 +6,8 @@ import FoundationEssentials
 import Logging
 package import ServerConfiguration
 
-/// A command's way to the data: through the server that holds the data folder, else by opening the folder itself.
-/// The same operations either way.
+/// A command's access to the data: through the running server that holds the data folder, otherwise by opening the
+/// folder. The operations are the same.
 package final class AdminConnection: Sendable {
   private enum Way: Sendable {
     case server(AdminClient)
@@ -22,9 +22,9 @@ package final class AdminConnection: Sendable {
     self.folder = folder
   }
 
-  /// Waits a while for a folder that another command holds, or a server that is just starting.
+  /// Opens a connection, and waits a while for a folder that another command holds or for a server that is starting.
   ///
-  /// - Parameter creating: whether a data folder that does not exist is made; else that is an error.
+  /// - Parameter creating: Whether a missing data folder is created; otherwise it is an error.
   package static func open(_ settings: Settings, creating: Bool = false) async throws(StartupError) -> AdminConnection {
     if !creating, !Files.exists(settings.data) {
       throw StartupError(
@@ -52,13 +52,13 @@ package final class AdminConnection: Sendable {
     }
   }
 
-  /// Only through a running server; nil: none is running.
+  /// Returns a connection to a running server; nil if none is running.
   package static func server(_ settings: Settings) async -> AdminConnection? {
     let client = AdminClient(path: settings.adminSocket)
     return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
   }
 
-  /// False only when nobody listens: a server that is there and sick is still the one to ask.
+  /// Whether a server listens. A server that answers with failures counts, since it holds the folder.
   private static func isServing(_ client: AdminClient) async -> Bool {
     do {
       _ = try await client.call(ServerStatus.self, Empty())
@@ -70,7 +70,9 @@ package final class AdminConnection: Sendable {
     }
   }
 
-  /// - Throws: a `Problem` when the operation was refused, a `StartupError` when it could not be asked for.
+  /// Calls an operation.
+  ///
+  /// - Throws: A `Problem` if the operation was refused, a `StartupError` if it could not be called.
   package func call<Operation: AdminOperation>(
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {

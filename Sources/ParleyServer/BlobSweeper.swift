@@ -2,7 +2,7 @@ import Dialogs
 import Logging
 import ServiceLifecycle
 
-/// Removes files whose time is over.
+/// Removes expired files.
 struct BlobSweeper: Service {
   let parley: Parley
   let logger: Logger
@@ -16,7 +16,7 @@ struct BlobSweeper: Service {
         } catch {
           logger.error("files could not be removed", metadata: ["reason": "\(error.text)"])
         }
-        // Ends with the task.
+        // The sleep throws when the task is cancelled.
       } while (try? await Task.sleep(for: ServerLimits.blobSweepInterval)) != nil
     }
   }

@@ -10,21 +10,23 @@ import SQLiteStore
 package import ServerConfiguration
 import XMPPDoor
 
-/// The opened data: the store and the core over it. Whoever has it holds the data folder's lock.
+/// The opened data folder: the store and the core. Its holder has the folder's lock.
 package struct Core: Sendable {
   let folder: DataFolder
   let store: any Store
   package let accounts: Accounts
   let webPushKey: WebPush.Key
-  /// nil: files are in the data folder.
+  /// The bucket; nil if files are in the data folder.
   let bucket: BucketStore?
 
-  /// The core of a command, which serves nobody.
+  /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
     try open(settings, folder, signIn: .none, beforeSend: nil, logger: logger)
   }
 
-  /// - Parameter beforeSend: what is shown messages before they are said; nil: nothing.
+  /// Opens the core.
+  ///
+  /// - Parameter beforeSend: The hook that sees messages before they are committed; nil for none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendGate?, logger: Logger
   ) throws(StartupError) -> Core {
@@ -76,7 +78,7 @@ package struct Core: Sendable {
     } catch let failure as BlobFailure {
       throw StartupError(failure.description)
     } catch let failure as StoreFailure {
-      // One line made for an operator: too new, full, locked, unwritable, damaged.
+      // The description is one line for the operator: too new, full, locked, unwritable, damaged.
       throw StartupError(failure.description)
     } catch {
       throw StartupError("the database \(folder.database) cannot be opened: \(error)")
@@ -85,7 +87,7 @@ package struct Core: Sendable {
 
   package var parley: Parley { accounts.parley }
 
-  /// Returns when everything accepted is committed and told.
+  /// Stops the core and closes the store; returns when all accepted posts are committed and their effects delivered.
   package func close(_ logger: Logger) async {
     await parley.stop()
     do { try store.close() } catch { logger.error("the database was not closed well", metadata: ["error": "\(error)"]) }

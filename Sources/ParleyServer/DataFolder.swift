@@ -5,43 +5,44 @@ import Glibc
 import PushServices
 public import ServerConfiguration
 
-/// The data folder, held by one process at a time: whoever holds the lock may open the database.
+/// The data folder, held by one process at a time: the holder of the lock may open the database.
 public final class DataFolder: Sendable {
   public let path: String
-  /// Nothing was here before: the server starts for the first time.
+  /// Whether the folder was empty: the server starts for the first time.
   public let isNew: Bool
   private let lock: Int32
 
-  /// What a process wants the folder for.
+  /// The purpose for which a process holds the folder.
   public enum Use: String, Sendable {
     case serving
-    /// An admin command: over in moments.
+    /// An admin command, which is short.
     case command
   }
 
-  /// The process that holds a folder, as it wrote it into the lock's file.
+  /// The process that holds a folder, as written in its lock file.
   public struct Holder: Hashable, Sendable {
     public let process: Int32
     public let use: Use
   }
 
-  /// What opening found.
+  /// The result of opening a folder.
   public enum Opening: Sendable {
     case opened(DataFolder)
-    /// Another process holds it; nil: one that has not yet said who it is.
+    /// Another process holds the folder; nil if it has not written its lock file yet.
     case held(by: Holder?)
   }
 
-  /// The database's file.
+  /// The path of the database file.
   public var database: String { path + "/parley.db" }
-  /// What tokens of XMPP clients are made with: in no backup of the database.
+  /// The path of the key for tokens of XMPP clients, which no backup of the database contains.
   public var tokenKey: String { path + "/tokens.key" }
-  /// What codes and second factors of users are kept with: in no backup of the database either, but with it.
+  /// The path of the key for codes and second factors. A backup of the database does not contain it, and is to be kept
+  /// together with it.
   public var accountKey: String { path + "/accounts.key" }
-  /// Where the self-signed certificate is kept.
+  /// The folder of the self-signed certificate.
   public var certificates: String { path + "/tls" }
 
-  /// Where the files of users are kept.
+  /// The folder of users' files.
   var blobs: String { path + "/blobs" }
 
   private init(path: String, isNew: Bool, lock: Int32) {
@@ -50,15 +51,15 @@ public final class DataFolder: Sendable {
     self.lock = lock
   }
 
-  /// Let go by name: a child that is being started has a copy of the descriptor until it becomes another program, and with it
-  /// the lock.
+  /// Releases the lock explicitly: a child process that is being started has a copy of the descriptor, and with it the
+  /// lock, until it executes its program.
   deinit {
     _ = flock(lock, LOCK_UN)
     close(lock)
   }
 
-  /// Creates the folder (mode 0700) if need be, and takes its lock without waiting. The lock goes with the
-  /// process, however that ends: a crash leaves none behind (flock(2)).
+  /// Creates the folder (mode 0700) if needed and takes its lock without waiting. The kernel releases the lock when the
+  /// process ends, so that a crash leaves none behind (flock(2)).
   public static func open(_ path: String, for use: Use) throws(StartupError) -> Opening {
     do {
       try Files.makeFolder(path, mode: 0o700)
@@ -77,14 +78,14 @@ public final class DataFolder: Sendable {
       throw StartupError("the data folder \(path) cannot be locked: \(Files.reason(code))")
     }
     let folder = DataFolder(path: path, isNew: !Files.exists(path + "/parley.db"), lock: file)
-    // For people only; the lock is what counts.
+    // The content is for people; only the lock is decisive.
     guard ftruncate(file, 0) == 0, Files.writeAll(Array("\(getpid()) \(use.rawValue)\n".utf8), to: file) else {
       throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")
     }
     return .opened(folder)
   }
 
-  /// As `open`, waiting a while for a command that is under way; a server that is there is an error at once.
+  /// Opens the folder, and waits a while if a command holds it; a running server is an error at once.
   public static func hold(_ path: String, for use: Use) async throws(StartupError) -> DataFolder {
     let end = ContinuousClock.now + ServerLimits.lockWait
     while true {
@@ -97,19 +98,19 @@ public final class DataFolder: Sendable {
     }
   }
 
-  /// What tokens of XMPP clients are made with.
+  /// Returns the key for tokens of XMPP clients.
   func tokenSecret() throws(StartupError) -> TokenSecret {
     try secret(tokenKey, without: "XMPP clients log in by their passwords once more")
   }
 
-  /// What codes and second factors are kept with.
+  /// Returns the key for codes and second factors.
   func accountSecret() throws(StartupError) -> TokenSecret {
     try secret(accountKey, without: "second factors must be turned off (parley user second-factor off)")
   }
 
-  /// The key in a file; at first it is made, for the server's own user alone.
+  /// Returns the key in a file, which is created with mode 0600 at the first call.
   ///
-  /// - Parameter without: what follows where another is made.
+  /// - Parameter without: The consequence of a new key.
   private func secret(_ file: String, without loss: String) throws(StartupError) -> TokenSecret {
     let bytes: [UInt8]
     do throws(Files.Failure) {
@@ -128,8 +129,8 @@ public final class DataFolder: Sendable {
     return TokenSecret(bytes)
   }
 
-  /// What browsers' push services know this server by; at first it is made. Subscriptions are bound to it, so it is part of
-  /// a backup.
+  /// Returns the server's key for browsers' push services, created at the first call. Subscriptions are bound to it, so
+  /// it is part of a backup.
   func webPushKey() throws(StartupError) -> WebPush.Key {
     let path = path + "/webpush.key"
     do throws(Files.Failure) {

@@ -1,7 +1,7 @@
 import Dialogs
 import ServiceLifecycle
 
-/// Does things at their time: sends scheduled messages, ends calls that rang too long.
+/// Runs the due timer, which sends scheduled messages and ends calls that rang too long.
 struct DueTimerService: Service {
   let alarm: DueTimer
 

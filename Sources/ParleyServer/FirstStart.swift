@@ -6,14 +6,13 @@ import Dialogs
 import Logging
 package import ServerConfiguration
 
-/// What happens once in the life of a data folder: two users who know each other, so that the first conversation is
-/// minutes away.
+/// The initialisation of a new data folder: two users who are contacts of each other, for a first conversation.
 package enum FirstStart {
-  /// Written when the first start is done, so that it is done once: not again after a start that failed half way,
-  /// and not after all users were deleted.
+  /// Returns the path of the file that marks a completed first start, which is not repeated even if all users are
+  /// deleted.
   private static func marker(_ folder: DataFolder) -> String { folder.path + "/first-start" }
 
-  /// A user who was made, and the password that is told this once.
+  /// A created user with the password, which is shown only once.
   struct DemoUser: Hashable, Sendable {
     let address: BareJID
     let password: String
@@ -21,7 +20,7 @@ package enum FirstStart {
 
   /// Prepares the data folder without serving (`parley init`).
   ///
-  /// - Returns: what to tell the operator.
+  /// - Returns: The text for the operator.
   package static func prepare(_ settings: Settings, demo: Bool?) async throws(StartupError) -> String {
     let folder = try await DataFolder.hold(settings.data, for: .command)
     let logger = ServerLog(level: .warning).logger("parley")
@@ -42,10 +41,10 @@ package enum FirstStart {
     }
   }
 
-  /// Makes the demo users if this is the first start.
+  /// Creates the demo users if this is the first start.
   ///
-  /// - Parameter demo: nil: where the first domain is localhost; a server for others begins empty.
-  /// - Returns: those made; nil: this is not the first start.
+  /// - Parameter demo: Whether to create them; nil means only if the first domain is localhost.
+  /// - Returns: The created users; nil if this is not the first start.
   static func run(_ core: Core, _ settings: Settings, demo: Bool?) async throws(StartupError) -> [DemoUser]? {
     if Files.exists(marker(core.folder)) { return nil }
     let parley = core.parley
@@ -89,7 +88,7 @@ package enum FirstStart {
     return made.map(\.demo)
   }
 
-  /// What to type, for somebody who has never seen this server.
+  /// Returns the instructions for a new operator.
   static func greeting(_ users: [DemoUser], _ settings: Settings) -> String {
     guard let first = users.first else { return "" }
     var table = TextTable("User", "Password")
@@ -127,7 +126,7 @@ package enum FirstStart {
     return text
   }
 
-  /// Where a client on this machine connects to.
+  /// Returns the host that a client on this machine connects to.
   private static func machine(_ settings: Settings) -> String {
     settings.domains[0].name == "localhost" ? "localhost" : loopback(settings.xmpp.host)
   }

@@ -3,14 +3,14 @@ import Dialogs
 import Logging
 import ServiceLifecycle
 
-/// Removes guests who have gone.
+/// Removes guests whose time has expired.
 struct GuestSweeper: Service {
   let accounts: Accounts
   let logger: Logger
 
   func run() async throws {
     await cancelWhenGracefulShutdown {
-      // Ends with the task.
+      // The sleep throws when the task is cancelled.
       while (try? await Task.sleep(for: ServerLimits.guestSweepInterval)) != nil {
         do throws(Problem) {
           let count = try await accounts.sweepGuests()

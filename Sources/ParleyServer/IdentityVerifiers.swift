@@ -7,9 +7,11 @@ import Logging
 import ServerConfiguration
 import WebClient
 
-/// Who vouches for users, as the core wants them.
+/// Creates the sign-in policy from the configured identity backends and providers.
 enum IdentityVerifiers {
-  /// - Throws: where a key cannot be read.
+  /// Returns the policy.
+  ///
+  /// - Throws: A `StartupError` if a key cannot be read.
   static func policy(
     _ settings: Settings.Identity, _ outgoing: Outgoing, logger: Logger
   ) throws(StartupError) -> SignInPolicy {
@@ -38,7 +40,7 @@ enum IdentityVerifiers {
   }
 }
 
-/// Keys of others, from the addresses of the configuration.
+/// Fetches key sets from configured URLs.
 private struct WebDocuments: DocumentSource {
   let client: WebClient
   let logger: Logger
@@ -59,7 +61,7 @@ private struct WebDocuments: DocumentSource {
   }
 }
 
-/// Codes, at the addresses of the configuration.
+/// Exchanges codes at configured URLs.
 private struct WebExchange: CodeExchange {
   let client: WebClient
   let logger: Logger
@@ -82,7 +84,7 @@ private struct WebExchange: CodeExchange {
     }
     do throws(WebFailure) {
       let answer = try await client.send(request)
-      // 400 is a code that is none; whatever else is wrong is the operator's to look at.
+      // 400 means an invalid code; any other failure is logged for the operator.
       if answer.status != 200, answer.status != 400 { reason = "status \(answer.status)" }
       return (answer.status, answer.body)
     } catch {
@@ -92,7 +94,7 @@ private struct WebExchange: CodeExchange {
   }
 }
 
-/// Pictures that tokens name: the addresses are users' own.
+/// Fetches pictures whose URLs are in tokens and come from users.
 private struct WebPictures: PictureFinder {
   let client: WebClient
 

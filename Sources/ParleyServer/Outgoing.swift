@@ -5,14 +5,14 @@ import ServerConfiguration
 import ServiceLifecycle
 import WebClient
 
-/// What the server asks others with.
+/// The server's HTTP clients.
 struct Outgoing: Service {
-  /// Servers that the operator has named.
+  /// The client for servers that the operator has configured.
   let named: WebClient
-  /// Servers whose URLs users gave: public addresses only.
+  /// The client for URLs given by users: public addresses only.
   let given: WebClient
 
-  /// Throws where the file of authorities cannot be read.
+  /// Creates the clients; throws if the file of certificate authorities cannot be read.
   init(_ settings: Settings.Outgoing, logger: Logger) throws(StartupError) {
     if let path = settings.authorities, access(path, R_OK) != 0 {
       throw StartupError("outgoing.authorities: \(path) cannot be read: \(Files.reason(errno))")
@@ -22,7 +22,7 @@ struct Outgoing: Service {
       .publicOnly(PublicAddresses(exceptions: settings.networks)), authorities: settings.authorities, logger: logger)
   }
 
-  /// Whoever waits for an answer when the server stops is told that there is none.
+  /// Runs until graceful shutdown, and then fails pending requests.
   func run() async throws {
     try? await gracefulShutdown()
     named.stop()

@@ -12,12 +12,12 @@ import ServerConfiguration
 import ServiceLifecycle
 import XMPPDoor
 
-/// The XMPP door's ports, and the sessions it keeps over a restart.
+/// The XMPP door's ports, and the sessions that it preserves over a restart.
 struct XMPPService: Service {
   private let settings: Settings
   private let parley: Parley
   private let listener: XMPPListener
-  /// The way to push services (XEP-0357).
+  /// The publisher to push services (XEP-0357).
   let pushes: PushPublisher
   private let readiness: Readiness
   private let logger: Logger
@@ -37,7 +37,7 @@ struct XMPPService: Service {
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
       commands: ServerCommands.all(
         AdminContext(accounts: accounts, startedAt: parley.clock.now, publicURL: settings.pages)),
-      // XEP-0363 5: both addresses of a slot are HTTPS, or there is no slot.
+      // XEP-0363 5: both URLs of a slot must be HTTPS.
       uploads: parley.blobs?.policy.links.isSecure == true
         ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
       contacts: settings.contacts,
@@ -56,7 +56,7 @@ struct XMPPService: Service {
       exporters: exporters)
   }
 
-  /// XMPP on the HTTP ports.
+  /// The site of XMPP on the HTTP ports.
   var site: HTTPSite {
     let settings = settings
     let hostMeta = HostMeta(
@@ -65,7 +65,7 @@ struct XMPPService: Service {
     return listener.site(hostMeta)
   }
 
-  /// Components hear what they may do from now on.
+  /// Applies changed privileges and announces them to components.
   func reload(_ settings: Settings) {
     parley.grant(settings.privileges)
     listener.privilegesChanged()
@@ -82,7 +82,8 @@ struct XMPPService: Service {
         }
       }
     } catch {
-      // Nobody could come back: the next start finds them. Whether or not they can be kept, it is the port that is to be mended.
+      // No client could resume: the sessions are stored again for the next start. The error to report is the port's,
+      // even if that fails.
       try? await parley.work { try $0.setSuspended(restored) }
       throw error
     }
@@ -97,7 +98,7 @@ struct XMPPService: Service {
     }
   }
 
-  /// Takes the sessions of before the restart back, once: after a crash none of them may appear again.
+  /// Takes the stored sessions of the previous process, exactly once: they must not reappear after a crash.
   private func restore() async throws(Problem) -> [SuspendedSession] {
     let kept = try await parley.read { try $0.suspended() }
     if kept.isEmpty { return [] }
@@ -126,7 +127,7 @@ struct XMPPService: Service {
 
 /// The ports of HTTP and HTTPS. Both serve all sites.
 enum HTTPPorts {
-  /// The app door, one of the sites.
+  /// Creates the app door, whose site is one of them.
   static func app(
     _ settings: Settings, _ accounts: Accounts, _ loops: any EventLoopGroup, _ logger: Logger
   ) -> AppDoor {
@@ -167,7 +168,7 @@ enum HTTPPorts {
     StartupError("port \(endpoint.port) of \(endpoint.host) (\(key.name)) cannot be opened: \(Listening.reason(error))")
   }
 
-  /// Makes what binding throws a line for the operator.
+  /// A listener whose errors of binding become a line for the operator.
   private struct Port: Service {
     let listener: HTTPListener
     let endpoint: Settings.Endpoint
@@ -183,7 +184,7 @@ enum HTTPPorts {
   }
 }
 
-/// One lane for each event loop.
+/// The lanes of the event loops.
 struct Lanes: Sendable {
   private let lanes: [ObjectIdentifier: Lane]
   private let first: Lane
@@ -193,7 +194,7 @@ struct Lanes: Sendable {
     var lanes: [ObjectIdentifier: Lane] = [:]
     for loop in loops.makeIterator() { lanes[ObjectIdentifier(loop)] = lane(loop) }
     self.lanes = lanes
-    // For a loop of another group, which the doors never ask with.
+    // For a loop of another group, which the doors never use.
     self.first = lane(loops.any())
   }
 

@@ -14,21 +14,21 @@ import ServiceLifecycle
 public import UnixSignals
 import XMPPDoor
 
-/// The whole server: store, core, doors, admin socket; from an empty process to one that serves, and back.
+/// The server as a whole: store, core, doors, admin socket; their start and stop.
 public enum Server {
-  /// What stops a server gracefully.
+  /// The signals that stop a server gracefully.
   public static let stopSignals: [UnixSignal] = [.sigterm, .sigint]
 
   /// Runs until one of `signals`, cancellation, or a graceful shutdown from outside.
   ///
-  /// The stop is graceful, back to front: the doors accept nobody any more, finish what is under way, keep resumable
+  /// The stop is graceful and in reverse order: the doors stop accepting, finish what is under way, preserve resumable
   /// sessions and close their streams; then the core commits what it has accepted; the store is closed last.
   ///
   /// - Parameters:
-  ///   - demo: whether a first start makes two users; nil: where the domain is localhost.
-  ///   - reread: the configuration as it is now, for SIGHUP.
-  ///   - greet: told once, when every port is open, what a newcomer wants to know.
-  /// - Throws: why it could not start, or what made it stop.
+  ///   - demo: Whether a first start creates two users; nil means only if the domain is localhost.
+  ///   - reread: Returns the current configuration, for SIGHUP.
+  ///   - greet: Called with instructions once, when all ports are open.
+  /// - Throws: The reason why it could not start or had to stop.
   public static func run(
     _ settings: Settings, demo: Bool? = nil, log: ServerLog? = nil, signals: [UnixSignal] = Server.stopSignals,
     reread: @escaping @Sendable () throws -> Settings, greet: @escaping @Sendable (String) -> Void
@@ -81,10 +81,10 @@ public enum Server {
       settings: settings, certificates: certificates, xmpp: xmpp, log: log, logger: logger, reread: reread)
     readiness.expect(1 + http.count + 1)
 
-    // Shut down from the last to the first.
+    // The services are shut down from the last to the first.
     let services: [any Service] =
       [
-        // What waits for the backend's answer is committed last of all.
+        // Posts that wait for the backend's answer are committed last.
         outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
         BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(accounts: core.accounts, logger: logger),
         AccountTaskService(accounts: core.accounts), DueTimerService(alarm: core.parley.scheduleAlarm),

@@ -2,12 +2,12 @@ import Basics
 public import Logging
 import Synchronization
 
-/// Where the server's log goes: standard error, one line each, with a level that a reload can change.
+/// The server's log: lines on standard error, with a level that a reload can change.
 public final class ServerLog: Sendable {
   private let minimum: Mutex<Logger.Level>
   private let file: Int32
 
-  /// `file` is a descriptor; 2 is standard error.
+  /// Creates a log on a file descriptor; 2 is standard error.
   public init(level: Logger.Level, file: Int32 = 2) {
     self.minimum = Mutex(level)
     self.file = file
@@ -18,12 +18,12 @@ public final class ServerLog: Sendable {
     set { minimum.withLock { $0 = newValue } }
   }
 
-  /// `least` keeps a library's chatter out unless it is this serious.
+  /// Returns a logger that also drops messages below `least`, for verbose libraries.
   public func logger(_ label: String, least: Logger.Level = .trace) -> Logger {
     Logger(label: label, factory: { Handler(log: self, label: $0, least: least) })
   }
 
-  /// `2026-01-31T12:00:00.000Z info parley: the message key=value`
+  /// Writes a line such as `2026-01-31T12:00:00.000Z info parley: the message key=value`.
   func write(_ level: Logger.Level, _ label: String, _ text: String, _ metadata: Logger.Metadata) {
     var line = "\(SystemClock.now.description) \(level.rawValue) \(label): \(Line.safe(text))"
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
@@ -31,7 +31,7 @@ public final class ServerLog: Sendable {
       line += text.contains(" ") ? " \(key)=\"\(text)\"" : " \(key)=\(text)"
     }
     line += "\n"
-    // One write for one line: lines of several threads do not mix. A log that cannot be written stops nothing.
+    // One write per line prevents interleaving of threads. Failures are ignored.
     _ = Files.writeAll(Array(line.utf8), to: file)
   }
 
@@ -39,7 +39,7 @@ public final class ServerLog: Sendable {
     let log: ServerLog
     let label: String
     var metadata: Logger.Metadata = [:]
-    /// A logger's own level, where one was set.
+    /// The logger's own level, if one was set.
     var own: Logger.Level?
     let least: Logger.Level
 

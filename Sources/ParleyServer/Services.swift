@@ -18,7 +18,7 @@ final class Readiness: Sendable {
   }
   private let state = Mutex(State())
 
-  /// How many will arrive; set before any is waited for.
+  /// Sets the number of parts; called before `wait`.
   func expect(_ count: Int) {
     wake { $0.expected = count }
   }
@@ -39,7 +39,7 @@ final class Readiness: Sendable {
     ready?.resume()
   }
 
-  /// Returns when all have arrived, or, with false, when the task is cancelled.
+  /// Returns when all parts have arrived; false if the task was cancelled.
   func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -61,19 +61,19 @@ final class Readiness: Sendable {
   }
 }
 
-/// The core's end: after everybody who might still post.
+/// Closes the core, after all services that may still post.
 struct CoreService: Service {
   let core: Core
   let logger: Logger
 
   func run() async throws {
-    // Cancelled or asked to stop: both mean the end.
+    // Cancellation and graceful shutdown both end the service.
     try? await gracefulShutdown()
     await core.close(logger)
   }
 }
 
-/// Tells push services what users are owed. A service that is not there yet is tried again.
+/// Sends pending notifications to push services. A service that is not available yet is retried.
 struct PushService: Service {
   let pusher: Pusher
 
@@ -98,8 +98,8 @@ struct AdminService: Service {
   }
 }
 
-/// Says that the server is ready; on the first start, who may log in. The demo users are made only now, so that
-/// a first start that fails for a port in use does not make users whose passwords nobody was told.
+/// Reports that the server is ready, and on the first start the demo users. They are created only now, so that a first
+/// start that fails for a port in use does not create users whose passwords were never shown.
 struct Greeter: Service {
   let settings: Settings
   let core: Core
@@ -120,7 +120,7 @@ struct Greeter: Service {
   }
 }
 
-/// Certificates that change, and SIGHUP.
+/// Reloads changed certificates, and the configuration on SIGHUP.
 struct ReloadService: Service {
   let settings: Settings
   let certificates: Certificates
@@ -133,7 +133,7 @@ struct ReloadService: Service {
     await cancelWhenGracefulShutdown {
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
-          // Ends with the task.
+          // The sleep throws when the task is cancelled.
           while (try? await Task.sleep(for: ServerLimits.certificatePollInterval)) != nil { certificates.refresh() }
         }
         group.addTask {
@@ -154,7 +154,7 @@ struct ReloadService: Service {
       if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Key.components.name) {
         changed.append(Key.components.name)
       }
-      // What is shown of them is their names.
+      // The effective values contain only the names of these.
       if settings.identity != now.identity, !changed.contains(where: { $0.hasPrefix("identity.") }) {
         changed.append("identity")
       }
@@ -168,7 +168,7 @@ struct ReloadService: Service {
   }
 }
 
-/// As many open files as the system allows: each connection is one.
+/// Raises the limit of open files to the system's maximum: each connection is one.
 enum OpenFiles {
   static func raise(_ logger: Logger) {
     let kind = Int32(RLIMIT_NOFILE.rawValue)

@@ -1,20 +1,20 @@
 extension Settings {
-  /// Whom messages are shown before they are committed.
+  /// The hook that sees messages before they are committed.
   public struct BeforeSend: Sendable, Hashable {
     public let url: String
-    /// What requests are signed with.
+    /// The secret that signs requests.
     public let secret: [UInt8]
-    /// How long an author waits at most.
+    /// The maximum time that an author waits.
     public let timeout: Duration
-    /// A message that nobody answered is said.
+    /// Whether a message passes if the hook does not answer.
     public let passesUnanswered: Bool
-    /// An encrypted message is said.
+    /// Whether an encrypted message passes.
     public let passesEncrypted: Bool
   }
 }
 
 extension SettingsReader {
-  /// nil: nobody is asked.
+  /// Reads the hook; nil if none is configured.
   mutating func beforeSend() -> Settings.BeforeSend? {
     let url = text(.beforeSendURL)
     let secret = text(.beforeSendSecret)

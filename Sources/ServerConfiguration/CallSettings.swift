@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// STUN and TURN servers, and contact addresses: lists of URIs.
+/// Reads STUN and TURN servers, and contact addresses: lists of URIs.
 extension SettingsReader {
   mutating func externalServices() -> ExternalServices {
     let secret = text(.turnSecret)
@@ -42,7 +42,7 @@ extension SettingsReader {
     text(key).split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
   }
 
-  /// RFC 3986 3: a scheme and something behind it, all of it characters of a URI.
+  /// Whether the text has the form of RFC 3986 3: a scheme and a non-empty rest of URI characters.
   private static func isURI(_ text: String) -> Bool {
     guard let colon = text.firstIndex(of: ":"), text.index(after: colon) < text.endIndex,
       let first = text.utf8.first, isLetter(first)
@@ -58,7 +58,7 @@ extension SettingsReader {
 }
 
 extension ExternalService {
-  /// RFC 7064 3.1, RFC 7065 3.1; nil for anything else.
+  /// Parses a URI of RFC 7064 3.1 or RFC 7065 3.1; returns nil for others.
   init?(uri: String) {
     guard let colon = uri.firstIndex(of: ":"), let kind = Kind(rawValue: String(uri[..<colon])) else { return nil }
     let parts = uri[uri.index(after: colon)...].split(separator: "?", omittingEmptySubsequences: false)

@@ -26,7 +26,7 @@ extension SettingsReader {
   }
 }
 
-/// One element of `components`.
+/// Reads one element of `components`.
 private struct ComponentReader {
   private let entry: RawSettings.DomainEntry
   private(set) var mistakes: [ConfigurationError] = []
@@ -59,7 +59,7 @@ private struct ComponentReader {
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }
 
-  /// One of some words; what is not written is the first of them.
+  /// Reads a field with one of several words; a missing field means the first of them.
   private mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ field: String) -> Choice? {
     guard let text = entry.fields[field]?.text else { return Choice.allCases.first }
     if let found = Choice(rawValue: text.trimmed) { return found }
@@ -114,7 +114,7 @@ private struct ComponentReader {
     return delegations
   }
 
-  /// A list, each element in its words.
+  /// Splits a list into elements and each element into words.
   private func words(_ field: String) -> [[String]] {
     (entry.fields[field]?.text ?? "").split(separator: ",").map { element in
       element.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -123,14 +123,14 @@ private struct ComponentReader {
 }
 
 extension Settings {
-  /// What components may do, by domain.
+  /// The privileges of components by domain.
   package var privileges: [String: Privileges] {
     Dictionary(components.map { ($0.name, $0.privileges) }, uniquingKeysWith: { first, _ in first })
   }
 }
 
 extension Settings.Component {
-  /// What of it needs a restart.
+  /// The part of a component that needs a restart.
   package var fixed: Settings.Component {
     var fixed = self
     fixed.privileges = .none

@@ -1,14 +1,14 @@
 import Basics
 
-/// Where a value of the configuration was written.
+/// The source of a configuration value.
 public enum Origin: Hashable, Sendable, CustomStringConvertible {
-  /// The option, as `--data`.
+  /// The option, such as `--data`.
   case commandLine(String)
   /// The variable's name.
   case environment(String)
   case file(String, line: Int?)
   case standard
-  /// Worked out from other values.
+  /// Derived from other values.
   case derived
 
   public var description: String {
@@ -22,11 +22,11 @@ public enum Origin: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// One thing that is wrong with the configuration.
+/// An error in the configuration.
 public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// nil: the place as a whole, a file that cannot be read for one.
+  /// The key; nil for an error of the whole source, such as an unreadable file.
   public let key: String?
-  /// nil where there is none to show; secrets never are.
+  /// The value; nil if there is none or it is secret.
   public let value: String?
   public let origin: Origin
   public let text: String
@@ -38,16 +38,16 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
     self.text = text
   }
 
-  /// `xmpp.port = 70000 (PARLEY_XMPP_PORT): a port is a number from 0 to 65535`
+  /// The error on one line, such as `xmpp.port = 70000 (PARLEY_XMPP_PORT): a port is a number from 0 to 65535`.
   public var description: String {
     guard let key else { return "\(origin): \(text)" }
     return Line.safe("\(key)\(value.map { " = \($0)" } ?? "") (\(origin)): \(text)")
   }
 }
 
-/// The name most like a mistyped one.
+/// Finds the name that is closest to a mistyped one.
 enum Nearest {
-  /// nil when none is like it: more than a third of the letters are wrong.
+  /// Returns the closest name; nil if more than a third of the letters differ in all of them.
   static func name(to wrong: String, among names: [String]) -> String? {
     let wanted = Array(wrong.lowercased().unicodeScalars)
     let best =
@@ -55,12 +55,13 @@ enum Nearest {
       .map { (name: $0, distance: distance(wanted, Array($0.lowercased().unicodeScalars))) }
       .min { $0.distance < $1.distance }
     if let best, best.distance <= max(2, wanted.count / 3), best.distance < wanted.count { return best.name }
-    // The right name in the wrong group: `tls_port` for `xmpp.tls_port`.
+    // A name in the wrong group, such as `tls_port` for `xmpp.tls_port`.
     let endings = names.filter { $0.hasSuffix("." + wrong) || wrong.hasSuffix("." + $0) }
     return endings.count == 1 ? endings.first : nil
   }
 
-  /// Letters to insert, delete, replace or swap with their neighbour (optimal string alignment).
+  /// Returns the number of insertions, deletions, replacements and transpositions of neighbours (optimal string
+  /// alignment).
   static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
     var before: [Int] = []
     var above = Array(0...b.count)

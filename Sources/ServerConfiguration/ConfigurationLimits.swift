@@ -1,42 +1,43 @@
-/// Every bound of the configuration: its number, why, and what happens at it.
+/// The bounds of the configuration, each with its reason. A value beyond its bound is an error.
 enum ConfigurationLimits {
-  /// Bytes of a configuration file. A larger one is no configuration file; it is refused.
+  /// The maximum length of a configuration file in bytes.
   static let fileBytesMax = 1_048_576
-  /// Served domains: each costs a certificate and its place in memory. More are a mistake in the configuration.
+  /// The maximum number of served domains: each needs a certificate and memory.
   static let domainsMax = 1_000
-  /// Threads for connections. More than any machine has cores; above it the value is a mistake.
+  /// The maximum number of threads for connections, more than the cores of any machine.
   static let threadsMax = 1_024
-  /// How long a lost XMPP session may be resumed: a day; above it sessions would outlive what they wait for.
+  /// The maximum time in which a lost XMPP session can be resumed: a day.
   static let resumeSecondsMax = 86_400
-  /// Components: each is a program that somebody runs beside the server. More are a mistake in the configuration.
+  /// The maximum number of components, each a program beside the server.
   static let componentsMax = 32
-  /// How long credentials for a TURN server may count: a week. Longer ones could as well be passwords; above it the value
-  /// is a mistake.
+  /// The maximum validity of credentials for a TURN server: a week. Longer ones would be as good as passwords.
   static let turnSecondsMax = 604_800
-  /// How long a call may ring: ten minutes. Above it the value is a mistake.
+  /// The maximum time that a call may ring: ten minutes.
   static let ringSecondsMax = 600
-  /// Backends, and providers, that vouch for users. More are a mistake in the configuration.
+  /// The maximum number of backends and providers that authenticate users.
   static let vouchersMax = 100
-  /// STUN and TURN servers: browsers gather more slowly with each. More are a mistake in the configuration.
+  /// The maximum number of STUN and TURN servers: each slows down ICE gathering in browsers.
   static let turnServersMax = 20
-  /// Contact addresses of one role. They stand in every answer to disco#info; more are a mistake in the configuration.
+  /// The maximum number of contact addresses per role, which every answer to disco#info contains.
   static let contactAddressesMax = 10
-  /// The same of a client that a push can wake: a week, after which the archive serves it better.
+  /// The maximum time in which a session of a client that a push can wake can be resumed: a week, after which the
+  /// archive serves it better.
   static let pushResumeSecondsMax = 604_800
   /// `sun_path` has 108 bytes, the last of which ends the string (unix(7)).
   static let socketPathBytesMax = 107
-  /// Guests that may be configured: each is a user in memory and a row; above it the value is a mistake.
+  /// The maximum number of guests, each a user in memory and a row.
   static let guestsMax = 100_000
-  /// Seconds that a guest without a session may be kept: a day.
+  /// The maximum time that a guest without a session is kept: a day.
   static let guestSecondsMax = 86_400
-  /// Bytes of one file that may be configured: a terabyte; above it the value is a mistake.
+  /// The maximum length of a file in bytes: a terabyte.
   static let uploadBytesMax = 1 << 40
-  /// Days that files may be kept: a century; for longer there is 0.
+  /// The maximum time that files are kept: a century; 0 means without limit.
   static let uploadDaysMax = 36_500
-  /// How long a scanner may be given: an upload waits for it.
+  /// The maximum time of a scan, for which an upload waits.
   static let scanSecondsMax = 600
-  /// Bytes of one object of a bucket that are put by one request (5 GiB for S3); a larger `uploads.bytes` is a mistake.
+  /// The maximum length in bytes of an object that is put in one request (5 GiB for S3); the bound of `uploads.bytes`
+  /// with a bucket.
   static let bucketObjectBytesMax = 5_368_709_120
-  /// Seconds that authors may be made to wait for `before_send.url`: longer, and people say it twice.
+  /// The maximum time that authors wait for `before_send.url`; after longer waits users send messages twice.
   static let beforeSendSecondsMax = 5
 }

@@ -3,12 +3,12 @@ public import Dialogs
 public import WebClient
 
 extension Settings {
-  /// How codes and links get to people, and who becomes a user by them.
+  /// The delivery of codes and links, and the issuers of addresses that may create users.
   public struct Delivery: Hashable, Sendable {
     public struct Mail: Hashable, Sendable {
       public let server: MailClient.Server
       public let from: Mailbox
-      /// nil: our own texts.
+      /// The folder of templates; nil for the standard texts.
       public let templates: String?
       public let resetURL: String?
     }
@@ -18,7 +18,7 @@ extension Settings {
     }
     public var mail: Mail?
     public var hook: Hook?
-    /// By which an address's owner becomes a user.
+    /// The kinds of addresses whose owner may sign up.
     public var newcomers: Set<Dialogs.Identity.Issuer> = []
   }
 }

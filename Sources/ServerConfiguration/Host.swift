@@ -2,30 +2,30 @@ import Addresses
 import Glibc
 import NIOCore
 
-/// Addresses to listen on, and domains, as the configuration writes them.
+/// Listening addresses and domains as written in the configuration.
 package enum Host {
   static func isAddress(_ text: String) -> Bool { text == "localhost" || isIPv4(text) || isIPv6(text) }
 
-  /// Whether only this machine reaches a listener there.
+  /// Whether a listener there is reachable only from this machine.
   static func isLoopback(_ text: String) -> Bool {
     text == "localhost" || text == "::1" || (isIPv4(text) && text.hasPrefix("127."))
   }
 
-  /// Whether two listeners there would want the same port; `::` is every address, of IPv4 too.
+  /// Whether listeners at these addresses would conflict on a port; `::` is every address, of IPv4 too.
   static func overlap(_ a: String, _ b: String) -> Bool {
     if a == b || a == "::" || b == "::" { return true }
     if a == "0.0.0.0" || b == "0.0.0.0" { return !isIPv6(a) && !isIPv6(b) }
     return (a == "localhost" && isLoopback(b)) || (b == "localhost" && isLoopback(a))
   }
 
-  /// What to bind. A machine without any address of IPv6, such as a container on an ordinary bridge, does not know
-  /// `::`; every address there is `0.0.0.0`.
+  /// Returns the address to bind. A machine without an IPv6 address, such as a container on an ordinary bridge, does
+  /// not support `::`; every address there is `0.0.0.0`.
   package static func bound(_ text: String) -> String {
     guard text == "::", (try? SocketAddress.makeAddressResolvingHost(text, port: 0)) == nil else { return text }
     return "0.0.0.0"
   }
 
-  /// Where a listener bound to this is reached from the same machine.
+  /// Returns the address at which the same machine reaches a listener bound there.
   package static func reached(_ text: String) -> String {
     switch bound(text) {
     case "::": "::1"
@@ -34,7 +34,7 @@ package enum Host {
     }
   }
 
-  /// A domainpart in normal form (RFC 7622 3.2), or nil.
+  /// Returns a domainpart in normal form (RFC 7622 3.2), or nil.
   package static func domain(_ text: String) -> String? {
     guard let address = BareJID(parsing: text), address.local == nil else { return nil }
     return address.domain

@@ -2,17 +2,17 @@ import Basics
 public import IdentityTokens
 
 extension Settings {
-  /// Who vouches for users.
+  /// The systems that authenticate users.
   public struct Identity: Hashable, Sendable {
     public struct Backing: Hashable, Sendable {
-      /// Without the keys that stand in files.
+      /// The backend without the keys in `keyFiles`.
       public let tokens: Backend
-      /// Public keys as PEM.
+      /// The files of public keys in PEM.
       public let keyFiles: [String]
     }
     public let backends: [Backing]
     public let providers: [Provider]
-    /// Those without ID tokens.
+    /// The providers without ID tokens.
     public let codes: [CodeProvider]
   }
 }
@@ -40,7 +40,7 @@ extension SettingsReader {
     return Settings.Identity(backends: backends, providers: providers, codes: codes)
   }
 
-  /// Shows their names only.
+  /// Returns the elements of a list and notes their names only as its effective value.
   private mutating func entries(_ key: Key) -> [RawSettings.DomainEntry] {
     let entries = raw.entries[key.name] ?? []
     note(names: entries.map { $0.fields["name"]?.text ?? "" }, of: key, entries.first?.origin ?? .standard)
@@ -55,7 +55,7 @@ extension SettingsReader {
   }
 }
 
-/// One element of `identity.backends`, `identity.providers` or `identity.codes`.
+/// Reads one element of `identity.backends`, `identity.providers` or `identity.codes`.
 private struct VoucherReader {
   private let entry: RawSettings.DomainEntry
   private let key: Key
@@ -91,7 +91,7 @@ private struct VoucherReader {
     return mistakes.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
   }
 
-  /// As clients name a provider.
+  /// Returns the provider's name, which clients send.
   private mutating func providerName() -> String {
     let name = entry.fields["name"]?.text.trimmed ?? ""
     let isName =
@@ -187,7 +187,8 @@ private struct VoucherReader {
     return written
   }
 
-  /// Whoever can change keys on their way makes tokens; on this machine nobody can.
+  /// Whether keys cannot be tampered with in transit, which would allow forged tokens: HTTPS, or a server on this
+  /// machine.
   private static func isSafe(_ url: String) -> Bool {
     if url.hasPrefix("https://") { return true }
     let rest = url.hasPrefix("http://") ? url.dropFirst("http://".count) : ""

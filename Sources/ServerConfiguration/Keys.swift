@@ -1,38 +1,38 @@
 import PushServices
 
-/// One key of the configuration: the table behind the reader, `parley check` and the reference file.
+/// A key of the configuration: the table behind the reader, `parley check` and the reference file.
 public struct Key: Hashable, Sendable {
-  /// What a value looks like.
+  /// The syntax of a value.
   public enum Kind: String, Sendable {
     case domain, domains, path, host, port, flag, url, addresses, users, seconds, days, bytes, count, level, choice
-    /// A domain with `{domain}` in it.
+    /// A domain that contains `{domain}`.
     case template
-    /// Anything.
+    /// Any text.
     case text
     /// A list of name, secret and grants.
     case components
-    /// Another list of maps.
+    /// A list of maps.
     case entries
-    /// Several; in the environment with commas between.
+    /// A list; in the environment separated by commas.
     case list
   }
 
-  /// When a changed value counts.
+  /// The time at which a changed value takes effect.
   public enum Change: String, Sendable {
-    /// After a restart.
+    /// At a restart.
     case restart
-    /// On SIGHUP; certificates also by themselves.
+    /// On SIGHUP; for certificates also without it.
     case reload
   }
 
   public let name: String
   public let kind: Kind
-  /// As one would write it; nil: derived, as `meaning` says.
+  /// The default as written in a file; nil if it is derived as described in `meaning`.
   public let fallback: String?
   public let change: Change
-  /// One sentence for the reference.
+  /// A sentence for the reference.
   public let meaning: String
-  /// Never shown.
+  /// Whether the value is never shown.
   public let isSecret: Bool
 
   init(_ name: String, _ kind: Kind, _ fallback: String?, _ change: Change, secret: Bool = false, _ meaning: String) {
@@ -44,7 +44,7 @@ public struct Key: Hashable, Sendable {
     self.meaning = meaning
   }
 
-  /// `PARLEY_` and the name in upper case, dots as underscores.
+  /// The environment variable: `PARLEY_` and the name in upper case, with underscores for dots.
   public var environmentName: String {
     "PARLEY_" + name.map { $0 == "." ? "_" : $0.uppercased() }.joined()
   }
@@ -276,7 +276,7 @@ extension Key {
   static let threads = Key(
     "threads", .count, nil, .restart, "Threads for connections; by default one per core the process may use.")
 
-  /// The order of the reference file.
+  /// All keys in the order of the reference file.
   public static let all: [Key] =
     [
       domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
@@ -296,17 +296,17 @@ extension Key {
       beforeSendSeconds, beforeSendOnFailure, beforeSendEncrypted, adminSocket, logLevel, threads,
     ]
 
-  /// The fields of one element of `domains`.
+  /// The fields of an element of `domains`.
   static let domainFields = ["name", "rooms", "uploads", "certificate", "key"]
 
-  /// The fields of one element of `components`.
+  /// The fields of an element of `components`.
   static let componentFields = ["name", "secret", "roster", "roster_push", "message", "iq", "presence", "delegate"]
 
-  /// The fields of one element of `identity.backends`, and of one of `identity.providers`.
+  /// The fields of an element of `identity.backends`, and of `identity.providers`.
   static let backendFields = ["name", "secrets", "keys", "jwks", "domain", "signup"]
   static let providerFields = ["name", "audiences", "issuers", "jwks", "domain", "signup", "nonce", "contacts"]
 
-  /// Of one of `identity.codes`.
+  /// The fields of an element of `identity.codes`.
   static let codeFields = [
     "name", "client_id", "client_secret", "token_url", "user_url", "subject", "display_name", "redirects", "domain",
     "signup",
@@ -318,7 +318,7 @@ extension Key {
     identityProviders.name: providerFields, identityCodes.name: codeFields,
   ]
 
-  /// Fields that may be lists.
+  /// The fields that may be lists.
   static let listFields: Set<String> = ["iq", "delegate", "secrets", "keys", "issuers", "audiences", "redirects"]
 
   package static func named(_ name: String) -> Key? { all.first { $0.name == name } }

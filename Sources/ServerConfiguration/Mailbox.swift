@@ -3,7 +3,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// Whom a mail is from: `Parley <parley@example.org>`, or the address alone.
+/// A sender of mail: `Parley <parley@example.org>`, or an address alone.
 public struct Mailbox: Hashable, Sendable {
   public let name: String?
   public let address: String
@@ -25,7 +25,7 @@ public struct Mailbox: Hashable, Sendable {
     address = Self.mailable(identity.subject)
   }
 
-  /// The domain as mail servers without SMTPUTF8 take it (RFC 5891 4.4).
+  /// Returns the address with its domain in the form for mail servers without SMTPUTF8 (RFC 5891 4.4).
   package static func mailable(_ address: String) -> String {
     guard let at = address.lastIndex(of: "@") else { return address }
     return address[...at] + AsciiDomain.of(String(address[address.index(after: at)...]))

@@ -2,11 +2,11 @@ import Basics
 public import WebClient
 
 extension Settings {
-  /// How the server asks others.
+  /// The settings of the server's HTTP clients.
   public struct Outgoing: Hashable, Sendable {
-    /// Networks that are no public ones and may be asked for users nonetheless.
+    /// Non-public networks that may be contacted for users nonetheless.
     public let networks: [Network]
-    /// A PEM file of authorities; nil: the system's.
+    /// A PEM file of certificate authorities; nil for the system's.
     public let authorities: String?
   }
 }

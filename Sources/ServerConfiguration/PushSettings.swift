@@ -3,10 +3,10 @@ import Dialogs
 import PushServices
 
 extension Settings {
-  /// How devices of apps are woken.
+  /// The push providers of app devices.
   public struct Pushes: Hashable, Sendable {
     public struct Apple: Hashable, Sendable {
-      /// Of the key's file.
+      /// The path of the key file.
       public let path: String
       public let keyID: String
       public let teamID: String
@@ -16,7 +16,7 @@ extension Settings {
       public let sandboxURL: String
     }
     public struct Google: Hashable, Sendable {
-      /// Of the service account's file.
+      /// The path of the service account's file.
       public let path: String
       public let url: String
     }
@@ -25,10 +25,10 @@ extension Settings {
       public let secret: String
     }
 
-    /// nil: not at all; so with the others.
+    /// nil if APNs is off; likewise for the others.
     public let apns: Apple?
     public let fcm: Google?
-    /// Whom push services may write to; nil: browsers are not woken.
+    /// The contact for push services; nil if browsers get no pushes.
     public let webPushContact: String?
     public let webhook: Webhook?
   }

@@ -1,35 +1,35 @@
 import Basics
 
-/// Values as they were written, each with its origin; later layers replace earlier ones.
+/// Values as written, each with its origin; later layers replace earlier ones.
 struct RawSettings {
   struct Value: Hashable {
     var text: String
     var origin: Origin
-    /// Of a list that was written as one; else it is `text`, with commas between.
+    /// The elements of a value that was written as a list; otherwise `text` has them, separated by commas.
     var items: [String]?
   }
 
-  /// One element of a list of maps: its fields by name.
+  /// An element of a list of maps: its fields by name.
   struct DomainEntry: Hashable {
     var fields: [String: Value]
     var origin: Origin
   }
 
   private(set) var values: [String: Value] = [:]
-  /// Those of `Key.entryFields`, by key.
+  /// The elements of the keys in `Key.entryFields`.
   var entries: [String: [DomainEntry]] = [:]
   var domains: [DomainEntry] { entries[Key.domains.name] ?? [] }
   var components: [DomainEntry] { entries[Key.components.name] ?? [] }
   var mistakes: [ConfigurationError] = []
 
-  /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
+  /// Sets a value. An empty text unsets it: `PARLEY_TLS_KEY=` is how container settings express "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
     guard Key.named(name) != nil else {
       mistakes.append(Self.unknown(name, origin))
       return
     }
     if let fields = Key.entryFields[name] {
-      // The two fields that matter most: `name=secret`.
+      // A text can give the first two fields only: `name=secret`.
       entries[name] = text.split(separator: ",").map { part in
         let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
         return DomainEntry(fields: Dictionary(uniqueKeysWithValues: zip(fields, halves)), origin: origin)
@@ -41,7 +41,7 @@ struct RawSettings {
     }
   }
 
-  /// Every `PARLEY_` variable; one that names no key is a mistake.
+  /// Reads every `PARLEY_` variable; one that names no key is an error.
   mutating func read(environment: [String: String]) {
     for (variable, text) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix("PARLEY_") {
       if variable == Self.fileVariable || Self.isServiceLink(variable) { continue }
@@ -57,11 +57,11 @@ struct RawSettings {
     }
   }
 
-  /// Names the configuration file where `--config` does not.
+  /// The variable that names the configuration file if `--config` does not.
   static let fileVariable = "PARLEY_CONFIG"
 
-  /// Kubernetes tells every pod of the services beside it in variables named after them
-  /// (`PARLEY_PORT_5222_TCP=tcp://...` for a service called parley): not ours, and no mistake of anybody.
+  /// Whether Kubernetes set the variable: every pod gets variables named after the services beside it
+  /// (`PARLEY_PORT_5222_TCP=tcp://...` for a service called parley).
   private static func isServiceLink(_ variable: String) -> Bool {
     variable.hasPrefix("PARLEY_SERVICE_") || variable == "PARLEY_PORT" || variable.hasPrefix("PARLEY_PORT_")
   }

@@ -6,18 +6,18 @@ public import Logging
 import NIOCore
 public import XMPPDoor
 
-/// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
-/// the file or the command line.
+/// The configuration of the server, read once and validated as a whole. Nothing else reads the environment, the file or
+/// the command line.
 public struct Settings: Hashable, Sendable {
   /// A served domain: a realm of users.
   public struct Domain: Hashable, Sendable {
-    /// In normal form.
+    /// The name in normal form.
     public let name: String
     /// The domain of its rooms.
     public let rooms: String
     /// The domain of its upload service.
     public let uploads: String
-    /// nil: the server's own.
+    /// nil for the server's own certificate.
     public let certificate: CertificateFiles?
   }
 
@@ -32,36 +32,36 @@ public struct Settings: Hashable, Sendable {
     }
   }
 
-  /// What files are taken, and for how long.
+  /// The limits and the lifetime of files.
   public struct Uploads: Hashable, Sendable {
     public let bytesMax: Int64
     public let userBytesMax: Int64
     public let userDayBytesMax: Int64
-    /// nil: for ever.
+    /// nil for an unlimited lifetime.
     public let lifetime: Duration?
     public let endWithMessages: Bool
-    /// Small pictures are made of pictures, and avatars of larger ones.
+    /// Whether thumbnails of pictures are made and large avatars are shrunk.
     public let thumbnails: Bool
-    /// nil: nothing is scanned.
+    /// The scanner; `nil` to scan nothing.
     public let scan: ScanOptions?
-    /// nil: files are in the data folder.
+    /// nil if files are in the data folder.
     public let bucket: BucketOptions?
   }
 
   /// A program beside the server that has users of its own (XEP-0114).
   public struct Component: Hashable, Sendable {
-    /// In normal form.
+    /// The name in normal form.
     public let name: String
     public let secret: String
-    /// The domain whose users it belongs to: the longest of which `name` is a subdomain, else the first.
+    /// The domain to whose users it belongs: the longest of which `name` is a subdomain, otherwise the first.
     public let home: String
-    /// What it may do in the name of that domain's users (XEP-0356).
+    /// The actions that it may perform in the name of that domain's users (XEP-0356).
     public var privileges = Privileges.none
-    /// What it answers in place of the server (XEP-0355).
+    /// The requests that it answers instead of the server (XEP-0355).
     public var delegated: [Delegation] = []
   }
 
-  /// An address and a port to listen on; port 0: not at all.
+  /// An address and a port to listen on; port 0 means off.
   public struct Endpoint: Hashable, Sendable {
     public let host: String
     public let port: Int
@@ -70,71 +70,71 @@ public struct Settings: Hashable, Sendable {
 
   /// At least one; the first is the key `domain`.
   public let domains: [Domain]
-  /// The data folder, from the root.
+  /// The absolute path of the data folder.
   public let data: String
-  /// XMPP with STARTTLS.
+  /// The endpoint of XMPP with STARTTLS.
   public let xmpp: Endpoint
-  /// XMPP over direct TLS.
+  /// The endpoint of XMPP over direct TLS.
   public let xmppTLS: Endpoint
-  /// Logins without TLS are allowed (loopback only).
+  /// Whether logins without TLS are allowed (loopback only).
   public let allowsPlaintext: Bool
   public let http: Endpoint
   public let https: Endpoint
-  /// The public base URL, without a slash at its end.
+  /// The public base URL, without a trailing slash.
   public let publicURL: String
-  /// Nobody has named it: whoever asks over some address is better answered with that address.
+  /// Whether the URL is not configured: a client is then better answered with the address that it used.
   public let isPublicURLDerived: Bool
-  /// The server's public IP addresses; empty: clients ask the DNS.
+  /// The server's public IP addresses; empty if clients use the DNS.
   public let addresses: [String]
-  /// nil: self-signed.
+  /// nil for a self-signed certificate.
   public let certificate: CertificateFiles?
-  /// nil: no files are taken.
+  /// nil if uploads are off.
   public let uploads: Uploads?
   public let allowsRegistration: Bool
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
-  /// Who may come without an account.
+  /// The policy for users without an account.
   public let guests: GuestPolicy
-  /// Who vouches for users.
+  /// The systems that authenticate users.
   public let identity: Identity
-  /// The version of the terms that users are to accept; nil: none.
+  /// The version of the terms that users have to accept; nil for none.
   public let terms: String?
-  /// Who may look after the whole server in band.
+  /// The users who may administer the whole server in band.
   public let admins: Set<BareJID>
-  /// How long a lost XMPP session may be resumed.
+  /// The time in which a lost XMPP session can be resumed.
   public let resumeWindow: Duration
   public let components: [Component]
-  /// Where components connect to.
+  /// The endpoint for components.
   public let component: Endpoint
-  /// STUN and TURN beside this server.
+  /// The STUN and TURN servers.
   public let services: ExternalServices
-  /// How long calls ring.
+  /// The time that calls ring.
   public let callRinging: Duration
-  /// Whom to write to about the server: URIs by role.
+  /// The contact URIs of the server by role.
   public let contacts: [String: [String]]
-  /// How much pushes say.
+  /// The amount of content in pushes.
   public let pushContent: PushContent
-  /// The same where a push can wake the client.
+  /// The time in which a lost XMPP session can be resumed if a push can wake the client.
   public let pushResumeWindow: Duration
   public let pushes: Pushes
   public let outgoing: Outgoing
-  /// How codes and links get to people.
+  /// The delivery of codes and links.
   public let delivery: Delivery
-  /// nil: messages are shown to nobody before they are said.
+  /// nil if there is no hook before messages are sent.
   public let beforeSend: BeforeSend?
-  /// The Unix socket of the admin commands, from the root.
+  /// The absolute path of the Unix socket for admin commands.
   public let adminSocket: String
   public let logLevel: Logger.Level
-  /// Event loops.
+  /// The number of event loops.
   public let threads: Int
 
-  /// The public base URL of one domain: what was named, else its HTTPS; nil: there is none.
+  /// Returns the public base URL of a domain: the configured one, otherwise its HTTPS; nil if there is none.
   package func publicURL(of domain: String) -> String? {
     if !isPublicURLDerived { return publicURL }
     return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
   }
 
-  /// What `parley check --print` shows of one key.
+  /// The effective value of a key, as shown by `parley check --print`.
   public struct Effective: Hashable, Sendable, Codable {
     public let key: String
     public let value: String
@@ -142,18 +142,18 @@ public struct Settings: Hashable, Sendable {
   }
   /// All keys in the order of the reference.
   public let effective: [Effective]
-  /// The file that was read; nil: none.
+  /// The path of the file that was read; nil for none.
   public let file: String?
 
-  /// Where people's browsers find pages; nil: no HTTP port is open.
+  /// The base URL of pages for browsers; nil if no HTTP port is open.
   package var pages: String? { https.isOn || http.isOn ? publicURL : nil }
 }
 
-/// What the command line says of the configuration.
+/// The configuration on the command line.
 public struct SettingsArguments: Sendable {
-  /// `--config`.
+  /// The value of `--config`.
   public var file: String?
-  /// Keys with their values and the options that gave them, later ones winning.
+  /// The keys with their values and options, of which later ones override earlier ones.
   public var values: [(key: String, value: String, option: String)]
 
   public init(file: String? = nil, values: [(key: String, value: String, option: String)] = []) {
@@ -163,9 +163,9 @@ public struct SettingsArguments: Sendable {
 }
 
 extension Settings {
-  /// Reads file, environment and command line, in rising priority.
+  /// Loads file, environment and command line, in ascending priority.
   ///
-  /// - Throws: every mistake at once, as a `StartupError` with status 2.
+  /// - Throws: All errors at once, as a `StartupError` with status 2.
   public static func load(
     _ arguments: SettingsArguments, environment: [String: String]
   ) throws(StartupError) -> Settings {
@@ -189,7 +189,7 @@ extension Settings {
   }
 }
 
-/// Turns what was written into what is meant; gathers what cannot be.
+/// Converts raw values to settings, and collects the errors.
 struct SettingsReader {
   let raw: RawSettings
   var mistakes: [ConfigurationError]
@@ -257,7 +257,7 @@ struct SettingsReader {
 
   // MARK: Single values
 
-  /// The text of a key that has one, written or by default.
+  /// Returns the text of a key that has one, written or by default.
   mutating func text(_ key: Key) -> String {
     let value = raw.values[key.name]
     let text = value?.text ?? key.fallback ?? ""
@@ -269,13 +269,13 @@ struct SettingsReader {
     effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
   }
 
-  /// A list of maps, of which the names are shown.
+  /// Notes the names of a list of maps as its effective value.
   mutating func note(names: [String], of key: Key, _ origin: Origin) {
     effective[key.name] = Settings.Effective(
       key: key.name, value: names.joined(separator: ", "), origin: origin.description)
   }
 
-  /// What may be shown of a value.
+  /// Returns the text that may be shown for a value.
   static func shown(_ key: Key, _ text: String) -> String { key.isSecret && !text.isEmpty ? "********" : text }
 
   mutating func mistake(_ key: Key, _ text: String) {
@@ -338,7 +338,7 @@ struct SettingsReader {
     return written
   }
 
-  /// Users of served domains.
+  /// Returns users of served domains.
   private mutating func addresses(_ key: Key, among domains: [Settings.Domain]) -> Set<BareJID> {
     var addresses: Set<BareJID> = []
     for part in text(key).split(separator: ",") {
@@ -357,7 +357,7 @@ struct SettingsReader {
     return addresses
   }
 
-  // MARK: Values that hang together
+  // MARK: Dependent values
 
   private mutating func threads() -> Int {
     guard raw.values[Key.threads.name] != nil else {
@@ -432,7 +432,7 @@ struct SettingsReader {
     return names
   }
 
-  /// Two listeners on one port of overlapping addresses: the second would fail at the start.
+  /// Reports two listeners on one port of overlapping addresses, of which the second would fail at the start.
   private mutating func checkPorts(_ endpoints: [(key: Key, endpoint: Settings.Endpoint)]) {
     for (index, (key, endpoint)) in endpoints.enumerated() where endpoint.isOn {
       for (other, earlier) in endpoints[..<index]
@@ -452,7 +452,7 @@ struct SettingsReader {
     let uploadsTemplate = text(.uploadsDomain)
     let firstName = text(.domain)
     var entries = raw.domains
-    // The first domain may have an element of its own in the list, for its certificate.
+    // The list may contain the first domain, for its certificate.
     let firstNormal = Host.domain(firstName)
     let own = entries.firstIndex { Host.domain($0.fields["name"]?.text ?? "") == firstNormal && firstNormal != nil }
     let first: RawSettings.DomainEntry
@@ -509,7 +509,7 @@ struct SettingsReader {
     return domains
   }
 
-  /// A service's domain: written with the domain, or made from the template.
+  /// Returns a service's domain: from the domain's element, or from the template.
   private mutating func subdomain(
     of name: String, _ entry: RawSettings.DomainEntry, _ field: String, _ key: Key, _ template: String,
     _ fallback: String

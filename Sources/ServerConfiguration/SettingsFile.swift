@@ -1,10 +1,10 @@
 import Basics
 import Yams
 
-/// The YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); those of
+/// Reads the YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); the keys of
 /// `Key.entryFields` are lists of maps.
 enum SettingsFile {
-  /// Looked for in this order where no file is named.
+  /// The paths that are tried in this order if no file is named.
   static let standardPaths = ["parley.yaml", "/etc/parley/parley.yaml"]
 
   static func read(_ path: String, into settings: inout RawSettings) {
@@ -127,7 +127,7 @@ enum SettingsFile {
     return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
   }
 
-  /// The library's error on one line.
+  /// Returns the library's error on one line.
   private static func mistake(_ error: any Error, _ path: String) -> ConfigurationError {
     guard let error = error as? YamlError else {
       return ConfigurationError(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")

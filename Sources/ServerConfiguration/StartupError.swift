@@ -1,14 +1,14 @@
-/// Why a command cannot go on: what to tell the operator, and the exit status.
+/// A fatal error of a command: the text for the operator and the exit status.
 public struct StartupError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// 0 is success.
+  /// The exit status; 0 is success.
   public enum Status: Int32, Sendable {
-    /// The command was right and did not work out.
+    /// The command was valid and failed.
     case failure = 1
-    /// The command line or the configuration is wrong.
+    /// The command line or the configuration is invalid.
     case usage = 2
   }
 
-  /// One line for each thing that is wrong; nearly always one.
+  /// A line per error; nearly always one.
   public let lines: [String]
   public let status: Status
 
@@ -22,7 +22,7 @@ public struct StartupError: Error, Hashable, Sendable, CustomStringConvertible {
     self.status = status
   }
 
-  /// Everything that is wrong with the configuration.
+  /// Creates the error from all errors of the configuration.
   public init(_ mistakes: [ConfigurationError]) {
     self.lines = mistakes.map(\.description)
     self.status = .usage

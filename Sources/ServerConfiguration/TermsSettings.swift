@@ -1,7 +1,7 @@
 import Dialogs
 
 extension SettingsReader {
-  /// nil: no terms are asked for.
+  /// Reads the version of the terms; nil if there are none.
   mutating func terms() -> String? {
     let version = text(.termsVersion)
     if version.utf8.count > Limits.termsVersionBytesMax {

@@ -1,10 +1,10 @@
 import Basics
 import NIOCore
 
-/// How many threads this process may run at once.
+/// The number of threads that the process may run in parallel.
 enum Threads {
-  /// The cores of the process's CPU affinity, which NIO's own count ignores, but not more than a container's
-  /// CPU quota, which NIO's count knows.
+  /// Returns the number of cores in the process's CPU affinity, which NIO's count ignores, but at most a container's
+  /// CPU quota, which NIO's count respects.
   static func available() -> Int {
     let affinity =
       (try? Files.read("/proc/self/status", bytesMax: 65_536))
@@ -12,7 +12,7 @@ enum Threads {
     return max(1, min(affinity ?? .max, System.coreCount))
   }
 
-  /// Counts the bits of the line `Cpus_allowed:` of proc(5)'s status file: groups of hexadecimal digits.
+  /// Counts the bits in the line `Cpus_allowed:` of the status file of proc(5), groups of hexadecimal digits.
   static func allowed(inStatus text: String) -> Int? {
     for line in text.split(separator: "\n") where line.hasPrefix("Cpus_allowed:") {
       let digits = line.dropFirst("Cpus_allowed:".count).compactMap(\.hexDigitValue)

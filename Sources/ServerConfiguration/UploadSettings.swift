@@ -1,6 +1,6 @@
 import FileStorage
 
-/// What files are taken, and what becomes of them.
+/// Reads the settings of uploads, scans and buckets.
 extension SettingsReader {
   mutating func uploads() -> Settings.Uploads? {
     let bytes = number(.uploadsBytes, 0...ConfigurationLimits.uploadBytesMax, "bytes")
@@ -67,7 +67,7 @@ extension SettingsReader {
       (Key.bucketName, bucket.bucket), (.bucketRegion, bucket.region), (.bucketKey, bucket.key),
       (.bucketSecret, bucket.secret),
     ] where value.isEmpty { mistake(key, "it is missing: uploads.store is s3") }
-    // What is signed is the path as it stands in the URL: nothing in it needs an escape.
+    // The signature covers the path as it is in the URL: no character may need escaping.
     for (key, value) in [(Key.bucketName, bucket.bucket), (.bucketPrefix, bucket.prefix)]
     where !value.utf8.allSatisfy(Self.isPlain) {
       mistake(key, "letters, digits and . _ - / are expected")

@@ -35,8 +35,8 @@ struct BackupData: AsyncParsableCommand {
     }
   }
 
-  /// A bar on a terminal: how far the file has grown towards the database's size, which it rarely reaches, since free
-  /// space is left out.
+  /// Shows a progress bar on a terminal: the copy's size relative to the database's, which it rarely reaches, since
+  /// free pages are omitted.
   private static func show(_ path: String, of database: String) async {
     guard Terminal.errorIsTerminal else { return }
     var bar = ProgressBar("KiB")

@@ -4,7 +4,7 @@ import FoundationEssentials
 import ParleyServer
 import ServerConfiguration
 
-/// Where the configuration comes from; every command has these.
+/// The options of every command that determine the configuration.
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     name: .long, help: "The configuration file; else ./parley.yaml or /etc/parley/parley.yaml if there is one.",
@@ -29,12 +29,12 @@ struct ConfigurationOptions: ParsableArguments {
     return try Settings.load(arguments, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// An address; a name alone is one of the first domain.
+  /// Returns an address; a text without an @ is a localpart of the first domain.
   func address(_ text: String, _ settings: Settings) -> String {
     text.contains("@") ? text : "\(text)@\(settings.domains[0].name)"
   }
 
-  /// Runs `body` with a way to the data.
+  /// Calls `body` with a connection to the data.
   func withAdministration(creating: Bool = false, _ body: (AdminConnection, Settings) async throws -> Void) async throws
   {
     let settings = try settings()
@@ -49,18 +49,18 @@ struct ConfigurationOptions: ParsableArguments {
   }
 }
 
-/// For programs instead of people.
+/// The options for output to programs.
 struct OutputOptions: ParsableArguments {
   @Flag(name: .long, help: "Writes JSON.")
   var json = false
 
-  /// `value` as JSON, or `text` for people.
+  /// Prints `value` as JSON or `text`.
   func print(_ value: some Encodable, _ text: @autoclosure () -> String) throws {
     Terminal.print(json ? String(decoding: try AdminJSON.encode(value, pretty: true), as: UTF8.self) : text())
   }
 }
 
-/// Where a password comes from. Never an argument: other users of the machine see those.
+/// The source of a password. It is never an argument, since other users of the machine see those.
 struct PasswordOptions: ParsableArguments {
   @Flag(name: .customLong("password-stdin"), help: "Reads the password from the first line of standard input.")
   var fromInput = false
@@ -72,7 +72,7 @@ struct PasswordOptions: ParsableArguments {
     if fromInput, generate { throw ValidationError("--password-stdin and --generate exclude each other") }
   }
 
-  /// The password, and whether it was made here and is to be shown.
+  /// Returns the password, and whether it was generated and has to be shown.
   func password(for user: String) throws -> (text: String, isGenerated: Bool) {
     if generate { return (Passwords.make(), true) }
     if fromInput {
@@ -93,7 +93,7 @@ struct PasswordOptions: ParsableArguments {
   }
 }
 
-/// The parts that both imports share.
+/// The common part of both imports.
 enum Import {
   static func run(_ noun: String, path: String, skipsExisting: Bool = false) -> ImportRun {
     let draws = Terminal.errorIsTerminal

@@ -30,10 +30,9 @@ struct ParleyCommand: AsyncParsableCommand {
     ])
 
   static func main() async {
-    // A reader that went away (`parley user list | head`) ends the command quietly; a server's sockets tell by
-    // themselves.
+    // A closed pipe (`parley user list | head`) ends the command quietly; writes to a server's sockets return an error.
     signal(SIGPIPE, SIG_IGN)
-    // Whatever is made in the data folder is its owner's only.
+    // Files in the data folder are accessible to their owner only.
     umask(0o077)
     do {
       var command = try parseAsRoot()
@@ -47,7 +46,7 @@ struct ParleyCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells why, and gives the exit status.
+  /// Prints the error and returns the exit status.
   private static func finish(_ error: any Error) -> Int32 {
     switch error {
     case let refusal as StartupError:

@@ -1,16 +1,16 @@
 import Basics
 public import Dialogs
 
-/// The users whom somebody has in their telephone (`ContactMatch`).
+/// The users who are in a telephone's address book (`ContactMatch`).
 extension Accounts {
-  /// What clients salt with.
+  /// Returns the salt for clients' hashes.
   public func matchSalt(for user: Party) async throws(Problem) -> String {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     if let salt = try await parley.read({ try $0.matchSalt(of: user.realm) }) { return salt }
     return try await parley.work(keepingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
   }
 
-  /// Who of these is here and lets themselves be found; not the asking user, nor who blocks them or is blocked.
+  /// Returns the matchable users of these hashes; not the asking user, nor those who block them or are blocked.
   ///
   /// - Throws: `.tooLarge` above `Limits.matchKeysMax`; `.tooFast` above `Limits.matchRate`; `.forbidden` for guests.
   public func matches(_ keys: [[UInt8]], for user: Party) async throws(Problem) -> [(key: [UInt8], view: UserView)] {
@@ -19,7 +19,7 @@ extension Accounts {
       throw Problem(
         .tooLarge, "too-many-hashes", "One request takes at most \(Limits.matchKeysMax) hashes.", field: "hashes")
     }
-    // Counted whether anybody is found or not: else it would cost nothing to look for those who are not here.
+    // Counted independently of the result: otherwise looking for unknown users would be free.
     try pace(.contactMatch(user.id), count: keys.count)
     return try await parley.read { reader in
       var found: [(key: [UInt8], view: UserView)] = []

@@ -3,20 +3,20 @@ public import Basics
 import Crypto
 public import Dialogs
 
-/// Everything that has access to an account (XEP-0494).
+/// The list of everything that has access to an account (XEP-0494).
 extension Accounts {
-  /// One line of the list (XEP-0494 4.1).
+  /// An item of the list (XEP-0494 4.1).
   public struct Accessor: Sendable {
     public enum Kind: Hashable, Sendable {
-      /// An installation with tokens.
+      /// A client with tokens.
       case client(Client)
       /// A login of the app.
       case grant(Grant)
       case appPassword(AppPassword)
-      /// Nothing but a session, by the account's password.
+      /// A session opened with the account's password, without any stored credential.
       case session(resource: String)
     }
-    /// Names it for as long as it is there.
+    /// The id, stable as long as the item exists.
     public let id: String
     public let kind: Kind
     public let isConnected: Bool
@@ -24,13 +24,13 @@ extension Accounts {
     public let lastSeen: Timestamp
     public let software: String?
     public let device: String?
-    /// It was let in by the account's password, and may know that.
+    /// Whether it was opened with the account's password, and so may know it.
     public let knowsPassword: Bool
     fileprivate let owns: @Sendable (OnlineSession) -> Bool
   }
 
-  /// Everything that has access to an account now: what is stored, and who is here by the account's password alone. Nothing
-  /// is kept for this list that is not needed to let somebody in.
+  /// Returns everything that has access to an account now: the stored credentials, and the sessions opened with the
+  /// account's password alone. Nothing is stored for this list alone.
   public func accessors(of user: UserID, _ reader: any StoreReader) throws -> [Accessor] {
     let here = parley.hub.onlineSessions(of: user)
     let now = parley.clock.now
@@ -76,22 +76,22 @@ extension Accounts {
     return list
   }
 
-  /// The installation's own id is nobody else's business, not even another client's of the same user.
+  /// Returns a public name for an installation's id, which is kept private, even from other clients of the same user.
   private static func name(of agent: String, _ user: UserID) -> String {
     Hex.string(SHA256.hash(data: Array("\(user.number) \(agent)".utf8)).prefix(8))
   }
 
-  /// What taking an access away came to.
+  /// The result of revoking an access.
   public enum Revocation: Hashable, Sendable {
     case revoked
-    /// What could go is gone, and its sessions; but it was let in by the account's password, and only another
-    /// one keeps it out (XEP-0494 4.2).
+    /// The credentials and sessions are revoked; but it was opened with the account's password, and only a new one
+    /// excludes it (XEP-0494 4.2).
     case passwordKnown
     case unknown
   }
 
-  /// Whether a session came in by an app password: it is lent to a program, and does not manage the account
-  /// (docs/decisions/0010-app-passwords.md).
+  /// Returns whether a session was opened with an app password: that is meant for one program, which does not manage
+  /// the account (docs/decisions/0010-app-passwords.md).
   public func isLimited(_ session: any LiveSession) -> Bool {
     guard
       case .appPassword? = parley.hub.onlineSessions(of: session.party.id).first(where: { $0.session === session })?
@@ -100,16 +100,16 @@ extension Accounts {
     return true
   }
 
-  /// Throws `access-limited` where a session does not manage its account.
+  /// Throws `access-limited` if a session may not manage its account.
   public func checkManages(_ session: any LiveSession) throws(Problem) {
     if isLimited(session) {
       throw Problem(.forbidden, "access-limited", "An app password does not manage the account.")
     }
   }
 
-  /// Takes away what a line of the list stands for, with all that was got by it, and ends its sessions.
+  /// Revokes an access, with everything derived from it, and ends its sessions.
   ///
-  /// - Parameter session: whose wish it is. One that came in by an app password can take away its own access only.
+  /// - Parameter session: the requesting session. One opened with an app password can revoke its own access only.
   public func revoke(
     _ id: String, by session: any LiveSession, on lane: Lane,
     then: @escaping @Sendable (Result<Revocation, Problem>) -> Void
@@ -117,7 +117,7 @@ extension Accounts {
     let user = session.party.id
     parley.work(on: lane, keepingCaches: true) { [self] writer -> Accessor? in
       guard let accessor = try accessors(of: user, writer).first(where: { $0.id == id }) else { return nil }
-      // Of a session that is gone nobody knows any more what it may do.
+      // The rights of a session that has ended are unknown.
       guard let own = parley.hub.onlineSessions(of: user).first(where: { $0.session === session }) else {
         throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
       }

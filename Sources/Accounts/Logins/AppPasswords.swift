@@ -4,7 +4,7 @@ public import Dialogs
 
 /// Passwords for single third-party XMPP clients (docs/decisions/0010-app-passwords.md).
 extension Accounts {
-  /// Makes one. It is told this once.
+  /// Creates an app password, and returns its text this once.
   public func makeAppPassword(
     for user: UserID, name: String
   ) async throws(Problem) -> (password: AppPassword, text: String) {
@@ -17,7 +17,7 @@ extension Accounts {
     if parley.isGuest(user) { throw Problem.guestLimited }
     let text = Self.randomPassword()
     let before = try await parley.read { try $0.credentials(of: user) }
-    // Who has no password of their own needs its salts nonetheless.
+    // An account without its own password needs the salts nonetheless.
     let own = before.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : before
     let keys = await derive {
       own.compactMap {
@@ -26,7 +26,7 @@ extension Accounts {
     }
     let now = parley.clock.now
     let password: AppPassword = try await parley.work(keepingCaches: true) { writer in
-      // Another password has other salts, and these keys fit it no more.
+      // A changed password has other salts, which these keys do not fit.
       guard try writer.credentials(of: user) == before, keys.count == own.count,
         try writer.user(user)?.state == .active
       else {
@@ -42,7 +42,7 @@ extension Accounts {
           "A user has at most \(Limits.appPasswordsPerUserMax) app passwords; revoke one first.")
       }
       if before.isEmpty { try writer.setCredentials(own, for: user) }
-      // Ids are shown: they tell nothing of how many there are.
+      // Ids are public: random ones do not reveal their number.
       let id = Int64.random(in: 1 << 32..<1 << 53)
       return try writer.insertAppPassword(
         AppPassword(id: id, user: user, name: name, createdAt: now, usedAt: nil), keys: keys)
@@ -54,7 +54,7 @@ extension Accounts {
     try await parley.read { try $0.appPasswords(of: user) }
   }
 
-  /// Takes one away, with the tokens that were got by it, and ends the sessions of both.
+  /// Revokes an app password, with the tokens derived from it, and ends the sessions of both.
   public func removeAppPassword(_ id: Int64, of user: UserID) async throws(Problem) {
     try await parley.work(keepingCaches: true) { writer in
       guard try writer.appPasswords(of: user).contains(where: { $0.id == id }) else {
@@ -70,8 +70,8 @@ extension Accounts {
     try writer.removeClients(of: user, from: .appPassword(id))
   }
 
-  /// What lets a user in by a password alone: the keys of their own and of all app passwords; for an unknown user none and no
-  /// user. With a second factor their own are there to be answered with, and fit nothing.
+  /// Returns the keys that open the account with a password alone: its own and those of all app passwords; for an
+  /// unknown user none and no user. With a second factor its own keys are locked: they answer, but nothing fits.
   public static func allCredentials(
     of address: BareJID, _ reader: any StoreReader
   ) throws -> (user: User?, keys: [SCRAMKeys], others: [(password: Int64, keys: SCRAMKeys)]) {
@@ -81,7 +81,7 @@ extension Accounts {
     return (user, isAlone ? keys : keys.map(\.locked), try reader.appPasswordKeys(of: user.id))
   }
 
-  /// For the list: nobody waits for it.
+  /// Stores the time of use for the list; no one waits for it.
   public func noteUse(ofAppPassword id: Int64, of address: BareJID) {
     let now = parley.clock.now
     let work = WriteTransaction(keepsCaches: true) { writer in
@@ -91,7 +91,7 @@ extension Accounts {
     _ = parley.submit(Post(author: Parley.nobody, intent: .work(work), completion: .none))
   }
 
-  /// 24 letters and digits of 5 bits, in groups that can be typed; none looks like another.
+  /// Returns a password of 24 letters and digits of 5 bits each, in groups for typing, without similar characters.
   private static func randomPassword() -> String {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")

@@ -3,33 +3,33 @@ public import Basics
 import Crypto
 public import Dialogs
 
-/// XMPP clients and their tokens (XEP-0484).
+/// The tokens of XMPP clients (XEP-0484).
 extension Accounts {
-  /// A token that is on its way to its client, for the first and last time.
+  /// A new token for its client, which is sent this once.
   public struct IssuedToken: Sendable {
     public let text: String
     public let expires: Timestamp
   }
 
-  /// What a use of a token came to. It is told after the commit.
+  /// The outcome of using a token, which is sent after the commit.
   public enum Redemption: Sendable {
     case accepted(User, Access, token: String, issued: IssuedToken?)
     case expired
     case refused
   }
 
-  /// Uses a token: at once, or, where two do it with one `count`, one of them.
+  /// Uses a token: at once, or, if two uses have the same `count`, only one of them.
   public func redeem(
     of address: BareJID, agent: ClientAgent, _ use: Client.Use, on lane: Lane,
     then: @escaping @Sendable (Result<Redemption, Problem>) -> Void
   ) {
     let (secret, clock) = (options.tokenSecret, parley.clock)
-    // A token that is refused costs the log nothing.
+    // A refused token causes no write.
     parley.fetch(on: lane) { reader in
       let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, reader)
       return (redemption: redemption, changes: client != nil)
     } then: { [self] result in
-      // Nor does one whose use leaves everything as it is. Whether its access stands is asked once more when it attends.
+      // Neither does a use that changes nothing. `goOnline` checks the access once more.
       guard case .success((.accepted(let user, _, _, _), true)) = result, user.state == .active else {
         return then(result.map(\.redemption))
       }
@@ -46,7 +46,7 @@ extension Accounts {
     }
   }
 
-  /// - Returns: the client only where it has changed.
+  /// Judges a use. Returns the client only if it has changed.
   private static func judge(
     _ address: BareJID, _ agent: ClientAgent, _ use: Client.Use, _ secret: TokenSecret, _ now: Timestamp,
     _ reader: any StoreReader
@@ -69,9 +69,10 @@ extension Accounts {
     }
   }
 
-  /// Gives a token to a client that has proved itself in another way (XEP-0484 3.3). Its access is then by this client.
+  /// Issues a token to a client that has authenticated in another way (XEP-0484 3.3). Its access then depends on this
+  /// client.
   ///
-  /// - Parameter access: with the agent's id.
+  /// - Parameter access: the access, with the agent's id.
   public func issueToken(
     to user: UserID, _ access: Access, for mechanism: String, on lane: Lane,
     then: @escaping @Sendable (Result<(IssuedToken, Access), Problem>) -> Void
@@ -84,7 +85,7 @@ extension Accounts {
       let now = clock.now
       let former = try writer.client(id, of: user)
       var client: Client
-      // What was got in another way ends with that other way, and must not live on by this one.
+      // A token ends with the credential that it was derived from, and must not survive it through another.
       if let former, former.source == access.source {
         client = former
       } else {
@@ -114,16 +115,16 @@ extension Accounts {
 extension Client {
   var hasTokens: Bool { current != nil || new != nil }
 
-  /// How a token is used.
+  /// A use of a token.
   public struct Use: Sendable {
     public let mechanism: String
-    /// What protects against replays (XEP-0484 3.4); nil: not given.
+    /// The counter against replays (XEP-0484 3.4); `nil` if it is missing.
     public let count: Int64?
-    /// The token is to be worth nothing from now on (3.6).
+    /// Whether the token is to be invalidated (3.6).
     public let invalidates: Bool
-    /// Another is asked for, for this mechanism (3.2).
+    /// The mechanism for which another token is requested (3.2).
     public let wanted: String?
-    /// Whether the client has proved that it knows this token. Takes constant time.
+    /// Returns whether the client has proved that it knows this token, in constant time.
     public let fits: @Sendable (String) -> Bool
 
     public init(
@@ -137,18 +138,18 @@ extension Client {
     }
   }
 
-  /// What a use comes to.
+  /// The outcome of a use.
   enum Verdict: Hashable, Sendable {
     case refused
-    /// The right token, too late.
+    /// The right token, after its expiry.
     case expired
-    /// The token, as text, and what is given out besides.
+    /// The token as text, and the new token that is offered.
     case accepted(String, offered: Token?)
   }
 
-  /// Judges a use, and does to the tokens what it means: the slots of XEP-0484 5.1.
+  /// Judges a use, and updates the tokens: the slots of XEP-0484 5.1.
   mutating func redeem(_ use: Use, secret: TokenSecret, now: Timestamp) -> Verdict {
-    // Both are always tried, so that the time taken does not tell which there are.
+    // Both are always tried, so that the time does not reveal which exist.
     let fits = [new, current].map { token -> String? in
       guard let token, token.mechanism == use.mechanism else { return nil }
       let text = secret.token(token, of: user)
@@ -161,12 +162,12 @@ extension Client {
       if let last = token.count, count <= last { return .refused }
       token.count = count
     }
-    // The earlier one is worth nothing any more (3.5).
+    // The earlier token becomes invalid (3.5).
     if isNew { new = nil }
     current = token
     usedAt = max(usedAt, now)
     if use.invalidates {
-      // A log out: what was given out and not used must not outlive it either.
+      // On logging out, an offered and unused token must not survive either.
       current = nil
       new = nil
     }
@@ -179,14 +180,14 @@ extension Client {
     return .accepted(text, offered: offered)
   }
 
-  /// Whether what has become of it must be stored: everything but that it was used, a little later.
+  /// Returns whether the changes must be stored: everything but a slightly later time of use.
   func isWorthStoring(after former: Client) -> Bool {
     var same = self
     same.usedAt = former.usedAt
     return same != former || usedAt >= former.usedAt + Limits.clientUseGrain
   }
 
-  /// Makes another token. One that was given out before and not used is worth nothing any more (3.5).
+  /// Creates another token. One that was offered before and not used becomes invalid (3.5).
   mutating func offer(_ mechanism: String, now: Timestamp) -> Token {
     let token = Token(
       mechanism: mechanism, nonce: .random(count: 16), expires: now + Limits.clientTokenLifetime)

@@ -2,7 +2,7 @@ import Addresses
 public import Basics
 public import Dialogs
 
-/// Logins of the app: an access token, and a refresh token by which there is another.
+/// The logins of apps: an access token, and a refresh token that renews it.
 extension Accounts {
   public struct Login: Sendable {
     public let grant: Grant
@@ -11,17 +11,17 @@ extension Accounts {
     public let user: User
   }
 
-  /// Who speaks behind a token.
+  /// The user and login of an access token.
   public struct Caller: Hashable, Sendable {
     public let user: Party
     public let grant: Int64
     public let device: String
 
-    /// Of a session that comes in by it.
+    /// Returns the access of a session opened with this token.
     public func access(since now: Timestamp) -> Access { Access(.grant(grant), since: now) }
   }
 
-  /// A new login by the account's password. `device` nil: a new device id is made.
+  /// Logs in with the account's password. If `device` is `nil`, a new device id is created.
   public func logIn(
     _ attempt: LoginAttempt, password: String, device: String?, client: String?
   ) async throws(Problem) -> Login {
@@ -29,11 +29,11 @@ extension Accounts {
     return try await logIn(user, proved: keys, device: device, client: client)
   }
 
-  /// What every way to sign in ends at.
+  /// Completes a login, for every way to sign in.
   ///
   /// - Parameters:
-  ///   - proved: what the login rests on; nil: on nothing that could have ended since.
-  ///   - second: a second factor, with what was given out for the first.
+  ///   - proved: the keys that the password fitted; `nil` if the proof cannot have become invalid since.
+  ///   - second: the second factor, with the challenge of the first step.
   func logIn(
     _ user: User, proved: SCRAMKeys? = nil, second: SecondStep? = nil, device: String?,
     client: String?
@@ -55,14 +55,14 @@ extension Accounts {
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
     let secret = options.accountSecret
     let (stored, gone): (Grant, Set<Int64>) = try await parley.work(keepingCaches: true) { writer in
-      // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
+      // Checked in the order of the log: no login slips in after a change of password or a lockout.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }
       try Self.checkActive(user)
       if let proved, try !writer.credentials(of: user.id).contains(proved) { throw Self.wrongCredentials }
       try Self.checkSecondFactor(of: user.id, second, secret, now, writer)
       try writer.setLastLogin(now, of: user.id)
       let before = try writer.grants(of: user.id)
-      // One login per device; at the bound the one longest unused goes.
+      // There is one login per device; at the bound the one unused for longest is removed.
       var gone = Set(before.filter { $0.device == device }.map(\.id))
       let others = before.filter { $0.device != device }
       if others.count >= Limits.grantsPerUserMax, let oldest = others.min(by: { $0.usedAt < $1.usedAt }) {
@@ -78,8 +78,8 @@ extension Accounts {
     return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
   }
 
-  /// New tokens for a refresh token. Each works once; a second use means that it
-  /// was stolen, and revokes the login (RFC 6749 10.4).
+  /// Returns new tokens for a refresh token. Each works once; a second use means that it was stolen, and revokes the
+  /// login (RFC 6749 10.4).
   public func refresh(_ token: String) async throws(Problem) -> Login {
     let hash = Token.hash(token)
     let access = Token.make()
@@ -113,7 +113,7 @@ extension Accounts {
     return login
   }
 
-  /// Who speaks behind an access token.
+  /// Returns the user of an access token.
   public func caller(accessToken: String) async throws(Problem) -> Caller {
     let hash = Token.hash(accessToken)
     let now = parley.clock.now
@@ -140,7 +140,7 @@ extension Accounts {
     return (grant, user)
   }
 
-  /// Whose access token it is, and which login's; nil: nobody's, or it has expired.
+  /// Returns the user and login of an access token; `nil` if it is unknown or expired.
   public static func bearer(
     _ accessToken: String, now: Timestamp, _ reader: any StoreReader
   ) throws -> (grant: Int64, user: User)? {
@@ -167,7 +167,7 @@ extension Accounts {
     try await parley.read { try $0.grants(of: user) }
   }
 
-  /// All, or all but one login of the app.
+  /// Removes all logins of the app, or all but one, and the tokens of XMPP clients.
   static func removeLogins(of user: UserID, except kept: Int64? = nil, _ writer: any StoreWriter) throws {
     if let kept {
       for grant in try writer.grants(of: user) where grant.id != kept { try writer.removeGrant(grant.id, of: user) }
@@ -177,13 +177,13 @@ extension Accounts {
     try writer.removeClients(of: user)
   }
 
-  /// A grant, and what was got by it.
+  /// Removes a grant, and everything derived from it.
   static func remove(grant id: Int64, of user: UserID, _ writer: any StoreWriter) throws {
     try writer.removeGrant(id, of: user)
     try writer.removeClients(of: user, from: .grant(id))
   }
 
-  /// Ends everything but the caller's login: other logins, XMPP clients' tokens, sessions. App passwords stay.
+  /// Ends everything but the caller's login: other logins, XMPP clients' tokens, sessions. App passwords remain.
   public func logOutOthers(_ caller: Caller) async throws(Problem) {
     let user = caller.user.id
     try await parley.work(keepingCaches: true) { writer in

@@ -2,8 +2,7 @@ import Basics
 import Dialogs
 import Synchronization
 
-/// Which access tokens have been seen to be good. Forgotten with the login;
-/// at most `Limits.cachedUsersMax`, then begun anew.
+/// The cache of valid access tokens, which ends with their login; at most `Limits.cachedUsersMax`, then emptied.
 final class TokenCache: Sendable {
   private struct Known {
     let caller: Accounts.Caller
@@ -16,7 +15,7 @@ final class TokenCache: Sendable {
   }
   private let state = Mutex(State())
 
-  /// How often logins have ended, of whomever.
+  /// The number of ended logins, of any users.
   var endings: UInt64 { state.withLock { $0.endings } }
 
   func caller(_ hash: [UInt8], now: Timestamp) -> Accounts.Caller? {
@@ -26,8 +25,10 @@ final class TokenCache: Sendable {
     }
   }
 
-  /// - Parameter endings: before the store was asked. Where a login has ended since, it may be this one: its token must not
-  ///   live on here.
+  /// Caches a token.
+  ///
+  /// - Parameter endings: the value before the store was read. If a login has ended since, it may be this one: its
+  ///   token must not be cached.
   func remember(_ hash: [UInt8], _ caller: Accounts.Caller, until: Timestamp, since endings: UInt64) {
     state.withLock { state in
       guard state.endings == endings else { return }

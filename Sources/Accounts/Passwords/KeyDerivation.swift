@@ -4,7 +4,7 @@ import Crypto
 import CryptoExtras
 public import Dialogs
 
-/// Why keys could not be derived.
+/// The reason why keys could not be derived.
 public enum SCRAMKeysError: Error, Sendable, Equatable {
   /// The password is empty or longer than `SCRAMKeys.passwordBytesMax`.
   case password
@@ -12,12 +12,12 @@ public enum SCRAMKeysError: Error, Sendable, Equatable {
   case salt
   /// The iteration count is outside `SCRAMKeys.iterationsAllowed`.
   case iterations
-  /// The derivation itself was refused, by what provides the hashes.
+  /// The crypto library refused the derivation.
   case derivation
 }
 
 extension SCRAMKeys {
-  /// Keys of a prepared password (RFC 5802 3).
+  /// Derives the keys of a prepared password (RFC 5802 3).
   public static func deriveKeys(
     password: String, salt: [UInt8], iterations: Int = iterationsDefault, hash: SCRAMHash
   ) throws(SCRAMKeysError) -> SCRAMKeys {
@@ -28,7 +28,8 @@ extension SCRAMKeys {
     return keys(salted, salt: salt, iterations: iterations, hash: hash)
   }
 
-  /// Keys of a password that a client has salted and hashed itself (`SaltedPassword`, RFC 5802 3). Three hashes: cheap.
+  /// Derives the keys of a password that a client has salted and hashed itself (`SaltedPassword`, RFC 5802 3). It costs
+  /// only three hashes.
   public static func keys(
     saltedPassword: [UInt8], salt: [UInt8], iterations: Int, hash: SCRAMHash
   ) throws(SCRAMKeysError) -> SCRAMKeys {
@@ -40,15 +41,15 @@ extension SCRAMKeys {
 
   /// Whether this processor derives SHA-512 for several passwords at a time; otherwise the library does it, one by one.
   static let lanesAreAvailable = parley_pbkdf2_sha512_x4_is_available()
-  /// So many passwords at a time: a batch of a multiple of it costs the least.
+  /// The number of passwords per derivation: a batch of a multiple of it is cheapest.
   static let laneCount = parley_lane_count
 
-  /// Keys of prepared passwords for every hash, in the order of `passwords` and of `SCRAMHash.allCases`, each with a
-  /// random salt of its own. They are what `deriveKeys(password:salt:iterations:hash:)` makes of the same salt, and a
-  /// password that it refuses fails alone; but SHA-512, the dearest, is derived for four passwords at a time where the
-  /// processor can (docs/decisions/0007-four-lanes-of-sha-512.md).
+  /// Derives the keys of prepared passwords for every hash, in the order of `passwords` and of `SCRAMHash.allCases`,
+  /// each with a random salt of its own. They equal those of `deriveKeys(password:salt:iterations:hash:)` with the same
+  /// salt, and an invalid password fails alone; but SHA-512, the most expensive hash, is derived for four passwords at
+  /// a time if the processor can (docs/decisions/0007-four-lanes-of-sha-512.md).
   ///
-  /// - Parameter inLanes: false leaves everything to the library.
+  /// - Parameter inLanes: `false` to use only the library.
   static func deriveKeys(
     of passwords: [String], iterations: Int = iterationsDefault, inLanes: Bool = lanesAreAvailable
   ) -> [Result<[SCRAMKeys], SCRAMKeysError>] {
@@ -69,7 +70,7 @@ extension SCRAMKeys {
     }
   }
 
-  /// Whether these keys belong to a prepared password. Compares in constant time; false for keys that are not complete.
+  /// Returns whether these keys belong to a prepared password, comparing in constant time; `false` for incomplete keys.
   public func verifies(password: String) -> Bool {
     guard isComplete,
       let other = try? Self.deriveKeys(password: password, salt: salt, iterations: iterations, hash: hash)
@@ -77,8 +78,8 @@ extension SCRAMKeys {
     return other.storedKey.isEqualInConstantTime(to: storedKey)
   }
 
-  /// Which of these keys belong to a prepared password; nil: none. They have one salt and one count of iterations, those of
-  /// the first, so that it costs what one costs; all are compared, in constant time.
+  /// Returns the index of the keys that belong to a prepared password; `nil` if there are none. All keys have the salt
+  /// and iterations of the first, so that it costs one derivation; all are compared, in constant time.
   public static func match(password: String, among keys: [SCRAMKeys]) -> Int? {
     guard let first = keys.first, first.isComplete,
       let other = try? deriveKeys(
@@ -91,12 +92,12 @@ extension SCRAMKeys {
     return found
   }
 
-  /// Keys for a user who does not exist: verifying a password against them costs what a real one costs and always fails
-  /// but by guessing a hash. The same name always has the same salt, so that asking twice tells nothing.
+  /// Returns keys for a user who does not exist: verifying a password against them costs as much as for a real user and
+  /// always fails except by guessing a hash. A name always has the same salt, so that asking twice reveals nothing.
   ///
   /// - Parameters:
   ///   - username: the prepared name asked for.
-  ///   - secret: the server's own, at least 16 random bytes that stay the same over restarts.
+  ///   - secret: the server's own secret, at least 16 random bytes that stay the same over restarts.
   public static func decoy(
     username: String, secret: [UInt8], iterations: Int = iterationsDefault, hash: SCRAMHash
   ) -> SCRAMKeys {
@@ -110,7 +111,7 @@ extension SCRAMKeys {
       storedKey: bytes("stored", hash.byteCount), serverKey: bytes("server", hash.byteCount))
   }
 
-  /// Keys that no password fits: nothing is known to hash to zeros. Salt and iterations are real ones.
+  /// Returns keys that no password fits: nothing is known to hash to zeros. Salt and iterations are real ones.
   public static func locked(
     hash: SCRAMHash, salt: [UInt8] = randomSalt(), iterations: Int = Limits.scramIterations
   ) -> SCRAMKeys {
@@ -118,7 +119,7 @@ extension SCRAMKeys {
     return SCRAMKeys(hash: hash, salt: salt, iterations: iterations, storedKey: nothing, serverKey: nothing)
   }
 
-  /// The same salt and iterations, and no password that fits.
+  /// Keys with the same salt and iterations that no password fits.
   public var locked: SCRAMKeys { Self.locked(hash: hash, salt: salt, iterations: iterations) }
   public var isLocked: Bool { storedKey.allSatisfy { $0 == 0 } }
 
@@ -128,10 +129,10 @@ extension SCRAMKeys {
 
   public static func randomSalt() -> [UInt8] { .random(count: saltByteCount) }
 
-  /// SHA-512 keys by the index of their password. Those that are missing, the library shall derive, or refuse.
+  /// Returns SHA-512 keys by the index of their password. The library derives, or refuses, the missing ones.
   private static func keysInLanes(of passwords: [String], iterations: Int) -> [Int: SCRAMKeys] {
     guard iterationsAllowed.contains(iterations) else { return [:] }
-    // A password that is refused takes no lane from one that is not.
+    // Invalid passwords must not take lanes from valid ones.
     let good = passwords.indices.filter { isInBounds(passwords[$0]) }
     var done: [Int: SCRAMKeys] = [:]
     for start in stride(from: 0, to: good.count, by: laneCount) {
@@ -148,17 +149,17 @@ extension SCRAMKeys {
     return done
   }
 
-  /// PBKDF2-HMAC-SHA-512 of two to four passwords at once, whose salts have one length. nil where this processor cannot
-  /// do it or a bound is not kept, and for a single password, with which the library is quicker. Not private, for the
-  /// tests that hold it against the library.
+  /// Returns PBKDF2-HMAC-SHA-512 of two to four passwords at once, whose salts have one length; `nil` if this processor
+  /// cannot do it or a bound is violated, and for a single password, for which the library is faster. Not private, for
+  /// the tests that compare it with the library.
   static func saltedPasswordsInLanes(_ passwords: [[UInt8]], salts: [[UInt8]], iterations: Int) -> [SymmetricKey]? {
     guard (2...laneCount).contains(passwords.count), salts.count == passwords.count,
       salts.allSatisfy({ $0.count == salts[0].count }), let rounds = UInt32(exactly: iterations)
     else { return nil }
-    // Lanes that are left over derive something that nobody asks for.
+    // Unused lanes derive something that is ignored.
     var blocks = [UInt8](repeating: 0, count: laneCount * parley_key_block_byte_count)
     for (lane, password) in passwords.enumerated() {
-      // RFC 2104 2: a key that is longer than the hash's block is hashed first.
+      // A key longer than the hash's block is hashed first (RFC 2104 2).
       let key = password.count > parley_key_block_byte_count ? Array(SHA512.hash(data: password)) : password
       let start = lane * parley_key_block_byte_count
       blocks.replaceSubrange(start..<start + key.count, with: key)
@@ -182,8 +183,8 @@ extension SCRAMKeys {
       case .sha512: .sha512
       }
     do {
-      // "Unchecked" because the library wants 210,000 rounds; RFC 5802 leaves the count to the server, and every
-      // client pays it at every login.
+      // "Unchecked" because the library requires 210,000 rounds; RFC 5802 leaves the count to the server, and every
+      // client pays for it at every login.
       return try KDF.Insecure.PBKDF2.deriveKey(
         from: password, salt: salt, using: function, outputByteCount: hash.byteCount,
         unsafeUncheckedRounds: iterations)

@@ -3,8 +3,8 @@ import Basics
 public import Dialogs
 
 extension Accounts {
-  /// Sends a link to set another password by. Answers and does the same whether or not somebody has the address: the row is
-  /// written for nobody too.
+  /// Sends a link to set a new password. It behaves the same whether or not a user has the address: the row is written
+  /// for unknown addresses too.
   public func sendPasswordReset(
     to identity: Identity, in realm: RealmID, from network: String
   ) async throws(Problem) {
@@ -24,9 +24,10 @@ extension Accounts {
       OutgoingCode(to: identity, .passwordReset(token: token.text), domain: domain, user: user.name, expires: expires))
   }
 
-  /// Sets a password by such a link, which is used up. All sessions and logins end, in both protocols. A second factor stays.
+  /// Sets a password with such a link, which is used up. All sessions and logins end, in both protocols. A second
+  /// factor remains.
   ///
-  /// - Throws: `.missing` `reset-unknown`: made up, used or over.
+  /// - Throws: `.missing` `reset-unknown` for an invalid, used or expired link.
   public func resetPassword(token: String, to password: String, from network: String) async throws(Problem) {
     let hash = Token.hash(token)
     let unknown = Problem(

@@ -2,15 +2,14 @@ public import Addresses
 import Basics
 public import Dialogs
 
-/// Passwords: how they are verified and set.
+/// Verifies and sets passwords.
 extension Accounts {
-  /// Verifies a password. `.unauthenticated` says nothing about whether the user
-  /// exists.
+  /// Verifies a password. `.unauthenticated` does not reveal whether the user exists.
   public func verify(_ attempt: LoginAttempt, password: String) async throws(Problem) -> User {
     try await prove(attempt, password: password).user
   }
 
-  /// - Returns: the user, and the keys that the password fits.
+  /// Verifies a password. Returns the user, and the keys that the password fits.
   func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
     try checkLook(attempt)
     let found = try await credentials(of: attempt.user)
@@ -27,16 +26,15 @@ extension Accounts {
   static let wrongCredentials = Problem(
     .unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
 
-  /// The keys to verify a plain password with: of an account that has others only, these.
+  /// Returns the keys to verify a plain password with: SHA-256 if present, otherwise any.
   public func verifier(_ keys: [SCRAMKeys], of address: BareJID) -> SCRAMKeys {
     keys.first { $0.hash == .sha256 } ?? keys.first ?? decoy(address, .sha256)
   }
 
-  /// Adds keys of another hash, made of the same password (XEP-0480), durably. Where there are keys of that hash already,
-  /// these stay.
+  /// Adds keys of another hash of the same password (XEP-0480), durably. Existing keys of that hash remain.
   ///
   /// - Parameter proved: the keys by which the password was proved.
-  /// - Returns: false when the user's password is no longer that.
+  /// - Returns: `false` if the user's password has changed.
   public func add(_ keys: SCRAMKeys, to user: UserID, proved: SCRAMKeys) async throws(Problem) -> Bool {
     try await parley.work(keepingCaches: true) { writer in
       let present = try writer.credentials(of: user)
@@ -46,7 +44,7 @@ extension Accounts {
     }
   }
 
-  /// The SCRAM keys of a user; for an unknown one none and no user.
+  /// Returns the SCRAM keys of a user; for an unknown one none and no user.
   public func credentials(of address: BareJID) async throws(Problem) -> (user: User?, keys: [SCRAMKeys]) {
     try await parley.read { try Self.credentials(of: address, $0) }
   }
@@ -58,8 +56,8 @@ extension Accounts {
     return (user, try reader.credentials(of: user.id))
   }
 
-  /// Keys that no password fits, always the same for one address, so that an
-  /// unknown user answers like a known one.
+  /// Returns keys that no password fits, always the same for one address, so that an unknown user answers like a known
+  /// one.
   public func decoy(_ address: BareJID, _ hash: SCRAMHash) -> SCRAMKeys {
     SCRAMKeys.decoy(
       username: address.description, secret: parley.realmTable.all.first?.key ?? [], iterations: Limits.scramIterations,
@@ -72,12 +70,12 @@ extension Accounts {
     }
   }
 
-  /// Ends all sessions and all logins of the user: those of apps, the tokens of XMPP clients, app passwords. Whoever changes
-  /// a password mostly fears that somebody else has got in.
+  /// Sets a password, and ends all sessions and all logins of the user: those of apps, the tokens of XMPP clients, app
+  /// passwords. Users mostly change a password because they fear that someone else knows it.
   ///
-  /// A guest to whom an operator gives one is a user like others by it; guests themselves do not make accounts of themselves.
+  /// A guest who gets one from an operator becomes an ordinary user; guests cannot do so themselves.
   ///
-  /// - Parameter session: of the user who asks, which goes on; nil: an operator.
+  /// - Parameter session: the requesting user's session, which continues; `nil` for an operator.
   public func setPassword(
     of user: UserID, _ password: String, except session: SessionID? = nil
   ) async throws(Problem) {
@@ -93,7 +91,7 @@ extension Accounts {
     parley.hub.close(user, .passwordChanged) { $0.session.id != session }
   }
 
-  /// What an app's new passwords must be.
+  /// Checks a new password from an app.
   public static func checkNew(_ password: String) throws(Problem) {
     guard password.unicodeScalars.count >= Limits.passwordCharactersMin else {
       throw Problem(
@@ -102,9 +100,9 @@ extension Accounts {
     }
   }
 
-  /// Gives the caller another password, or a first one. Their login goes on; all other sessions and logins end.
+  /// Changes the caller's password, or sets a first one. Their login continues; all other sessions and logins end.
   ///
-  /// - Parameter current: needed where there is one.
+  /// - Parameter current: the current password, required if there is one.
   public func changePassword(
     of caller: Caller, current: String?, to password: String, from network: String
   ) async throws(Problem) {
@@ -128,9 +126,9 @@ extension Accounts {
     parley.hub.close(user.id, .passwordChanged) { $0.access?.source != .grant(caller.grant) }
   }
 
-  /// Proves the account's own password again, where it has one.
+  /// Verifies the account's own password again, if it has one.
   ///
-  /// - Returns: the keys that it fits; nil: it has none.
+  /// - Returns: the keys that it fits; `nil` if there is no password.
   func proveOwn(
     _ password: String?, of user: Party, from network: String, field: String
   ) async throws(Problem) -> SCRAMKeys? {
@@ -153,14 +151,13 @@ extension Accounts {
     by keys: [SCRAMKeys], of user: UserID, keeping grant: Int64? = nil, _ writer: any StoreWriter
   ) throws {
     try writer.setCredentials(keys, for: user)
-    // Their keys have the salts of the password that goes.
+    // Their keys have the salts of the replaced password.
     try writer.removeAppPasswords(of: user)
     try writer.removePasswordResets(of: user)
     try removeLogins(of: user, except: grant, writer)
   }
 
-  /// Keys of all hashes for each password, in their order; a password that is
-  /// refused does not touch the others.
+  /// Returns the keys of all hashes for each password, in their order; an invalid password does not affect the others.
   static func keys(for passwords: [String], iterations: Int) -> [Result<[SCRAMKeys], Problem>] {
     zip(passwords, SCRAMKeys.deriveKeys(of: passwords, iterations: iterations)).map { password, keys in
       keys.mapError { _ in

@@ -2,32 +2,32 @@ import Basics
 public import Dialogs
 import Synchronization
 
-/// What is asked for again and again only by who means harm, over any door.
+/// An act whose rate is bounded, over any door.
 public enum PacedAct: Hashable, Sendable {
   /// A new account, from a network (`LoginAttempt.network`).
   case registration(network: String)
-  /// A look at an invitation.
+  /// Reading an invitation.
   case invite(network: String)
   case passwordChange(UserID)
   case search(UserID)
   /// A new guest.
   case guest(network: String)
-  /// A code or a link for somebody, asked for from a network.
+  /// Requesting a code or a link, from a network.
   case outgoing(network: String)
-  /// Of whomever, to one mail address or telephone: within an hour, and within a day.
+  /// Codes from any requester to one mail address or telephone, within an hour and within a day.
   case letterOfHour(RealmID, Identity)
   case letterOfDay(RealmID, Identity)
-  /// A try at a second factor; given back where it was right.
+  /// An attempt with a second factor, which is given back if it was right.
   case secondFactor(UserID)
-  /// A login by a token of others that was right.
+  /// A successful login by an external token.
   case tokenLogin(Identity, RealmID)
-  /// Sharing where one is.
+  /// Sharing a location.
   case location(UserID)
-  /// A look at who is near.
+  /// A search for nearby users.
   case nearby(UserID)
-  /// Hashes of telephone numbers and mail addresses that are looked for, each one act.
+  /// Hashes of telephone numbers and mail addresses to match, each one act.
   case contactMatch(UserID)
-  /// A new export of all that is one's own.
+  /// A new export of the user's data.
   case export(UserID)
 
   var rate: Rate {
@@ -49,7 +49,7 @@ public enum PacedAct: Hashable, Sendable {
     }
   }
 
-  /// What clients know it by (`RateStanding`).
+  /// The rate's name for clients (`RateStanding`).
   var policy: String {
     switch self {
     case .registration: "registrations"
@@ -69,13 +69,13 @@ public enum PacedAct: Hashable, Sendable {
     }
   }
 
-  /// What is counted, where that is not requests.
+  /// The counted unit, if it is not requests.
   var unit: String? {
     if case .contactMatch = self { return "parley-hashes" }
     return nil
   }
 
-  /// Spent by others too: how far, would tell what they do. A refusal cannot but tell it.
+  /// Whether other users spend it too: its state would reveal what they do. Only a refusal cannot avoid that.
   var isShared: Bool {
     switch self {
     case .letterOfHour, .letterOfDay: true
@@ -101,11 +101,11 @@ public enum PacedAct: Hashable, Sendable {
   }
 }
 
-/// A bucket for each act. Forgotten with the process, and where there are too many.
+/// The token buckets of acts. Not stored, and bounded in number.
 final class AccountPace: Sendable {
   private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: Limits.countedStrangersMax))
 
-  /// - Returns: the seconds to wait (nil: it may be done), and what is left.
+  /// Counts an act. Returns the seconds to wait (`nil` if it may be done), and the state of the rate.
   func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> (wait: Int?, standing: RateStanding) {
     buckets.withLock { buckets in
       var bucket = buckets[act] ?? TokenBucket(act.rate, now: now)
@@ -121,7 +121,7 @@ final class AccountPace: Sendable {
 }
 
 extension Accounts {
-  /// Counts an act before it is done, or so many of a kind: all or none.
+  /// Counts an act before it is done, or several of a kind: all or none.
   ///
   /// - Throws: `.tooFast`.
   public func pace(_ act: PacedAct, count: Int = 1) throws(Problem) {
@@ -130,7 +130,7 @@ extension Accounts {
     if let wait { throw act.refusal(wait) }
   }
 
-  /// It turned out not to count.
+  /// Gives back an act that turned out not to count.
   func giveBack(_ act: PacedAct) {
     accountPace.giveBack(act, now: parley.clock.now)
     RateLog.current?.giveBack(act.policy)

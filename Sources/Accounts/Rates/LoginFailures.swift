@@ -3,12 +3,12 @@ import Basics
 public import Dialogs
 import Synchronization
 
-/// A password on its way to be verified: whose, from where, by what.
+/// An attempt to log in with a password: the user, the network, the device.
 public struct LoginAttempt: Sendable, Hashable {
   public let user: BareJID
-  /// What per-address bounds count: an IPv4 address, or the network of an IPv6 address.
+  /// The network for per-address bounds: an IPv4 address, or the network of an IPv6 address.
   public let network: String
-  /// The installation's own id (XEP-0388 `<user-agent/>`), which nobody is shown; nil when it said none.
+  /// The installation's own id (XEP-0388 `<user-agent/>`), which is kept private; `nil` if it sent none.
   public let device: String?
 
   public init(of user: BareJID, from network: String, device: String?) {
@@ -18,7 +18,7 @@ public struct LoginAttempt: Sendable, Hashable {
   }
 }
 
-/// The outcome of looking at a password.
+/// The outcome of verifying a password.
 public enum LoginOutcome: Sendable {
   case right
   case wrong
@@ -28,30 +28,29 @@ public enum LoginOutcome: Sendable {
 
 /// Bounds the guessing of passwords, for all doors (docs/decisions/0009-failed-logins.md).
 ///
-/// Who has logged in before, from this network or with this device, spends from a budget of their
-/// own that no stranger can touch. A stranger spends from two at once: that of its network, over
-/// all users, and the one that all strangers share for this user. So one address guesses slowly,
-/// many together guess slowly at one user, and neither locks out whoever is known.
+/// Clients that have logged in before, from this network or with this device, have a budget of their own that no
+/// stranger can spend. A stranger spends from two at once: that of its network, over all users, and the one that all
+/// strangers share for this user. So one address guesses slowly, many together guess slowly at one user, and neither
+/// locks out known clients.
 ///
-/// Only what was wrong is paid, so that any number of right logins from one place at one moment are
-/// let in: a fleet that comes back after a restart. Many wrong ones at the same moment gain nothing
-/// all the same: a password is looked at in one go (`Parley.look`), on an event loop or a thread
-/// that derives keys, and the budget is looked at just before. So as many as there are threads can
-/// be looked at beyond a spent budget; they leave it in debt, which is paid off first. Unknown users
-/// are counted like others, so that the bound tells nothing.
+/// Only wrong passwords are charged, so that any number of right logins from one place at one moment succeed: a fleet
+/// that reconnects after a restart. Many wrong ones at the same moment gain nothing all the same: a password is
+/// verified in one go (`Accounts.look`), on an event loop or a thread that derives keys, and the budget is checked just
+/// before. So at most as many as there are threads can be verified beyond a spent budget; they leave a debt, which is
+/// paid off first. Unknown users are counted like others, so that the bound reveals nothing.
 ///
-/// All of it is forgotten with the process. Then everybody is a stranger again, of full budgets.
+/// Nothing of this is stored. After a restart everyone is a stranger with full budgets.
 final class LoginFailures: Sendable {
-  /// Of one known pair, and of one network over all users: a person mistypes, an office has one address; 17,000 guesses
-  /// a day find no password that is worth the name.
+  /// The rate of one known pair, and of one network over all users: users mistype, an office has one address; 17,000
+  /// guesses a day do not find a decent password.
   static let perPlace = Rate(burst: 20, perSecond: 0.2)
-  /// What clients know `perPlace` by. How far strangers have spent `perUser` is told by its refusal alone.
+  /// The name of `perPlace` for clients. The state of `perUser` is revealed by its refusal alone.
   static let policy = "logins"
-  /// Of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 lets one
-  /// account have, and as many again each hour.
+  /// The rate of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 allows one account, and
+  /// as many again each hour.
   static let perUser = Rate(burst: 100, perSecond: 100.0 / 3_600)
 
-  /// Budgets by a hash that nobody outside can aim at: its seed is the process's own.
+  /// The key of a budget, by a hash that no outsider can predict: its seed is the process's own.
   fileprivate struct Key: Hashable {
     let hash: Int
     init(_ kind: Int, _ user: BareJID?, _ text: String) {
@@ -70,7 +69,7 @@ final class LoginFailures: Sendable {
   }
 
   private struct State {
-    /// Who is here is known. Strangers cannot put anything in, nor push anything out.
+    /// The known clients. Strangers can neither add entries nor displace any.
     var known: Recent<Key, TokenBucket>
     var strangers: Recent<Key, TokenBucket>
   }
@@ -78,7 +77,7 @@ final class LoginFailures: Sendable {
 
   /// The budget that is charged if an attempt turns out wrong.
   struct Payer: Sendable {
-    /// nil: a stranger's network and the strangers of the user.
+    /// The known client's key; `nil` to charge a stranger's network and the strangers of the user.
     fileprivate let own: Key?
     fileprivate let attempt: LoginAttempt
   }
@@ -87,7 +86,9 @@ final class LoginFailures: Sendable {
     state = Mutex(State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax)))
   }
 
-  /// - Throws: `.tooFast`, when the budget that would have to pay is spent.
+  /// Returns the budget to charge.
+  ///
+  /// - Throws: `.tooFast` if it is spent.
   func payer(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Payer {
     let result: Result<Payer, Problem> = state.withLock { state in
       var wait: Int?
@@ -140,7 +141,7 @@ final class LoginFailures: Sendable {
     }
   }
 
-  /// A token was right: it was not paid for.
+  /// Records a client with a right token as known.
   func know(_ attempt: LoginAttempt, now: Timestamp) {
     state.withLock { Self.know(attempt, &$0, now: now) }
   }
@@ -149,9 +150,9 @@ final class LoginFailures: Sendable {
     for own in Key.own(attempt) { state.known[own] = state.known[own] ?? TokenBucket(perPlace, now: now) }
   }
 
-  /// A token that is none: it is looked up before it is counted, so that a right one is never refused.
+  /// Counts an invalid token, after it was looked up, so that a valid one is never refused.
   ///
-  /// - Returns: the seconds to wait, where the network has spent its budget.
+  /// - Returns: the seconds to wait, if the network has spent its budget.
   func wrongToken(from network: String, now: Timestamp) -> Int? {
     state.withLock { state in
       var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
@@ -167,8 +168,8 @@ final class LoginFailures: Sendable {
   }
 }
 
-/// What was touched last: all of the last `max / 2` keys, at most `max`. What is touched stays,
-/// however much else comes.
+/// A cache of the most recently used keys: at least the last `max / 2`, at most `max`. A key in use stays, however many
+/// others come.
 struct Recent<Key: Hashable, Value> {
   private var young: [Key: Value] = [:]
   private var old: [Key: Value] = [:]
@@ -188,7 +189,7 @@ struct Recent<Key: Hashable, Value> {
     }
   }
 
-  /// Nothing where it is forgotten already.
+  /// Changes a value; does nothing if it was displaced.
   mutating func change(_ key: Key, _ body: (inout Value) -> Void) {
     guard var value = self[key] else { return }
     body(&value)
@@ -202,10 +203,10 @@ extension Accounts {
   /// - Throws: `.tooFast`.
   public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }
 
-  /// Looks at a password, in one go. Only a wrong one is paid for.
+  /// Verifies a password, in one go. Only a wrong one is charged.
   ///
-  /// - Parameter look: never waits for anything outside the process.
-  /// - Throws: `.tooFast`, without a look, where the budget is spent.
+  /// - Parameter look: verifies it, without waiting for anything outside the process.
+  /// - Throws: `.tooFast`, without verifying, if the budget is spent.
   @discardableResult
   public func look(_ attempt: LoginAttempt, _ look: () -> LoginOutcome) throws(Problem) -> LoginOutcome {
     let payer = try payer(attempt)
@@ -214,7 +215,7 @@ extension Accounts {
     return outcome
   }
 
-  /// Looks at a password on a thread that derives keys.
+  /// Verifies a password on a thread that derives keys.
   func derivedLook(
     _ attempt: LoginAttempt, _ look: @escaping @Sendable () -> LoginOutcome
   ) async throws(Problem) -> LoginOutcome {
@@ -236,12 +237,12 @@ extension Accounts {
     }
   }
 
-  /// The user has logged in from here by a token: from now on they are known here.
+  /// Records that the user has logged in from here by a token: from now on the client is known.
   public func rightToken(_ attempt: LoginAttempt) { loginFailures.know(attempt, now: parley.clock.now) }
 
-  /// Counts a token of 256 random bits that is none. Nobody guesses these: what is bounded is the asking.
+  /// Counts an invalid token of 256 random bits. Guessing is impossible; the bound is for the lookups.
   ///
-  /// - Returns: what to answer: `problem`, or `.tooFast`.
+  /// - Returns: the error to answer: `problem`, or `.tooFast`.
   public func wrongToken(_ problem: Problem, from network: String) -> Problem {
     guard let wait = loginFailures.wrongToken(from: network, now: parley.clock.now) else { return problem }
     let refusal = LoginFailures.refusal(wait)

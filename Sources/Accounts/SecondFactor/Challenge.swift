@@ -2,12 +2,12 @@ import Basics
 import Crypto
 import Dialogs
 
-/// What somebody who has proved the first factor holds until they prove the second. It is not stored: sealed, it says all that
-/// must be known.
+/// The token between the first and the second factor of a login. It is not stored: sealed, it contains everything
+/// needed.
 struct Challenge: Equatable {
   let user: UserID
   let expires: Timestamp
-  /// Of what the user's passwords were: a new one voids it.
+  /// The fingerprint of the user's passwords: a new password voids the challenge.
   let fingerprint: [UInt8]
 
   init(user: UserID, expires: Timestamp, fingerprint: [UInt8]) {
@@ -30,7 +30,7 @@ struct Challenge: Equatable {
     return Base64URL.string(try secret.seal(bytes + fingerprint, .challenge))
   }
 
-  /// nil: not ours, or over.
+  /// Opens a challenge; `nil` if it is invalid or expired.
   init?(_ text: String, _ secret: TokenSecret, now: Timestamp) {
     guard text.utf8.count <= 256, let sealed = Base64URL.decode(text.utf8), let bytes = secret.open(sealed, .challenge),
       bytes.count == 32

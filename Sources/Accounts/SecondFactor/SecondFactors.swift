@@ -2,33 +2,34 @@ import Addresses
 public import Basics
 public import Dialogs
 
-// Where the second factor is asked for, so that both doors agree:
+// The places where the second factor is required, the same for both doors:
 //
-//   an app's login     `logIn(_:proved:second:device:client:)`, which every way to sign in ends at
+//   an app's login     `logIn(_:proved:second:device:client:)`, which completes every way to sign in
 //   an XMPP login      `allCredentials`: the keys of the account's own password fit nothing while a second factor is on, since
-//                      SASL has no place to ask for it; app passwords, tokens of clients and of logins stay as they are
-//   XMPP, afterwards   `Access.stands`: what the password alone let in does not stand
+//                      SASL has no step for it; app passwords, tokens of clients and of logins are not affected
+//   XMPP, afterwards   `Access.stands`: an access by the password alone does not stand
 extension Accounts {
-  /// What is shown once, when a second factor is made.
+  /// The data that is shown once, when a second factor is created.
   public enum Enrolment: Sendable {
-    /// `secret`: base 32, for typing; `uri`: for a QR code.
+    /// `secret` is base 32, for typing; `uri` is for a QR code.
     case totp(secret: String, uri: String)
     /// A code was sent.
     case sms(expires: Timestamp)
   }
 
-  /// Proof of a second factor.
+  /// A proof of a second factor.
   public enum SecondProof: Hashable, Sendable {
-    /// Of the authenticator program, or one that was sent.
+    /// A code of the authenticator app, or one that was sent.
     case code(String)
     case recoveryCode(String)
   }
 
-  /// Makes a second factor. It counts from its confirmation on; one that was not confirmed is replaced. Where its codes are sent,
-  /// one is.
+  /// Creates a second factor, which is on after its confirmation; an unconfirmed one is replaced. For the method `sms`
+  /// a code is sent.
   ///
-  /// - Parameter password: the account's; needed where it has one, so that a stolen access token locks nobody out.
-  /// - Throws: `.conflict` `second-factor-on`, `phone-missing`; what `sendCode` throws.
+  /// - Parameter password: the account's password, required if it has one, so that a stolen access token cannot lock
+  ///   the user out.
+  /// - Throws: `.conflict` `second-factor-on`, `phone-missing`; the errors of `sendCode`.
   public func enrol(
     _ caller: Caller, by method: SecondFactor.Method = .totp, password: String?, from network: String
   ) async throws(Problem) -> Enrolment {
@@ -57,9 +58,9 @@ extension Accounts {
     return .totp(secret: totp.base32, uri: totp.uri(account: user.address.description, issuer: user.address.domain))
   }
 
-  /// Turns the second factor on. What the password alone had let in over XMPP ends.
+  /// Turns the second factor on. XMPP sessions opened with the password alone end.
   ///
-  /// - Returns: recovery codes; told this once.
+  /// - Returns: recovery codes, this once.
   public func confirm(_ caller: Caller, code: String, from network: String) async throws(Problem) -> [String] {
     let user = caller.user
     let attempt = PacedAct.secondFactor(user.id)
@@ -81,7 +82,7 @@ extension Accounts {
     return codes
   }
 
-  /// Takes the second factor away.
+  /// Removes the second factor.
   public func removeSecondFactor(
     _ caller: Caller, _ proof: SecondProof, from network: String
   ) async throws(Problem) {
@@ -100,7 +101,7 @@ extension Accounts {
     giveBack(attempt)
   }
 
-  /// The same by an operator. Returns whether there was one.
+  /// Removes the second factor by an operator. Returns whether there was one.
   public func removeSecondFactor(of user: UserID) async throws(Problem) -> Bool {
     try await parley.work(keepingCaches: true) { writer in
       guard try writer.secondFactor(of: user) != nil else { return false }
@@ -109,7 +110,7 @@ extension Accounts {
     }
   }
 
-  /// Ends a login that waits for its second factor.
+  /// Completes a login that waits for its second factor.
   ///
   /// - Throws: `.unauthenticated` `challenge-invalid`, `wrong-code`; `.tooFast`.
   public func logIn(
@@ -134,17 +135,17 @@ extension Accounts {
     return (challenge, user)
   }
 
-  // MARK: Codes that are sent
+  // MARK: Sent codes
 
-  /// Sends a code to who has proved the first factor.
+  /// Sends a code to a user who has proved the first factor.
   ///
-  /// - Throws: `.unauthenticated` `challenge-invalid`; `.conflict` `second-factor-not-sent`; what `sendCode` throws.
+  /// - Throws: `.unauthenticated` `challenge-invalid`; `.conflict` `second-factor-not-sent`; the errors of `sendCode`.
   public func sendSecondFactorCode(challenge text: String, from network: String) async throws(Problem) {
     let (challenge, user) = try await open(challenge: text, from: network)
     try await sendSecondFactorCode(to: Self.party(user), fingerprint: challenge.fingerprint, from: network)
   }
 
-  /// The same to who is logged in, and takes the second factor away.
+  /// Sends a code to a logged-in user who removes the second factor.
   ///
   /// - Throws: also `.missing` `second-factor-missing`.
   public func sendSecondFactorCode(to caller: Caller, from network: String) async throws(Problem) {
@@ -169,9 +170,9 @@ extension Accounts {
     try await sendCode(to: phone, for: user, as: .secondFactor, in: user.realm, from: network)
   }
 
-  /// A code that was sent is used up in a transaction of its own: a wrong one counts, although what it was for is refused.
+  /// Uses up a sent code, in a transaction of its own: a wrong one counts, although its purpose is refused.
   ///
-  /// - Returns: false: it is none that was sent, and is looked at where it is used.
+  /// - Returns: `false` for another kind of proof, which is checked when it is used.
   private func redeemSent(
     _ proof: SecondProof, of user: Party, refusing kind: Problem.Kind, from network: String
   ) async throws(Problem) -> Bool {
@@ -192,7 +193,8 @@ extension Accounts {
     try reader.identities(of: user).first { $0.identity.issuer == .phone }?.identity
   }
 
-  /// In the transaction that takes a number from its user, or gives them another: not the one that lets them in.
+  /// Checks that codes are not sent to this number, in the transaction that removes or replaces it: otherwise the user
+  /// would be locked out.
   static func checkNotSent(to issuer: Identity.Issuer, of user: UserID, _ reader: any StoreReader) throws {
     guard issuer == .phone, let factor = try reader.secondFactor(of: user), factor.isOn, factor.method == .sms else {
       return
@@ -201,11 +203,11 @@ extension Accounts {
       .conflict, "second-factor-on", "Codes of the second factor are sent to this number; take that away first.")
   }
 
-  // MARK: Where it is asked for
+  // MARK: Requiring it
 
-  /// In a login's transaction: nothing where no second factor is on.
+  /// Checks the second factor in a login's transaction; does nothing if none is on.
   ///
-  /// - Throws: `secondFactorRequired`, with a challenge, where none was proved; what is wrong with the proof.
+  /// - Throws: `secondFactorRequired`, with a challenge, without a proof; the error of a wrong proof.
   static func checkSecondFactor(
     of user: UserID, _ given: SecondStep?, _ secret: TokenSecret, _ now: Timestamp,
     _ writer: any StoreWriter
@@ -222,7 +224,7 @@ extension Accounts {
 
   /// Checks a proof, and uses it up.
   ///
-  /// - Parameter isRedeemed: it is a code that was sent, and was used up before.
+  /// - Parameter isRedeemed: whether it is a sent code that was used up before.
   private static func use(
     _ proof: SecondProof, isRedeemed: Bool, _ factor: SecondFactor, _ secret: TokenSecret, _ now: Timestamp,
     _ writer: any StoreWriter, loggedIn: Bool = true, turningOn: Bool = false
@@ -237,7 +239,8 @@ extension Accounts {
       factor.isOn = factor.isOn || turningOn
       try writer.put(factor)
     case .code(let code):
-      // A data folder without its key: nobody's telephone fits any more, recovery codes neither. Operators turn it off.
+      // Without the data folder's key no authenticator app fits any more, nor do recovery codes. Operators turn the
+      // factor off.
       guard let bytes = secret.open(factor.sealedSecret, .secondFactor, context: "\(factor.user.number)"),
         let step = TOTP(secret: bytes).step(of: code, at: now, after: factor.lastStep)
       else { throw wrong }
@@ -257,7 +260,7 @@ extension Accounts {
     }
   }
 
-  /// 50 random bits: `abcde-fghij`.
+  /// Returns a code of 50 random bits, such as `abcde-fghij`.
   private static func makeRecoveryCode() -> String {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
@@ -265,7 +268,7 @@ extension Accounts {
     return part() + "-" + part()
   }
 
-  /// However it was typed: case, spaces and hyphens do not count.
+  /// Returns the hash of a recovery code, ignoring case, spaces and hyphens.
   private static func hash(ofRecoveryCode text: String, of user: UserID, _ secret: TokenSecret) -> [UInt8] {
     let plain = text.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
     return secret.hash(["\(user.number)", plain], .recoveryCode)
@@ -276,7 +279,7 @@ extension Accounts {
 struct SecondStep: Sendable {
   let challenge: Challenge
   let proof: Accounts.SecondProof
-  /// `proof` is a code that was sent, and is used up.
+  /// Whether `proof` is a sent code that is used up.
   let isRedeemed: Bool
 }
 

@@ -4,11 +4,12 @@ public import Dialogs
 
 /// Mail addresses and telephone numbers, normalised: two spellings of one are one identity.
 extension Identity {
-  /// Of the ways to reach somebody.
+  /// The issuers whose subjects can be sent messages.
   public static let reachable: [Issuer] = [.email, .phone]
 
-  /// A mail address: what is before the @ in lower case (nobody tells two people apart by case, RFC 5321 2.4 notwithstanding), of
-  /// the atoms that mail is sent to without quoting (RFC 5322 3.2.3); the domain as of a JID (RFC 7622 3.2: IDNA, lower case).
+  /// Returns a normalised mail address: the part before the @ in lower case (no provider distinguishes users by case,
+  /// RFC 5321 2.4 notwithstanding), of the atoms that need no quoting (RFC 5322 3.2.3); the domain as in a JID (RFC
+  /// 7622 3.2: IDNA, lower case).
   ///
   /// - Throws: `.malformed` `email-malformed`.
   public static func email(_ text: String, field: String = "email") throws(Problem) -> Identity {
@@ -24,8 +25,8 @@ extension Identity {
     return Identity(.email, "\(local)@\(normal.domain)")
   }
 
-  /// A telephone number with its country's code and a plus (E.164: at most 15 digits), written with spaces, hyphens, dots and
-  /// brackets or without.
+  /// Returns a normalised telephone number with a plus and its country code (E.164: at most 15 digits); spaces,
+  /// hyphens, dots and brackets are removed.
   ///
   /// - Throws: `.malformed` `phone-malformed`.
   public static func phone(_ text: String, field: String = "phone") throws(Problem) -> Identity {
@@ -41,7 +42,7 @@ extension Identity {
     return Identity(.phone, String(String.UnicodeScalarView(plain)))
   }
 
-  /// RFC 5322 3.2.3, and the dot between atoms.
+  /// Returns whether a byte is part of an atom (RFC 5322 3.2.3), or the dot between atoms.
   private static func isAtom(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x61...0x7a, 0x2e: true
@@ -51,12 +52,12 @@ extension Identity {
 }
 
 extension Accounts {
-  /// Whose a mail address or a number is, for a login by password: an address that is nobody's gets a stand-in, which answers,
-  /// counts and costs like an account with another password.
+  /// Returns the account's address for a login by mail address or number and password. An unknown identity gets a
+  /// made-up one, which answers, counts and costs like an account with another password.
   public func address(for identity: Identity, in realm: RealmID) async throws(Problem) -> BareJID {
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let found = try await parley.read { reader in
-      // One more look for a user who is not there, so that both take as long.
+      // An unknown user is looked up too, so that both take as long.
       try reader.party(try reader.user(of: identity, in: realm) ?? UserID(0))
     }
     if let found { return found.address }
@@ -65,9 +66,9 @@ extension Accounts {
     return stand
   }
 
-  /// Takes a mail address, a number or a provider's identity from a user.
+  /// Removes a mail address, a number or a provider's identity from a user.
   ///
-  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` where nothing else would let the user in.
+  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` if it is the user's last way to sign in.
   public func unbind(_ issuer: Identity.Issuer, from user: Party) async throws(Problem) {
     try await remove(from: user, where: { $0.issuer == issuer }, none: "There is none.")
   }

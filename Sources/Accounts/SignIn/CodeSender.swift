@@ -2,21 +2,21 @@ public import Basics
 public import Dialogs
 import Synchronization
 
-/// Something to be brought to somebody who is not here: to a mail address or a telephone.
+/// A one-time code or reset link, to be sent to a mail address or a telephone.
 public struct OutgoingCode: Sendable {
   public enum Content: Hashable, Sendable {
-    /// To sign in with, or to prove the address by.
+    /// A code to sign in with, or to prove the address.
     case code(String)
-    /// For the link of a password reset.
+    /// The token for the link of a password reset.
     case passwordReset(token: String)
   }
   public let to: Identity
   public let content: Content
-  /// The domain in whose name it is sent.
+  /// The domain that sends it.
   public let domain: String
-  /// Who is known by the address, by name; nil: nobody yet.
+  /// The name of the user with this address; `nil` if there is none.
   public let user: String?
-  /// What it holds is worth nothing from then on, and it need not be brought any more.
+  /// The time when the content expires, after which it need not be sent.
   public let expires: Timestamp
 
   public init(to: Identity, _ content: Content, domain: String, user: String?, expires: Timestamp) {
@@ -28,56 +28,56 @@ public struct OutgoingCode: Sendable {
   }
 }
 
-/// Brings outgoingCodes: by mail, by a hook of the app's backend. Letters are short-lived, so they are not stored: what is under way
-/// when the process ends is lost, and whoever waits asks again.
+/// Sends codes: by mail, or by a hook of the app's backend. Codes are short-lived, so they are not stored: pending ones
+/// are lost when the process ends, and the user requests another.
 public protocol CodeSender: Sendable {
-  /// What it can bring codes to.
+  /// The kinds of address that it can send to.
   var reaches: Set<Identity.Issuer> { get }
-  /// Takes a code and returns at once. Where it has too many it drops the code and says so in its log: whoever asked must
-  /// not learn from the answer whether there was a code.
+  /// Takes a code and returns at once. If it has too many it drops the code and logs this: the requester must not learn
+  /// from the answer whether there was a code.
   func take(_ outgoing: OutgoingCode)
 }
 
-/// Brings nothing.
+/// A sender that sends nothing.
 public struct NoCodeSender: CodeSender {
   public init() {}
   public var reaches: Set<Identity.Issuer> { [] }
   public func take(_ outgoing: OutgoingCode) {}
 }
 
-/// Who brings codes, and to whom they may be sent.
+/// The sender of codes, and the identities that may get them.
 struct CodeQueue: Sendable {
   var codeSender: any CodeSender = NoCodeSender()
-  /// Of what somebody may become a user who is not known by it.
+  /// The issuers by whose identities unknown users may get an account.
   var newcomers: Set<Identity.Issuer> = []
-  /// Whether strangers make accounts with a password, and an address that a code proves.
+  /// Whether unknown users may create accounts with a password and an address proved by a code.
   var takesRegistrations = false
 }
 
 extension Accounts {
-  /// From now on codes are brought by this sender.
+  /// Sets the sender of codes.
   ///
   /// - Parameters:
-  ///   - newcomers: who is nobody's user yet may become one by proving these (`grant` `code`).
-  ///   - registration: strangers make accounts with a password, and an address that a code proves.
+  ///   - newcomers: the issuers by which unknown users get an account (`grant` `code`).
+  ///   - registration: whether unknown users create accounts with a password and an address proved by a code.
   public func employ(_ codeSender: any CodeSender, newcomers: Set<Identity.Issuer>, registration: Bool) {
     outgoingCodes.withLock {
       $0 = CodeQueue(codeSender: codeSender, newcomers: newcomers, takesRegistrations: registration)
     }
   }
 
-  /// Whether a code is written to who is nobody's user yet.
+  /// Returns whether codes are sent to addresses of unknown users.
   func writesToStrangers(by issuer: Identity.Issuer) -> Bool {
     outgoingCodes.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
   }
 
-  /// What codes can be sent to.
+  /// The kinds of address that codes can be sent to.
   public var reaches: Set<Identity.Issuer> { outgoingCodes.withLock { $0.codeSender.reaches } }
   public var newcomers: Set<Identity.Issuer> { outgoingCodes.withLock { $0.newcomers } }
 
   func send(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.codeSender }.take(outgoing) }
 
-  /// Before a code is written: nobody is to be buried in them, nor to learn by them who has an account here.
+  /// Checks the rates before a code is sent: no one may be flooded with them, or learn by them who has an account.
   func paceLetter(to identity: Identity, in realm: RealmID, from network: String) throws(Problem) {
     guard reaches.contains(identity.issuer) else {
       throw Problem(

@@ -2,15 +2,15 @@ import Addresses
 import Basics
 public import Dialogs
 
-/// Users who come without an account.
+/// Guests: users without an account.
 extension Accounts {
   public func takesGuests(domain: String) -> Bool { parley.registries.guests.policy.domains.contains(domain) }
 
-  /// A new guest under a name that nobody had. They go when they have had no session for `GuestPolicy.grace`, also where
-  /// none ever comes.
+  /// Creates a guest under a new name. Guests are removed after having had no session for `GuestPolicy.grace`, also if
+  /// none is ever opened.
   ///
-  /// - Parameter network: what per-address bounds count. They are the guests' own: logins with a password do not feel them.
-  /// - Throws: `.forbidden` where no guests are taken; `.overloaded`, `.tooFast` at a bound.
+  /// - Parameter network: the network for per-address bounds, which are separate from those of logins with a password.
+  /// - Throws: `.forbidden` if guests are off; `.overloaded`, `.tooFast` at a bound.
   public func makeGuest(in domain: String, from network: String) async throws(Problem) -> User {
     guard takesGuests(domain: domain), let realm = parley.realm(domain: domain) else {
       throw Problem(.forbidden, "guests-off", "\(domain) takes no guests.")
@@ -19,7 +19,7 @@ extension Accounts {
     do throws(Problem) {
       try pace(.guest(network: network))
       let now = parley.clock.now
-      // A name that nobody can have asked for: no cache knows of it.
+      // The name is new and unknown to every cache.
       let user = try await parley.work(keepingCaches: true) { writer in
         try writer.insertGuest(try BareJID(local: Self.guestName(), domain: realm.domain), in: realm.id, createdAt: now)
       }
@@ -31,10 +31,10 @@ extension Accounts {
     }
   }
 
-  /// A random UUID (XEP-0175 2).
+  /// Returns a random UUID (XEP-0175 2).
   private static func guestName() -> String { Hex.uuid(.random(count: 16), version: 4) }
 
-  /// Removes the guests whose time is up, and returns how many. What they wrote in rooms stays, under their nicks.
+  /// Removes the guests whose time is up, and returns their number. Their messages in rooms remain, under their nicks.
   @discardableResult
   public func sweepGuests() async throws(Problem) -> Int {
     let gone = parley.registries.guests.overdue(now: parley.clock.now) { !parley.hub.onlineSessions(of: $0).isEmpty }
@@ -42,8 +42,8 @@ extension Accounts {
     return gone.count
   }
 
-  /// Removes the guests whom a process before has left, and returns how many: before anybody is let in. Who has a login of the
-  /// app may come back by it, and is given the time for it.
+  /// Removes the guests of an earlier process, and returns their number; called before any login. Those with a login of
+  /// the app may return with it, and are given the time for it.
   @discardableResult
   public func removeGuests() async throws(Problem) -> Int {
     var count = 0
@@ -67,7 +67,7 @@ extension Accounts {
     do throws(Problem) {
       try await setState(of: user, .deleted, onlyGuest: true)
     } catch  where error.kind == .missing {
-      // They went by themselves, or are a guest no more.
+      // They have left, or are no longer a guest.
     }
     parley.registries.guests.remove(user)
   }

@@ -2,17 +2,17 @@ import Addresses
 import Basics
 public import Dialogs
 
-// Signing in by what others vouch for. Theory:
+// Signing in by external identities. Theory:
 //
-// Whoever vouches (the app's backend, a provider, a code sent to a telephone) proves an identity. An identity is looked up, and
-// its user logs in; nobody has it yet, and a new user is made with it, in the same transaction, so that two who come at once are
-// one user. A new user is never an old one: an identity is bound to an account that exists only by somebody who is logged in to it
-// or by the operator.
+// An issuer (the app's backend, a provider, a code sent to a telephone) proves an identity. If a user has the identity,
+// that user logs in; otherwise a new user is created with it, in the same transaction, so that two concurrent logins
+// result in one user. It never leads to another existing account: only its logged-in user or the operator can bind an
+// identity to an existing account.
 
 extension Accounts {
-  /// Whoever signs in without an account gets one by this.
+  /// The data for a new account of a user who signs in without one.
   public struct Newcomer: Sendable {
-    /// The localpart they would have, where it is a name that can be had; nil, and where it is or was taken: one is made up.
+    /// The wished localpart; if it is `nil`, invalid or was ever taken, a random one is used.
     public var name: String?
     public var displayName: String?
     public init(name: String? = nil, displayName: String? = nil) {
@@ -21,12 +21,13 @@ extension Accounts {
     }
   }
 
-  /// A login by an identity that has just been proved.
+  /// Logs in by an identity that has just been proved.
   ///
   /// - Parameters:
-  ///   - newcomer: nil: only those who have an account are let in.
-  ///   - update: run with the user in the login's transaction: what the proof says of them, what it uses up. Throws to refuse.
-  /// - Throws: `.missing` `identity-unknown` where nobody has it and none is made; what `update` throws.
+  ///   - newcomer: the new user's data; `nil` to admit only users with an account.
+  ///   - update: run with the user in the login's transaction, to store the proof's data and use up its nonce. Throws
+  ///     to refuse.
+  /// - Throws: `.missing` `identity-unknown` if no user has it and none is created; the errors of `update`.
   public func logIn(
     by identity: Identity, in realm: RealmID, newcomer: Newcomer?, device: String?, client: String?,
     update: @escaping @Sendable (inout User, _ isNew: Bool, any StoreWriter) throws -> Void = { _, _, _ in }
@@ -53,7 +54,7 @@ extension Accounts {
     return try await logIn(user, device: device, client: client)
   }
 
-  /// A user without a password: XMPP clients of theirs log in by token or app password.
+  /// Creates a user without a password: their XMPP clients log in by token or app password.
   static func insert(
     _ newcomer: Newcomer, domain: String, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
   ) throws -> User {
@@ -68,7 +69,7 @@ extension Accounts {
     return try writer.insertUser(address, in: realm, profile: profile, createdAt: now)
   }
 
-  /// A name that is the same in every protocol, without escaping (RFC 7622 3.3, XEP-0106).
+  /// Returns whether a name is the same in every protocol, without escaping (RFC 7622 3.3, XEP-0106).
   private static func isPlain(_ name: String) -> Bool {
     (1...Limits.plainNameBytesMax).contains(name.utf8.count)
       && name.utf8.allSatisfy {
@@ -76,15 +77,15 @@ extension Accounts {
       }
   }
 
-  /// 100 random bits in 20 letters and digits: nobody had it.
+  /// Returns a new name: 100 random bits in 20 letters and digits.
   private static func madeUpName() -> String {
     let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
     return "u" + String((0..<20).map { _ in alphabet[Int.random(in: 0..<32)] })
   }
 
-  /// Binds an identity that has been proved to a user.
+  /// Binds a proved identity to a user.
   ///
-  /// - Throws: `.conflict` `identity-taken` where it is another user's.
+  /// - Throws: `.conflict` `identity-taken` if it is another user's.
   public func bind(_ identity: Identity, to user: Party) async throws(Problem) {
     let now = parley.clock.now
     try await parley.work(keepingCaches: true) { writer in

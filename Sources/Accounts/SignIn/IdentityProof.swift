@@ -1,21 +1,21 @@
 import Basics
 public import Dialogs
 
-/// A token by which somebody vouches for a user.
+/// A token by which an external issuer identifies a user.
 public enum IdentityToken: Sendable {
-  /// Made by the app's own backend.
+  /// A token of the app's own backend.
   case backend(String)
-  /// An ID token of an OpenID provider, by the name that the configuration gives it.
+  /// An ID token of an OpenID provider, with the provider's name in the configuration.
   case provider(String, idToken: String)
-  /// What a provider without ID tokens has given the app, to be redeemed there.
+  /// An authorization code of a provider without ID tokens, to be redeemed there.
   case code(String, CodeGrant)
 }
 
-/// An authorization code (RFC 6749 4.1.3) and what proves that it was made for who brings it (RFC 7636 4.5).
+/// An authorization code (RFC 6749 4.1.3), with the proof that it was issued to its sender (RFC 7636 4.5).
 public struct CodeGrant: Hashable, Sendable {
   public let code: String
   public let verifier: String
-  /// Where the provider sent the code.
+  /// The URI to which the provider sent the code.
   public let redirectURI: String
 
   public init(code: String, verifier: String, redirectURI: String) {
@@ -25,23 +25,23 @@ public struct CodeGrant: Hashable, Sendable {
   }
 }
 
-/// What a token says, once it is known to be genuine, meant for this realm and of this time.
+/// The content of a token that is genuine, meant for this realm and currently valid.
 public struct IdentityProof: Hashable, Sendable {
   public var identity: Identity
-  /// The localpart that a new user would like to have.
+  /// The wished localpart of a new user.
   public var localpart: String?
   public var displayName: String?
-  /// The name holds at each login, not only for who is new: whoever vouches manages the profile.
+  /// Whether the name is set at each login, not only for new users: the issuer manages the profile.
   public var renames: Bool
-  /// Where a picture is, for whoever vouches (http or https).
+  /// The URL of a picture (http or https).
   public var pictureURL: String?
-  /// As it stands in the token. Whether it is one of ours, and unused, the core looks itself.
+  /// The nonce in the token. The core checks whether it is valid and unused.
   public var nonce: String?
-  /// A token without a nonce of ours is worth nothing.
+  /// Whether a token without a nonce of this server is invalid.
   public var needsNonce: Bool
-  /// Mail addresses and telephone numbers that were proved to whoever vouches.
+  /// The mail addresses and telephone numbers that the issuer has verified.
   public var contacts: [Identity]
-  /// Who has no account gets one.
+  /// Whether a user without account gets one.
   public var admitsNewcomers: Bool
 
   public init(
@@ -61,28 +61,30 @@ public struct IdentityProof: Hashable, Sendable {
   }
 }
 
-/// Looks at tokens. It knows keys, issuers and their rules, and nobody's account.
+/// Verifies tokens. It knows keys, issuers and their rules, but no accounts.
 public protocol IdentityVerifier: Sendable {
-  /// - Throws: `.unauthenticated` where the token is worth nothing in this domain; `.malformed` `provider-unknown`;
-  ///   `.overloaded` where the keys to judge it cannot be had.
+  /// Verifies a token.
+  ///
+  /// - Throws: `.unauthenticated` if the token is invalid in this domain; `.malformed` `provider-unknown`;
+  ///   `.overloaded` if the issuer's keys are unavailable.
   func verify(_ token: IdentityToken, for domain: String) async throws(Problem) -> IdentityProof
-  /// Whether backends vouch for users of this domain.
+  /// Returns whether this domain's users can sign in by tokens of a backend.
   func hasBackend(_ domain: String) -> Bool
-  /// The names of the providers who do, in the order of the configuration.
+  /// Returns the names of the domain's providers, in the order of the configuration.
   func providers(of domain: String) -> [String]
 }
 
-/// Fetches pictures that tokens name.
+/// Fetches the pictures that tokens name.
 public protocol PictureFinder: Sendable {
-  /// The bytes there, at most `Limits.avatarBytesMax`; nil: there are none, or too many.
+  /// Returns the bytes, at most `Limits.avatarBytesMax`; `nil` if there are none, or too many.
   func picture(at url: String) async -> [UInt8]?
 }
 
-/// How people sign in besides by a password.
+/// The ways to sign in besides a password.
 public struct SignInPolicy: Sendable {
-  /// nil: nobody vouches for anybody.
+  /// The verifier; `nil` if external tokens are off.
   public var verifier: (any IdentityVerifier)?
-  /// nil: pictures are not fetched.
+  /// The fetcher of pictures; `nil` to fetch none.
   public var pictures: (any PictureFinder)?
 
   public init(verifier: (any IdentityVerifier)? = nil, pictures: (any PictureFinder)? = nil) {

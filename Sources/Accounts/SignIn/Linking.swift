@@ -2,17 +2,18 @@ import Basics
 import Crypto
 public import Dialogs
 
-/// Several ways to sign in for one user, and guests who stay.
+/// Several identities of one user, and guests who become users.
 extension Accounts {
   public func identities(of user: UserID) async throws(Problem) -> [UserIdentity] {
     try await parley.read { try $0.identities(of: user) }
   }
 
-  /// Binds what a token proves to a user who is logged in. A guest is none any more by it: the same user, at the same address,
-  /// with all that is theirs.
+  /// Binds the identity of a token to a logged-in user. A guest becomes an ordinary user by it: the same user, at the
+  /// same address, with all their data.
   ///
-  /// - Returns: false where it was theirs already.
-  /// - Throws: as `logIn(by:in:device:client:)`; `.conflict` `identity-taken`; `.tooLarge` `too-many-identities`.
+  /// - Returns: `false` if they already had it.
+  /// - Throws: the errors of `logIn(by:in:device:client:)`; `.conflict` `identity-taken`; `.tooLarge`
+  ///   `too-many-identities`.
   public func link(
     _ token: IdentityToken, to user: Party
   ) async throws(Problem) -> (identity: UserIdentity, isNew: Bool) {
@@ -39,19 +40,19 @@ extension Accounts {
     return (linked.identity, linked.isNew)
   }
 
-  /// Takes an identity from a user. Logins that came by it go on.
+  /// Removes an identity from a user. Logins by it continue.
   ///
   /// - Parameter id: its `Identity.id`.
-  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` where nothing else would let the user in.
+  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` if it is the user's last way to sign in.
   public func unlink(_ id: String, from user: Party) async throws(Problem) {
     try await remove(
       from: user, where: { $0.id == id }, none: "You have no such identity.", field: "identityId")
   }
 
-  /// Takes identities from a user, but never the last that lets them in.
+  /// Removes identities from a user, but never their last way to sign in.
   ///
   /// - Parameters:
-  ///   - none, field: of the refusal where they have none such.
+  ///   - none, field: the text and field of the refusal if there are none to remove.
   func remove(
     from user: Party, where isGone: @escaping @Sendable (Identity) -> Bool, none: String, field: String? = nil
   ) async throws(Problem) {
@@ -74,33 +75,33 @@ extension Accounts {
     }
   }
 
-  /// Whether the user has a password of their own. One without may have credentials all the same: those that app passwords
-  /// hang on.
+  /// Returns whether the user has a password of their own. One without may have credentials all the same: the salts of
+  /// app passwords.
   public static func hasPassword(_ user: UserID, _ reader: any StoreReader) throws -> Bool {
     try reader.credentials(of: user).contains { !$0.isLocked }
   }
 
-  // MARK: Guests who stay
+  // MARK: Guests who become users
 
-  /// In the transaction that gives a guest a way to sign in: they are a user like others by it, the same user. To be followed by
-  /// `noteUpgrade` when it is durable.
+  /// Makes a guest an ordinary user, in the transaction that gives them a way to sign in. `noteUpgrade` must follow
+  /// when it is durable.
   ///
-  /// Nobody is removed as a guest who has become a user: whoever removes guests looks at this mark in a transaction too. And a
-  /// guest whom it has begun to remove is disabled, and becomes nothing.
+  /// A guest who has become a user is never removed as a guest: the removal checks this mark in a transaction too. And
+  /// a guest whose removal has begun is disabled, and cannot become a user.
   public static func upgrade(_ user: User, _ writer: any StoreWriter) throws {
     guard user.isGuest else { return }
     try checkActive(user)
     try writer.endGuest(user.id)
   }
 
-  /// The guest's place is free, and what guests may not do they may.
+  /// Frees the guest's place, and ends their restrictions.
   public func noteUpgrade(of user: UserID) { parley.registries.guests.remove(user) }
 }
 
 extension SignInPolicy {
-  /// Whether who has this identity gets in by it today.
+  /// Returns whether this identity currently allows to sign in.
   ///
-  /// - Parameter reached: whose subjects codes can be sent to.
+  /// - Parameter reached: the issuers whose subjects codes can be sent to.
   func letsIn(_ identity: Identity, _ domain: String, sendingTo reached: Set<Identity.Issuer>) -> Bool {
     switch identity.issuer {
     case .external: verifier?.hasBackend(domain) ?? false
@@ -111,7 +112,7 @@ extension SignInPolicy {
 }
 
 extension Identity {
-  /// Names it among those of its user: always the same, and nothing that must be kept.
+  /// The public id among the user's identities, derived from the identity and so stable.
   public var id: String {
     let name =
       switch issuer {

@@ -2,13 +2,13 @@ public import Basics
 import Crypto
 public import Dialogs
 
-// Nonces: what a token must bring back, so that it lets somebody in once. Theory:
+// Nonces, which make an external token usable only once. Theory:
 //
-// A nonce says itself until when it is good, under a seal that only this realm can make. So nobody fills a table by asking for
-// them. Only one that has let somebody in leaves a row, until its time is over; the row is written in the transaction of
-// that login, so that of two logins with one nonce one is refused, at whatever moment the process ends.
+// A nonce contains its own expiry, under a seal that only this realm can make. So requesting nonces stores nothing.
+// Only a used one leaves a row, until it expires; the row is written in the transaction of that login, so that of two
+// logins with one nonce one is refused, whenever the process ends.
 
-/// A nonce of ours whose time is not over.
+/// A nonce of this server that has not expired.
 struct Nonce: Hashable, Sendable {
   /// 128 random bits, as text.
   let id: String
@@ -16,7 +16,7 @@ struct Nonce: Hashable, Sendable {
 }
 
 extension Accounts {
-  /// One that is good once, in this realm, until it expires.
+  /// Returns a nonce that is valid once, in this realm, until it expires.
   public func makeNonce(in realm: RealmID) throws(Problem) -> (text: String, expires: Timestamp) {
     guard let realm = parley.realmTable.realm(realm) else { throw Problem.unreachable }
     let expires = parley.clock.now + Limits.nonceLifetime
@@ -27,7 +27,7 @@ extension Accounts {
   enum NonceReading: Hashable {
     case good(Nonce)
     case expired
-    /// Not made here, or for another realm.
+    /// The nonce was not created by this server, or for another realm.
     case foreign
   }
 
@@ -37,12 +37,13 @@ extension Accounts {
       let milliseconds = Int64(parts[1])
     else { return .foreign }
     let nonce = Nonce(id: String(parts[0]), expires: Timestamp(milliseconds: milliseconds))
-    // Made anew and compared whole: there is one way to write each.
+    // Made again and compared as a whole: each nonce has only one spelling.
     guard Array(Self.sealed(nonce, realm).utf8).isEqualInConstantTime(to: Array(text.utf8)) else { return .foreign }
     return nonce.expires > parley.clock.now ? .good(nonce) : .expired
   }
 
-  /// `ID.MILLISECONDS.SEAL`. A restored backup has another epoch, so that it does not take for unused what was used behind it.
+  /// Returns `ID.MILLISECONDS.SEAL`. A restored backup has another epoch, so that nonces used after the backup are not
+  /// valid again.
   private static func sealed(_ nonce: Nonce, _ realm: Realm) -> String {
     let key = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley nonce \(realm.epoch)".utf8),

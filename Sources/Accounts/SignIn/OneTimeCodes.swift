@@ -3,25 +3,25 @@ import Basics
 public import Dialogs
 
 extension OneTimeCode {
-  /// What one is for. A code of one purpose is none for another.
+  /// The purpose of a code. A code is invalid for another purpose.
   enum Purpose: String {
-    /// To sign in by, or to prove that an address is one's own.
+    /// Signing in, or proving an address.
     case address
-    /// Of a login whose first factor is proved, and to take the second factor away.
+    /// The second step of a login, and the removal of the second factor.
     case secondFactor
   }
 }
 
 extension Accounts {
-  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a code is only
-  /// written to who is, or may become a user.
+  /// Sends a code to sign in with. It behaves the same whether or not a user has the address; a code is only sent if
+  /// one has, or may be created.
   ///
   /// - Throws: `.unsupported` `delivery-off`, `.tooFast`.
   public func sendCode(to identity: Identity, in realm: RealmID, from network: String) async throws(Problem) {
     try await sendCode(to: identity, for: nil, in: realm, from: network)
   }
 
-  /// Sends a code by which the user proves that an address is theirs.
+  /// Sends a code by which the user proves an address.
   public func sendCode(to identity: Identity, for user: Party, from network: String) async throws(Problem) {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     try await sendCode(to: identity, for: user, in: user.realm, from: network)
@@ -51,9 +51,9 @@ extension Accounts {
     }
   }
 
-  /// Uses a code up, or one of its attempts.
+  /// Uses up a code, or one of its attempts.
   ///
-  /// - Parameter kind: of the refusal; nil: `.unauthenticated`, of somebody who is logged in `.forbidden`.
+  /// - Parameter kind: the kind of the refusal; `nil` for `.unauthenticated`, or `.forbidden` for a logged-in user.
   /// - Throws: `wrong-code`; `.tooFast` for a network that guesses.
   func redeem(
     code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
@@ -79,7 +79,7 @@ extension Accounts {
     }
   }
 
-  /// A login by a code. Who is nobody's user yet becomes one, where `newcomers` has the issuer.
+  /// Logs in by a code. An unknown user gets an account if `newcomers` contains the issuer.
   public func logIn(
     by identity: Identity, code: String, in realm: RealmID, displayName: String?, from network: String,
     device: String?, client: String?
@@ -93,10 +93,10 @@ extension Accounts {
     }
   }
 
-  /// An address becomes the user's, in the place of another of its kind: the code has proved it.
+  /// Binds an address proved by a code to the user, replacing another of its kind.
   ///
+  /// - Parameter password: the account's, required if it has one: with a new address the password could be reset.
   /// - Throws: also `.conflict` `identity-taken`.
-  /// - Parameter password: the account's, where it has one: a new address could set another by a reset.
   public func bind(
     _ identity: Identity, code: String, password: String?, to user: Party, from network: String
   ) async throws(Problem) {
@@ -117,7 +117,7 @@ extension Accounts {
     }
   }
 
-  /// The same by an operator, who vouches for it; one that is another's stays with them.
+  /// Binds an address for an operator, without proof; one that is another user's remains theirs.
   public func bindUnproved(_ identity: Identity, to user: Party) async throws(Problem) {
     let now = parley.clock.now
     try await parley.work(keepingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }

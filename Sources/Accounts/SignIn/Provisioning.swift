@@ -3,14 +3,14 @@ import Basics
 public import Dialogs
 
 extension Accounts {
-  /// What the backend knows of a user whom it makes.
+  /// The backend's data for a new user.
   public struct Provision: Sendable {
-    /// The localpart; nil: one is made up.
+    /// The localpart; `nil` for a random one.
     public var name: String?
-    /// nil: no password opens the account.
+    /// The password; `nil` for none.
     public var password: String?
     public var displayName: String?
-    /// What they are known by besides.
+    /// The identities of the user.
     public var identities: [Identity]
     public init(name: String? = nil, password: String? = nil, displayName: String? = nil, identities: [Identity] = []) {
       self.name = name
@@ -20,7 +20,7 @@ extension Accounts {
     }
   }
 
-  /// Makes an account and what names it, all in one transaction.
+  /// Creates an account with its identities, all in one transaction.
   ///
   /// - Throws: `.conflict` `name-taken` or `identity-taken`; `.malformed`, `.tooLarge`.
   public func provision(_ provision: Provision, in realm: Realm) async throws(Problem) -> User {
@@ -60,14 +60,14 @@ extension Accounts {
     }
   }
 
-  /// A login in a user's name, by whoever vouches for them.
+  /// Logs a user in by the authority of the backend.
   ///
-  /// - Throws: `.forbidden` where the account is disabled.
+  /// - Throws: `.forbidden` if the account is disabled.
   public func logIn(as user: User, device: String?, client: String?) async throws(Problem) -> Login {
     try await logIn(user, proved: nil, device: device, client: client)
   }
 
-  /// What a user is known by from now on in place of their identity of the same issuer; no subject: nothing.
+  /// Replaces the user's identity of an issuer; without a subject, removes it.
   public func setIdentity(
     _ issuer: Identity.Issuer, _ subject: String?, of user: Party
   ) async throws(Problem) {

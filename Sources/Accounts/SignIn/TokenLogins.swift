@@ -3,13 +3,13 @@ import Basics
 public import Dialogs
 import Logging
 
-/// Logins by tokens of others.
+/// Logins by external tokens.
 extension Accounts {
-  /// A login by a token. Who has no account gets one where whoever vouches may bring in newcomers.
+  /// Logs in by a token. A user without account gets one if the issuer may admit newcomers.
   ///
-  /// - Parameter device: as `logIn(_:password:device:client:)`.
-  /// - Throws: what `IdentityVerifier.verify` throws; `.unauthenticated` `nonce-invalid`; `.missing` `identity-unknown`;
-  ///   `.forbidden` `account-disabled`.
+  /// - Parameter device: as in `logIn(_:password:device:client:)`.
+  /// - Throws: the errors of `IdentityVerifier.verify`; `.unauthenticated` `nonce-invalid`; `.missing`
+  ///   `identity-unknown`; `.forbidden` `account-disabled`.
   public func logIn(
     by token: IdentityToken, in realm: RealmID, device: String?, client: String?
   ) async throws(Problem) -> Login {
@@ -28,7 +28,7 @@ extension Accounts {
       user: await adopt(proof, login.user))
   }
 
-  /// A token that is genuine, with its nonce, which is still to be used up.
+  /// Verifies a token. Returns its proof with its nonce, which is still to be used up.
   func prove(
     _ token: IdentityToken, in realm: RealmID
   ) async throws(Problem) -> (proof: IdentityProof, nonce: Nonce?) {
@@ -36,19 +36,19 @@ extension Accounts {
       throw Problem(.forbidden, "grant-off", "This server takes no tokens of others.", field: "grant")
     }
     let proof = try await verifier.verify(token, for: domain)
-    // Each login keeps a nonce for a while.
+    // Each login stores a nonce for a while.
     try pace(.tokenLogin(proof.identity, realm))
     switch proof.nonce.map({ read(nonce: $0, in: realm) }) {
     case .good(let nonce): return (proof, nonce)
     case .expired: throw Problem.nonceInvalid
-    // The client's own, for a token that needs none of ours.
+    // The client's own nonce, for a token that needs none of this server.
     case .foreign, nil:
       if proof.needsNonce { throw Problem.nonceInvalid }
       return (proof, nil)
     }
   }
 
-  /// An address to which the configuration gives rights is nobody's by a token.
+  /// Returns whether the configuration gives rights to an address, which no token may claim.
   private func isReserved(_ localpart: String, _ realm: RealmID) -> Bool {
     guard let domain = parley.realmTable.realm(realm)?.domain,
       let address = try? BareJID(local: localpart, domain: domain)
@@ -56,16 +56,16 @@ extension Accounts {
     return parley.options.admins.contains(address)
   }
 
-  /// What was proved to whoever vouches becomes the user's too, where nobody has it: it never leads to another's account.
+  /// Binds the addresses that the issuer has verified to the user, if no other user has them.
   static func bindFree(_ contacts: [Identity], to user: User, now: Timestamp, _ writer: any StoreWriter) throws {
     for contact in contacts where try writer.user(of: contact, in: user.realm) == nil {
       try writer.put(UserIdentity(contact, of: user.id, since: now), in: user.realm)
     }
   }
 
-  /// What the proof says of somebody besides who they are. They are in already: nothing of this can fail the login.
+  /// Updates the profile by the proof. The user is logged in already: nothing here can fail the login.
   ///
-  /// - Returns: the user as they are then.
+  /// - Returns: the updated user.
   func adopt(_ proof: IdentityProof, _ user: User) async -> User {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     if let url = proof.pictureURL { fetchPicture(url, of: party) }
@@ -82,7 +82,7 @@ extension Accounts {
     }
   }
 
-  /// Once for each address: what the user has chosen since stays until whoever vouches names another picture.
+  /// Fetches the picture, once for each URL: the user's later choice remains until the issuer names another picture.
   private func fetchPicture(_ url: String, of user: Party) {
     guard let pictures = options.signIn.pictures else { return }
     let (node, item) = ("parley:picture", "url")
@@ -104,7 +104,7 @@ extension Accounts {
     }
   }
 
-  /// Who comes without an account: a guest, with a login, by which they come back as long as they are kept.
+  /// Logs in as a new guest. The login allows them to return as long as the guest exists.
   public func logInAsGuest(
     in domain: String, from network: String, device: String?, client: String?
   ) async throws(Problem) -> Login {

@@ -2,14 +2,16 @@ import Addresses
 public import Dialogs
 
 extension Accounts {
-  /// Disabling and deleting end all sessions and logins. A deleted user's name is
-  /// never given out again; what they wrote stays in others' dialogs.
+  /// Changes the state of an account. Disabling and deleting end all sessions and logins. A deleted user's name is
+  /// never reused; their messages remain in others' dialogs.
   ///
-  /// Deleting takes many posts: the user is disabled by the first, and deleted, with all that is theirs, by the last
-  /// (`AccountTask`). One that broke off goes on with the next start, unless the account is opened again before.
+  /// Deleting takes many posts: the first disables the user, and the last deletes them, with all their data
+  /// (`AccountTask`). An interrupted deletion continues with the next start, unless the account is enabled again
+  /// before.
   ///
-  /// - Parameter session: of who asks, which the door ends when it has told them.
-  /// - Parameter onlyGuest: whoever is no guest counts as unknown.
+  /// - Parameters:
+  ///   - session: the requesting session, which the door ends after answering.
+  ///   - onlyGuest: whether users who are no guests count as unknown.
   public func setState(
     of id: UserID, _ state: User.State, except session: SessionID? = nil, onlyGuest: Bool = false
   ) async throws(Problem) {
@@ -28,7 +30,7 @@ extension Accounts {
           try writer.removeAccountTask(task.id)
         }
       } else {
-        // App passwords stay with the password: neither lets anybody in.
+        // App passwords remain with the password: neither can be used.
         try Self.removeLogins(of: id, writer)
       }
     }

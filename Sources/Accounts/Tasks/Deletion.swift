@@ -5,15 +5,15 @@ import Logging
 import Synchronization
 
 extension Accounts {
-  /// Begins to delete a user: from its commit on nobody comes in, all sessions and logins are over, and the task stands. The
-  /// name is never given out again.
+  /// Begins to delete a user: after its commit no login is possible, all sessions and logins are ended, and the task
+  /// exists. The name is never reused.
   ///
   /// - Parameters:
-  ///   - erasing: everything that they said is taken back, for everybody; else it stays with those it was said to.
-  ///   - session: of who asks, which the door ends when it has told them.
-  ///   - onlyGuest: whoever is no guest counts as unknown.
-  /// - Returns: to be done with `finish(_:)`.
-  /// - Throws: `.missing` where there is no such user any more.
+  ///   - erasing: whether all of their messages are retracted, for everyone; otherwise they remain.
+  ///   - session: the requesting session, which the door ends after answering.
+  ///   - onlyGuest: whether users who are no guests count as unknown.
+  /// - Returns: the task, to be completed by `finish(_:)`.
+  /// - Throws: `.missing` if there is no such user any more.
   public func beginDeletion(
     of id: UserID, erasing: Bool, except session: SessionID? = nil, onlyGuest: Bool = false
   ) async throws(Problem) -> AccountTask {
@@ -26,7 +26,7 @@ extension Accounts {
       try writer.update(user)
       try Self.removeLogins(of: id, writer)
       try writer.removeLocation(of: id)
-      // One that has begun goes on; who asks for more gets more.
+      // A begun task continues; a later request for more replaces it.
       for before in try writer.accountTasks(of: id) where before.state == .pending && before.kind != .export {
         if before.kind == .erasure || !erasing { return before }
         try writer.removeAccountTask(before.id)
@@ -38,11 +38,11 @@ extension Accounts {
     return task
   }
 
-  /// Does a task to its end. Nothing where it is being done already, or has been.
+  /// Completes a task. Does nothing if it is running already, or done.
   public func finish(_ task: AccountTask) async throws(Problem) {
     guard tasks.claim(task.id) else { return }
     defer { tasks.release(task.id) }
-    // As it stands behind the claim.
+    // Read again after claiming.
     guard let task = try await parley.read({ try $0.accountTask(task.id) }), task.state == .pending else { return }
     switch task.kind {
     case .deletion, .erasure:
@@ -53,7 +53,7 @@ extension Accounts {
     }
   }
 
-  /// The same without waiting. What fails is tried again by `resumeAccountTasks`.
+  /// Completes a task without waiting. `resumeAccountTasks` tries a failed one again.
   public func finishInBackground(_ task: AccountTask) {
     Task {
       do throws(Problem) { try await finish(task) } catch {
@@ -62,7 +62,7 @@ extension Accounts {
     }
   }
 
-  /// Whether the login behind a token is of the last minutes (`Limits.freshLogin`), not one that was only refreshed.
+  /// Returns whether the login of a token is recent (`Limits.freshLogin`), and not only refreshed.
   public func isFresh(_ caller: Caller) async throws(Problem) -> Bool {
     let since = parley.clock.now
     return try await parley.read { reader in
@@ -72,7 +72,7 @@ extension Accounts {
     }
   }
 
-  /// Goes on with what a process before has left, and returns how much that was. What fails stays for the next time.
+  /// Continues the tasks of an earlier process, and returns their number. A failed one remains for the next time.
   @discardableResult
   public func resumeAccountTasks() async throws(Problem) -> Int {
     let pending = try await parley.read { try $0.pendingAccountTasks() }
@@ -91,7 +91,7 @@ extension Accounts {
     try await endCalls(of: user)
     let now = parley.clock.now
     let isGone: Bool = try await parley.work { [self] writer in
-      // An operator has opened the account again meanwhile.
+      // An operator has enabled the account meanwhile.
       guard try writer.accountTask(task.id)?.state == .pending, var user = try writer.user(user.id) else {
         return false
       }
@@ -100,7 +100,7 @@ extension Accounts {
       user.lastSeenAt = now
       try writer.update(user)
       if task.kind == .erasure { try writer.endBlobs(of: user.id) }
-      // Those of exports hold everything.
+      // Exports contain all data.
       for other in try writer.accountTasks(of: user.id) {
         if let blob = try other.blob.flatMap({ try writer.blob($0) }) { try writer.put(blob.over(at: now)) }
         try writer.removeAccountTask(other.id)
@@ -114,7 +114,7 @@ extension Accounts {
 
   // MARK: Leaving
 
-  /// A deleted user leaves the rosters of others, who are told.
+  /// Removes a deleted user from the rosters of others, who are told.
   func leaveRosters(_ user: User) async throws(Problem) {
     let contacts = try await parley.read { try $0.contacts(of: user.id) }
     for contact in contacts {
@@ -122,13 +122,13 @@ extension Accounts {
       do throws(Problem) {
         try await parley.post(.removeContact(user.address), by: other)
       } catch  where error.kind == .missing {
-        // The other side had no item.
+        // The other user had no item.
       }
     }
   }
 
-  /// A deleted user is nowhere a member. A room whose only owner goes belongs to
-  /// the admin, else the member, who has been there longest; an empty one ends.
+  /// Ends all memberships of a deleted user. A room whose only owner leaves gets a new one: the admin, else the member,
+  /// of longest standing; an empty room is destroyed.
   func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for (room, _) in try await parley.read({ try $0.memberships(of: user.id) }) {
@@ -163,7 +163,7 @@ extension Accounts {
 
   // MARK: Erasure
 
-  /// Takes back what the user said, in the order of the log, wherever it was said.
+  /// Retracts all messages of the user, in the order of the log, in all dialogs.
   private func takeBack(_ task: AccountTask, of user: User) async throws(Problem) {
     var task = task
     let author = Party(id: user.id, realm: user.realm, address: user.address)
@@ -203,8 +203,8 @@ extension Accounts {
     }
   }
 
-  /// As its author would: everybody is told. Where the author could not (who is no member any more, whom the other blocks), it is
-  /// taken back all the same, and those who come later do not find it.
+  /// Retracts a message as its author would: everyone is told. If the author could not (no longer a member, or blocked
+  /// by the other), it is retracted in the store only, and is not found any more.
   private func takeBack(_ position: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
     guard let found = try await parley.read({ try $0.entry(position, in: dialog) }),
       case .message(let message) = found.fact
@@ -256,13 +256,13 @@ extension Accounts {
     }
   }
 
-  /// nil: in whispers nobody speaks without being there.
+  /// Returns the post of a change; `nil` for private messages of rooms, which require presence.
   private static func change(_ kind: Reference.Kind, of entry: Entry, author: Party? = nil) -> Intent? {
     let reference = ReferenceDraft(kind: kind, target: .entry(entry.id))
     let content = Content(kind: .none)
     switch entry.place {
     case .peer(let peer):
-      // What somebody else said was said to the author.
+      // The other user's message was sent to the author.
       let other = author.map { $0 == entry.author ? peer : entry.author } ?? peer
       return .message(
         MessageDraft(

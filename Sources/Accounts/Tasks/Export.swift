@@ -2,18 +2,18 @@ import Addresses
 public import Basics
 public import Dialogs
 
-/// One way of writing what is a user's own: each is a part of the archive. Those who know a format make one.
+/// A format of a user's data: each is a part of the archive, implemented by those who know the format.
 public protocol ExportForm: Sendable {
-  /// Writes its files, from one snapshot after the other: what is said meanwhile may be in it or not.
+  /// Writes its files, from a sequence of snapshots: it may contain concurrent changes or not.
   func write(_ user: User, _ parley: Parley, into archive: ExportArchive) async throws(Problem)
 }
 
 extension Accounts {
-  /// Begins an export of all that is the user's.
+  /// Begins an export of all of the user's data.
   ///
-  /// - Parameter isPaced: an operator's are not.
-  /// - Returns: to be done with `finish(_:)`; one that is pending already.
-  /// - Throws: `.unsupported` where no files are kept; `.tooFast`; `.forbidden` for guests.
+  /// - Parameter isPaced: whether the rate is checked; not for an operator.
+  /// - Returns: the task, to be completed by `finish(_:)`; or one that is pending already.
+  /// - Throws: `.unsupported` if uploads are off; `.tooFast`; `.forbidden` for guests.
   public func beginExport(of user: Party, isPaced: Bool = true) async throws(Problem) -> AccountTask {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     guard parley.blobs != nil else {
@@ -33,18 +33,19 @@ extension Accounts {
     }
   }
 
-  /// The newest first.
+  /// Returns the user's exports, the newest first.
   public func exports(of user: UserID) async throws(Problem) -> [AccountTask] {
     try await parley.read { try $0.accountTasks(of: user).filter { $0.kind == .export } }
   }
 
-  /// Where an export may be fetched by whoever knows it; nil: not yet, or no longer.
+  /// Returns the URL of an export, which needs no login; `nil` if it is not finished, or expired.
   public func exportURL(_ task: AccountTask) async throws(Problem) -> (url: String, expires: Timestamp?)? {
     guard let id = task.blob, let blobs = parley.blobs, let blob = try await parley.blob(id) else { return nil }
     return (blobs.policy.links.url(of: blob), blob.expiresAt)
   }
 
-  /// Writes the archive anew, whatever a process before has written of it: that file is nobody's, and goes with the next start.
+  /// Writes the archive from its beginning, ignoring what an earlier process has written: the next start removes that
+  /// file.
   func gather(_ task: AccountTask) async throws(Problem) {
     guard let blobs = parley.blobs, let user = try await parley.read({ try $0.user(task.user) }), user.state != .deleted
     else { return }
@@ -76,7 +77,7 @@ extension Accounts {
         try writer.update(done)
       }
     } catch {
-      // The server's own trouble may be over with the next start; anything else would come again.
+      // The server's own failure may be over with the next start; any other would recur.
       if error.kind == .overloaded { throw error }
       let ends = parley.clock.now
       try await parley.work(keepingCaches: true) { writer in

@@ -3,8 +3,8 @@ import Crypto
 public import Dialogs
 import Synchronization
 
-/// An archive that is being written: a tar file (POSIX.1-1988, ustar), which every system opens, and which is written from its
-/// beginning to its end without knowing its size.
+/// An archive that is being written: a tar file (POSIX.1-1988, ustar), which every system opens, and which can be
+/// written sequentially without knowing its size.
 public final class ExportArchive: Sendable {
   private struct Progress {
     var hash = SHA256()
@@ -21,13 +21,14 @@ public final class ExportArchive: Sendable {
     self.time = time
   }
 
-  /// One file, whole.
+  /// Adds a complete file.
   public func add(_ name: String, _ bytes: [UInt8]) async throws(Problem) {
     let padding = (512 - bytes.count % 512) % 512
     try await append(Self.header(name, size: bytes.count, time: time) + bytes + [UInt8](repeating: 0, count: padding))
   }
 
-  /// Many lines, as files of about `Limits.exportPartBytes` each: `name-1.jsonl` and on. Returns what `next` has not given yet.
+  /// Adds lines, as files of about `Limits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns further
+  /// lines, or `nil` at the end.
   public func addLines(
     _ name: String, _ next: () async throws(Problem) -> [[UInt8]]?
   ) async throws(Problem) {
@@ -70,7 +71,8 @@ public final class ExportArchive: Sendable {
     }
   }
 
-  /// Fields: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100, magic 6, version 2.
+  /// Returns a header. Fields: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100, magic
+  /// 6, version 2.
   static func header(_ name: String, size: Int, time: Timestamp) -> [UInt8] {
     var block = [UInt8](repeating: 0, count: 512)
     func put(_ text: String, at place: Int) {
@@ -87,7 +89,7 @@ public final class ExportArchive: Sendable {
     put(octal(0, 7), at: 116)
     put(octal(Int64(size), 11), at: 124)
     put(octal(time.milliseconds / 1_000, 11), at: 136)
-    // The checksum counts with blanks in its own place.
+    // The checksum is computed with blanks in its own place.
     put("        ", at: 148)
     put("0", at: 156)
     put("ustar", at: 257)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which tasks are being done by this process: of two who come at once, one does it.
+/// The tasks that this process is running, so that none runs twice.
 final class TaskRegistry: Sendable {
   private let running = Mutex<Set<Int64>>([])
   func claim(_ task: Int64) -> Bool { running.withLock { $0.insert(task).inserted } }

@@ -3,7 +3,7 @@ import Dialogs
 import XMPP
 import XMPPDoor
 
-/// XEP-0133 4.23 to 4.26: what the admin's domain says to its users.
+/// The commands of XEP-0133 4.23 to 4.26: announcements to the users of the admin's domain.
 extension AdHocCommand {
   static func announce(_ context: AdminContext) -> AdHocCommand {
     admin(

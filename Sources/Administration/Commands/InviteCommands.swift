@@ -2,9 +2,9 @@ import Dialogs
 import XMPP
 import XMPPDoor
 
-/// XEP-0401: links for people who are not here yet.
+/// The commands of XEP-0401, which create invitations.
 extension AdHocCommand {
-  /// 4.1: a contact, with an account where they have none.
+  /// Returns the command of 4.1: an invitation to become a contact, with an account if needed.
   static func invite(_ context: AdminContext) -> AdHocCommand {
     AdHocCommand(
       node: inviteNamespace + "#invite", title: "Invite user",
@@ -14,7 +14,7 @@ extension AdHocCommand {
     }
   }
 
-  /// 4.2: an account.
+  /// Returns the command of 4.2: an invitation to create an account.
   static func createAccount(_ context: AdminContext) -> AdHocCommand {
     AdHocCommand(
       node: inviteNamespace + "#create-account", title: "Create account", audience: .admins,

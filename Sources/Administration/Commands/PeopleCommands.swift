@@ -3,10 +3,10 @@ import Dialogs
 import XMPP
 import XMPPDoor
 
-/// XEP-0133 4.13 to 4.22: how many users of the admin's domain there are, and who.
+/// The sets of users that XEP-0133 4.13 to 4.22 count and list, within the admin's domain.
 enum People: String, Sendable {
   case registered, disabled, online
-  /// Online, and not away on all their sessions.
+  /// Online, with at least one session that is not away.
   case active
   case idle
 }
@@ -22,7 +22,7 @@ extension AdHocCommand {
   }
 
   static func list(_ people: People, _ context: AdminContext) -> AdHocCommand {
-    // 4.21, 4.22: these two nodes lack the ending.
+    // The nodes of 4.21 and 4.22 have no suffix.
     let isShort = people == .active || people == .idle
     return admin(
       "get-\(people.rawValue)-users" + (isShort ? "" : "-list"), "List \(people.rawValue) users",
@@ -67,7 +67,7 @@ extension People {
     }
   }
 
-  /// Disabled accounts are few and have no index: all are looked at, a page at a time.
+  /// Returns the disabled accounts. They are few and have no index, so all accounts are read, a page at a time.
   private func disabled(in realm: RealmID, limit: Int, _ context: AdminContext) async throws(Problem) -> [String] {
     var found: [String] = []
     var after: String?

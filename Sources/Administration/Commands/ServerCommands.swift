@@ -3,8 +3,8 @@ import Dialogs
 import XMPP
 package import XMPPDoor
 
-/// THE list: what users and admins can do with any client that knows XEP-0050. What admins do are the operations of the
-/// command line (`AdminOperations`), under the names of XEP-0133 where it has one.
+/// The list of the commands that users and admins have in any client with XEP-0050. Those of admins perform operations
+/// of the command line (`AdminOperations`), with the names of XEP-0133 where it defines one.
 package enum ServerCommands {
   package static func all(_ context: AdminContext) -> [AdHocCommand] {
     [
@@ -25,11 +25,11 @@ package enum ServerCommands {
 }
 
 extension AdHocCommand {
-  /// A command of XEP-0133 for admins.
+  /// Returns a command of XEP-0133 for admins.
   ///
   /// - Parameters:
-  ///   - name: what stands behind the `#` of its node.
-  ///   - fields: of its form; empty: it is done at once.
+  ///   - name: The part of its node behind the `#`.
+  ///   - fields: The fields of its form; nil if the command is performed at once.
   static func admin(
     _ name: String, _ title: String, _ instructions: String = "",
     fields: (@Sendable (Party) -> [DataForm.Field])? = nil,
@@ -44,7 +44,8 @@ extension AdHocCommand {
     return AdHocCommand(node: formType + "#" + name, title: title, audience: .admins, form: form, perform: perform)
   }
 
-  /// The same for one act on each of several accounts: who cannot be found does not keep the others from it.
+  /// Returns a command that performs one action on each of several accounts; an unknown account does not prevent the
+  /// others.
   static func eachAccount(
     _ name: String, _ title: String, _ label: String,
     perform: @escaping @Sendable (String) async throws(Problem) -> Void
@@ -78,7 +79,7 @@ extension DataForm.Field {
 }
 
 extension DataForm {
-  /// What the field holds; the commands' own errors say more than XEP-0004's.
+  /// Returns the field's value. The errors are more specific than XEP-0004's.
   func required(_ name: String) throws(Problem) -> String {
     guard let value = value(name), !value.isEmpty else {
       throw Problem(.malformed, "field-missing", "The field \(name) is empty.", field: name)

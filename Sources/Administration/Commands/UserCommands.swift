@@ -4,7 +4,7 @@ import Dialogs
 import XMPP
 import XMPPDoor
 
-/// XEP-0133 4.1 to 4.10: accounts.
+/// The commands of XEP-0133 4.1 to 4.10, on accounts.
 extension AdHocCommand {
   static func addUser(_ context: AdminContext) -> AdHocCommand {
     admin(
@@ -76,7 +76,8 @@ extension AdHocCommand {
       })
   }
 
-  /// 4.7 puts a roster into the form, where no client looks for one: rows of the form say the same.
+  /// Returns the command of 4.7. The roster is in rows of the form: 4.7 puts a roster element into it, which no client
+  /// reads.
   static func userRoster(_ context: AdminContext) -> AdHocCommand {
     admin(
       "get-user-roster", "Show a roster", "Fill out this form to see a user's roster.",

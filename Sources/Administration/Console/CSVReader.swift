@@ -1,16 +1,16 @@
 import Basics
 
-/// Comma-separated values (RFC 4180): fields in quotes may hold commas, quotes (doubled) and line breaks; lines end
-/// in CRLF or LF; a byte order mark at the start is skipped. Reads piece by piece: a file may be larger than memory.
+/// A streaming reader of comma-separated values (RFC 4180): quoted fields may contain commas, doubled quotes and line
+/// breaks; lines end in CRLF or LF; a byte order mark at the start is skipped. The file may be larger than memory.
 struct CSVReader {
-  /// One record.
+  /// A record.
   struct Row: Hashable, Sendable {
-    /// The line on which it begins, from 1.
+    /// The line on which the record begins, from 1.
     let line: Int
     let fields: [String]
   }
 
-  /// Why the file cannot be read on.
+  /// A syntax error, behind which the file cannot be read.
   struct Flaw: Error, Hashable, Sendable {
     let line: Int
     let text: String
@@ -21,13 +21,13 @@ struct CSVReader {
   private var next = 0
   private var line = 1
   private var atStart = true
-  /// Bytes taken from the source so far: what a progress bar shows.
+  /// The number of bytes read so far, for a progress bar.
   private(set) var bytesRead: Int64 = 0
 
-  /// `pull` gives the next piece; an empty one ends the file.
+  /// Creates a reader. `pull` returns the next chunk, an empty one at the end of the file.
   init(_ pull: @escaping () throws(Files.Failure) -> [UInt8]) { self.pull = pull }
 
-  /// The next record, nil at the end. Empty lines are skipped.
+  /// Returns the next record, or nil at the end. Empty lines are skipped.
   mutating func row() throws -> Row? {
     while true {
       let first = line
@@ -108,7 +108,7 @@ struct CSVReader {
       bytesRead += Int64(chunk.count)
       if atStart {
         atStart = false
-        // The mark may come in pieces.
+        // The byte order mark may span chunks.
         while chunk.count < 3 {
           let more = try pull()
           if more.isEmpty { break }
@@ -134,7 +134,7 @@ package struct CSVTable {
 
   /// Reads the header.
   ///
-  /// - Throws: `CSVReader.Flaw` when a required column is missing, one is unknown or one is there twice.
+  /// - Throws: `CSVReader.Flaw` if a required column is missing, or a column is unknown or duplicate.
   init(_ reader: CSVReader, required: [String], optional: [String]) throws {
     self.reader = reader
     let expected = (required + optional).joined(separator: ",")
@@ -160,7 +160,7 @@ package struct CSVTable {
     self.width = header.fields.count
   }
 
-  /// One record by column name; a column that the file does not have is empty.
+  /// A record with access by column name; the value of a column that the file does not have is empty.
   package struct Record: Sendable {
     package let line: Int
     fileprivate let fields: [String]
@@ -169,8 +169,8 @@ package struct CSVTable {
     package subscript(_ column: String) -> String { places[column].map { fields[$0] } ?? "" }
   }
 
-  /// The next record; nil at the end. A record with too few or too many fields is an error of its own, after which
-  /// the next one can be read.
+  /// Returns the next record, or nil at the end. A record with too few or too many fields is an error of its own, and
+  /// the next one can still be read.
   mutating func next() throws -> Result<Record, CSVReader.Flaw>? {
     guard let row = try reader.row() else { return nil }
     guard row.fields.count == width else {

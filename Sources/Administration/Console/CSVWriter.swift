@@ -1,4 +1,4 @@
-/// Writes comma-separated values (RFC 4180), lines ending in LF.
+/// Writes comma-separated values (RFC 4180), with lines that end in LF.
 package enum CSVWriter {
   package static func line(_ fields: [String]) -> String { fields.map(field).joined(separator: ",") }
 

@@ -1,15 +1,15 @@
 import Basics
 import ServerConfiguration
 
-/// Reads a CSV file in batches, tells how far it is, and gathers what went wrong, each with its line.
+/// An import that reads a CSV file in batches, reports progress and collects errors with their line numbers.
 package struct ImportRun {
-  /// What is counted, as `users`.
+  /// The plural noun of the counted items, such as `users`.
   private let noun: String
   private let path: String
   private let skipsExisting: Bool
-  /// Shows the bar; nil: nobody is looking.
+  /// Draws the progress bar; nil without a terminal.
   private let show: ((String) -> Void)?
-  /// Tells one error.
+  /// Prints one error.
   private let tell: (String) -> Void
 
   package private(set) var done = 0
@@ -26,7 +26,10 @@ package struct ImportRun {
     self.tell = tell
   }
 
-  /// - Throws: what `batch` throws, and a `StartupError` where the file cannot be read on; what was done stays done.
+  /// Runs the import.
+  ///
+  /// - Throws: The errors of `batch`, and a `StartupError` if the file cannot be read any further; completed batches
+  ///   stay.
   package mutating func run(
     required: [String], optional: [String],
     batch: ([CSVTable.Record]) async throws -> [RowOutcome]
@@ -41,7 +44,7 @@ package struct ImportRun {
         rows.append(next)
         if rows.count == AdminLimits.importBatchRows {
           try await finish(&rows, batch)
-          // The end is told once, below.
+          // The final state is drawn once, below.
           let fraction = input.size.map { Double(table.bytesRead) / Double($0) } ?? 0
           draw(bar.update(done: done + skipped, fraction: min(fraction, 0.999)))
         }
@@ -62,7 +65,7 @@ package struct ImportRun {
   ) async throws {
     let records = rows.compactMap { try? $0.get() }
     var outcomes = records.isEmpty ? [] : try await batch(records)[...]
-    // In the order of the file, errors of its form among those of its meaning.
+    // Errors of syntax and of content are reported together in the order of the file.
     for row in rows {
       switch row {
       case .failure(let flaw): fail(flaw.line, flaw.text)
@@ -88,7 +91,7 @@ package struct ImportRun {
     if let text { show?(text) }
   }
 
-  /// `9,990 users imported, 5 skipped, 5 failed`
+  /// The summary, such as `9,990 users imported, 5 skipped, 5 failed`.
   package var summary: String {
     var parts = ["\(ProgressBar.grouped(done)) \(noun) imported"]
     if skipped > 0 { parts.append("\(ProgressBar.grouped(skipped)) skipped") }
@@ -96,7 +99,7 @@ package struct ImportRun {
     return parts.joined(separator: ", ")
   }
 
-  /// The same for programs.
+  /// The summary for programs.
   package struct Report: Codable, Sendable {
     package let imported: Int
     package let skipped: Int

@@ -2,11 +2,11 @@ package import Basics
 import Glibc
 package import ServerConfiguration
 
-/// A file that a command reads piece by piece; `-` is standard input.
+/// An input file that a command reads in chunks; `-` is standard input.
 package final class InputFile {
   private let path: String
   private let file: Int32
-  /// Bytes of the whole; nil where that cannot be known.
+  /// The file's size in bytes; nil if it is unknown.
   package let size: Int64?
 
   package init(_ path: String) throws(StartupError) {
@@ -25,7 +25,7 @@ package final class InputFile {
 
   deinit { if file != STDIN_FILENO { close(file) } }
 
-  /// The next piece; empty at the end.
+  /// Returns the next chunk, empty at the end.
   package func next() throws(Files.Failure) -> [UInt8] {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {

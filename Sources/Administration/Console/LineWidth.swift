@@ -1,8 +1,8 @@
 import Basics
 
 extension Line {
-  /// How many columns of a terminal the text fills: East Asian wide characters and emoji take two, combining
-  /// ones none.
+  /// Returns the number of terminal columns that the text occupies: East Asian wide characters and emoji take two,
+  /// combining ones none.
   static func width(_ text: String) -> Int {
     text.reduce(0) { sum, character in
       guard let scalar = character.unicodeScalars.first else { return sum }

@@ -1,6 +1,6 @@
-/// A progress bar as text: how far, how many, how fast, how long still.
+/// A progress bar as text: the fraction, the count, the rate and the remaining time.
 package struct ProgressBar {
-  /// What is counted, as `users`.
+  /// The plural noun of the counted items, such as `users`.
   private let noun: String
   private let start: ContinuousClock.Instant
   private var shown: ContinuousClock.Instant?
@@ -10,14 +10,14 @@ package struct ProgressBar {
     self.start = start
   }
 
-  /// The bar, at most ten times a second; nil: not yet again.
+  /// Returns the bar at most ten times a second, otherwise nil.
   package mutating func update(done: Int, fraction: Double, now: ContinuousClock.Instant = .now) -> String? {
     if let shown, now - shown < .milliseconds(100), fraction < 1 { return nil }
     shown = now
     return Self.text(noun, done: done, fraction: fraction, elapsed: now - start)
   }
 
-  /// `[##########----------]  50 %  5,000 users  1,950/s  00:03 left`
+  /// Returns a bar such as `[##########----------]  50 %  5,000 users  1,950/s  00:03 left`.
   static func text(_ noun: String, done: Int, fraction: Double, elapsed: Duration) -> String {
     let fraction = min(1, max(0, fraction))
     let filled = Int(fraction * 20)
@@ -35,7 +35,7 @@ package struct ProgressBar {
     return text
   }
 
-  /// Digits in groups of three.
+  /// Returns the number with its digits in groups of three.
   package static func grouped(_ number: Int) -> String {
     var groups: [String] = []
     var rest = number.magnitude

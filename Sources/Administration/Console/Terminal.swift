@@ -2,12 +2,12 @@ import Basics
 import Glibc
 package import ServerConfiguration
 
-/// Standard input, output and error of a command.
+/// The standard input, output and error of a command.
 package enum Terminal {
-  /// Results: what a program may read.
+  /// Prints a result, which a program may read, to standard output.
   package static func print(_ text: String) { _ = Files.writeAll(Array((text + "\n").utf8), to: STDOUT_FILENO) }
 
-  /// Everything else: progress, notes, errors.
+  /// Prints progress, notes and errors to standard error.
   package static func note(_ text: String) { _ = Files.writeAll(Array((text + "\n").utf8), to: STDERR_FILENO) }
 
   /// Replaces the current line of standard error.
@@ -18,12 +18,13 @@ package enum Terminal {
   package static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
   package static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// The first line of standard input without its end; nil: there is none, or it is longer than any password.
+  /// Returns the first line of standard input without its line end; nil if there is none or it is longer than any
+  /// password.
   package static func readLine(bytesMax: Int = 4_096) -> String? {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     var sawAny = false
-    // Byte by byte: what follows the line belongs to somebody else.
+    // Single bytes are read, since the input behind the line belongs to another reader.
     while true {
       let count = read(STDIN_FILENO, &byte, 1)
       if count < 0, errno == EINTR { continue }
@@ -37,8 +38,8 @@ package enum Terminal {
     return sawAny ? String(validating: bytes, as: UTF8.self) : nil
   }
 
-  /// Asks on the terminal and does not show what is typed. The terminal is as before afterwards, also when the
-  /// command is interrupted meanwhile: the echo is turned on again before anything else is done.
+  /// Prompts on the terminal and reads a line without echo. The echo is restored even if the command is interrupted
+  /// meanwhile.
   package static func readSecret(_ prompt: String) -> String? {
     func ask() { _ = Files.writeAll(Array(prompt.utf8), to: STDERR_FILENO) }
     var before = termios()
@@ -53,17 +54,17 @@ package enum Terminal {
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
       _ = Files.writeAll([0x0a], to: STDERR_FILENO)
     }
-    // Only now: what is answered at once is neither shown nor forgotten.
+    // The prompt follows the change of the terminal, so that even an immediate answer is neither echoed nor lost.
     ask()
     guard let line = readLine() else { return nil }
-    // Signals are off while typing, so that an interrupt cannot leave the terminal without echo; Control-C
-    // arrives as a character and means what it always means.
+    // Signals are off while the user types, so that an interrupt cannot leave the terminal without echo; Control-C
+    // arrives as a character and is handled here.
     return line.unicodeScalars.contains("\u{3}") ? nil : line
   }
 
-  /// Asks before something is lost for good.
+  /// Asks for confirmation before data is lost.
   ///
-  /// - Throws: when the answer is no, and where nobody can be asked.
+  /// - Throws: `StartupError` if the answer is no or the input is not a terminal.
   package static func confirm(_ question: String) throws(StartupError) {
     guard inputIsTerminal else { throw StartupError("\(question) --yes is needed where nobody can be asked", .usage) }
     note("\(question) Type yes to go on.")

@@ -1,6 +1,6 @@
 import Basics
 
-/// Rows and columns for people, aligned by what a terminal shows.
+/// A table of text, aligned by terminal columns.
 package struct TextTable {
   package enum Side: Sendable { case left, right }
 
@@ -13,12 +13,12 @@ package struct TextTable {
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// Cells beyond the last column are dropped, missing ones are empty.
+  /// Adds a row. Cells beyond the last column are dropped, missing ones are empty.
   package mutating func add(_ cells: [String]) {
     rows.append(columns.indices.map { $0 < cells.count ? Line.safe(cells[$0]) : "" })
   }
 
-  /// The title row, then the rows; two spaces between columns, none at the end of a line.
+  /// Returns the title row and the rows, with two spaces between columns and none at the end of a line.
   package func text() -> String {
     let widths = columns.indices.map { column in
       rows.reduce(Line.width(columns[column].title)) { max($0, Line.width($1[column])) }

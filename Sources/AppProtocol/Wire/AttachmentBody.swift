@@ -79,7 +79,7 @@ public struct CreateAttachmentInput: Codable, Hashable, Sendable {
   public var durationMs: Int?
   /// 64 hex digits: what the bytes must come to.
   public var sha256: String?
-  /// They may come in parts.
+  /// Whether the bytes may come in parts.
   public var resumable: Bool?
   public init(
     name: String, mediaType: String, size: Int, purpose: String? = nil, width: Int? = nil, height: Int? = nil,

@@ -2,7 +2,7 @@
 public struct DraftBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialogId: String
   public var text: String
-  /// The message that it will answer.
+  /// The message to reply to.
   public var replyTo: String?
   public var updatedAt: WireTime
 
@@ -35,7 +35,7 @@ public struct ScheduledMessageBody: Codable, Hashable, Sendable, JSONWritable {
 
   public var id: String
   public var dialogId: String
-  /// Of the message that it becomes.
+  /// The key of the message that it becomes.
   public var clientId: String
   public var sendAt: WireTime
   public var createdAt: WireTime

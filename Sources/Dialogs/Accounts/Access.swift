@@ -1,8 +1,8 @@
 public import Basics
 
-/// How a session came in: what has to go for it to go.
+/// The credential a session was opened with; revoking it closes the session.
 public struct Access: Hashable, Sendable {
-  /// What was proved at the login, or at the login that its token was got by.
+  /// The credential proved at the login, or at the login from which its token was derived.
   public enum Source: Hashable, Sendable {
     case password
     /// A login of the app.
@@ -11,12 +11,12 @@ public struct Access: Hashable, Sendable {
   }
 
   public var source: Source
-  /// The installation, where it said which it is.
+  /// The client, if it identified itself.
   public var agent: ClientAgent?
-  /// It came by a token of this client, and ends with it.
+  /// The client by whose token it was opened, and with which it ends.
   public var client: Int64?
   public var since: Timestamp
-  /// A salt of the account's keys at the login, new with each password; nil: not known any more.
+  /// A salt of the account's keys at the login, new with each password; `nil` if it is not known any more.
   public var salt: [UInt8]?
 
   public init(
@@ -29,12 +29,12 @@ public struct Access: Hashable, Sendable {
     self.salt = salt
   }
 
-  /// Whether nothing of it was revoked since.
+  /// Returns whether nothing of it was revoked since.
   public func stands(for user: UserID, _ reader: any StoreReader) throws -> Bool {
     if let client, try !reader.clients(of: user).contains(where: { $0.id == client }) { return false }
     if let salt, try !reader.credentials(of: user).contains(where: { $0.salt == salt }) { return false }
     switch source {
-    // The password alone does not let anybody in where there is a second factor.
+    // The password alone does not open a session if there is a second factor.
     case .password: return try reader.secondFactor(of: user)?.isOn != true
     case .grant(let id): return try reader.grants(of: user).contains { $0.id == id }
     case .appPassword(let id): return try reader.appPasswords(of: user).contains { $0.id == id }
@@ -42,9 +42,9 @@ public struct Access: Hashable, Sendable {
   }
 }
 
-/// What an XMPP client says of itself (XEP-0388 2.4).
+/// The identification of an XMPP client (XEP-0388 2.4).
 public struct ClientAgent: Hashable, Sendable {
-  /// The installation's own UUID, lower case.
+  /// The installation's own UUID, in lower case.
   public var id: String?
   public var software: String?
   public var device: String?

@@ -1,22 +1,22 @@
-// What takes longer than a request: taking an account away with all that belongs to it, and gathering all that is somebody's own.
+// Tasks that take longer than a request: deleting an account with all its data, and exporting a user's data.
 //
-// Such a task is a row before anybody is told that it will be done, and until it is. A process that ends in between leaves the
-// row, and the next one goes on (`Parley.resumeAccountTasks`). Each step of a task may be done twice.
+// A task is a row before anyone is told that it will be done, and until it is. A process that ends in between leaves
+// the row, and the next one continues (`Accounts.resumeAccountTasks`). Each step of a task may be done twice.
 
 public import Basics
 
-/// Something to be done for one account.
+/// A task for one account.
 public struct AccountTask: Hashable, Sendable {
   /// Stored: never renumber.
   public enum Kind: UInt8, Sendable {
-    /// The account goes; what was said stays with those it was said to.
+    /// Deletes the account; its messages remain with their recipients.
     case deletion = 0
-    /// The account goes, and everything that was said is taken back.
+    /// Deletes the account, and retracts all its messages.
     case erasure = 1
-    /// An archive of all that is the user's.
+    /// Creates an archive of all of the user's data.
     case export = 2
   }
-  /// Stored: never renumber. Deletions that are done have no row any more.
+  /// The state of a task. Stored: never renumber. Completed deletions have no row.
   public enum State: UInt8, Sendable { case pending = 0, done = 1, failed = 2 }
 
   public let id: Int64
@@ -25,14 +25,14 @@ public struct AccountTask: Hashable, Sendable {
   public var state: State
   public let createdAt: Timestamp
   public var finishedAt: Timestamp?
-  /// Of an erasure: what was said up to here has been taken back.
+  /// The position up to which an erasure has retracted messages.
   public var reached: Position
-  /// Of an export that is done.
+  /// The file of a completed export.
   public var blob: BlobID?
-  /// Bytes of it.
+  /// The size of the file in bytes.
   public var size: Int64?
 
-  /// `id` 0 asks the store for a new one.
+  /// Creates a task; `id` 0 asks the store for a new one.
   public init(
     id: Int64 = 0, user: UserID, kind: Kind, state: State = .pending, createdAt: Timestamp,
     finishedAt: Timestamp? = nil, reached: Position = .zero, blob: BlobID? = nil, size: Int64? = nil
@@ -51,26 +51,26 @@ public struct AccountTask: Hashable, Sendable {
 
 public protocol AccountTaskReader {
   func accountTask(_ id: Int64) throws -> AccountTask?
-  /// The newest first.
+  /// Returns the user's tasks, the newest first.
   func accountTasks(of user: UserID) throws -> [AccountTask]
-  /// Everybody's, the oldest first.
+  /// Returns all users' pending tasks, the oldest first.
   func pendingAccountTasks() throws -> [AccountTask]
-  /// The messages of one author among the next `limit` entries of the whole log behind `after`, and the last entry that was
-  /// looked at; nil: there was none.
+  /// Returns the messages of one author among the next `limit` entries of the whole log behind `after`, and the last
+  /// entry that was read; `nil` if there was none.
   func authored(
     by user: UserID, after: Position, limit: Int
   ) throws -> (messages: [(position: Position, dialog: DialogID)], reached: Position?)
-  /// Files of a user that may be read, by id, behind `after`.
+  /// Returns the readable files of a user, by id, behind `after`.
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob]
-  /// All items of the vault under `node`.
+  /// Returns all items of the vault under `node`.
   func vaultItems(of user: UserID, node: String) throws -> [[UInt8]]
 }
 
 public protocol AccountTaskWriter {
-  /// Returns it with its number.
+  /// Stores a task, and returns it with its id.
   func insert(_ task: AccountTask) throws -> AccountTask
   func update(_ task: AccountTask) throws
   func removeAccountTask(_ id: Int64) throws
-  /// All files of a user are over.
+  /// Expires all files of a user.
   func endBlobs(of owner: UserID) throws
 }

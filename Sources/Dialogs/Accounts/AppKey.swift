@@ -1,13 +1,13 @@
 public import Basics
 
-/// What a program of the app's operator, its backend, calls the server with: a secret that may do some things in one realm. Only the
-/// SHA-256 of the secret is kept.
+/// A key of the operator's backend: a secret with limited permissions in one realm. Only the SHA-256 of the secret is
+/// stored.
 public struct AppKey: Hashable, Sendable {
-  /// What a key may do. Raw values are on the wire and stored: never change.
+  /// A permission of a key. Raw values are on the wire and stored: never change.
   public enum Scope: String, Hashable, Sendable, CaseIterable {
     case usersRead = "users:read"
     case usersWrite = "users:write"
-    /// Logging users in: whoever may, may be any of them.
+    /// Logging users in, as any of them.
     case sessionsWrite = "sessions:write"
     case dialogsRead = "dialogs:read"
     case dialogsWrite = "dialogs:write"
@@ -23,14 +23,14 @@ public struct AppKey: Hashable, Sendable {
 
   public let id: Int64
   public let realm: RealmID
-  /// For people.
+  /// The display name.
   public let name: String
-  /// The beginning of the secret, by which it is known again.
+  /// The beginning of the secret, for recognition.
   public let prefix: String
   public let hash: [UInt8]
   public let scopes: Set<Scope>
   public let createdAt: Timestamp
-  /// To within `Limits.appKeyUseGrain`.
+  /// The time of the last use, with a precision of `Limits.appKeyUseGrain`.
   public var usedAt: Timestamp?
 
   public init(
@@ -48,18 +48,18 @@ public struct AppKey: Hashable, Sendable {
   }
 }
 
-/// One call by a key, for the operator to look at.
+/// The record of a call by a key, for the operator.
 public struct AuditRecord: Hashable, Sendable {
-  /// Increasing; 0 asks the store for a new one.
+  /// The id, which increases; 0 asks the store for a new one.
   public var id: Int64
   public let realm: RealmID
   public let key: Int64
-  /// The key's name, which outlives it.
+  /// The key's name, which is kept after the key is removed.
   public let keyName: String
   public let time: Timestamp
-  /// The operation's name, as `users.add`.
+  /// The operation's name, such as `users.add`.
   public let operation: String
-  /// The path that was called, at most `Limits.auditTargetBytesMax`.
+  /// The called path, at most `Limits.auditTargetBytesMax`.
   public let target: String
   /// The HTTP status of the answer.
   public let status: Int
@@ -81,17 +81,17 @@ public struct AuditRecord: Hashable, Sendable {
 
 public protocol AppKeyReader {
   func appKey(hash: [UInt8]) throws -> AppKey?
-  /// By id.
+  /// Returns the realm's keys, by id.
   func appKeys(in realm: RealmID) throws -> [AppKey]
-  /// The newest first, with ids below `before`.
+  /// Returns the records with ids below `before`, the newest first.
   func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord]
 }
 
 public protocol AppKeyWriter {
   func insert(_ key: AppKey) throws
   func setUsed(_ time: Timestamp, appKey: Int64) throws
-  /// False: there is none in this realm.
+  /// Removes a key. Returns `false` if there is none in this realm.
   func removeAppKey(_ id: Int64, in realm: RealmID) throws -> Bool
-  /// Of one realm at most `keeping` stay, the newest.
+  /// Stores a record; a realm keeps its newest `keeping`.
   func insert(_ record: AuditRecord, keeping: Int) throws
 }

@@ -1,18 +1,18 @@
 public import Basics
 
-/// An XMPP client that may come back by a token (XEP-0484): one per user and installation.
+/// An XMPP client that may log in by a token (XEP-0484): one per user and installation.
 ///
-/// Two tokens may be good at a time: the current one, and one that was given out in its place and has not been used
-/// yet, because the answer that carried it may never have arrived (3.5). Of a token only a nonce is kept; what it is
-/// made of besides is no part of the store (`TokenSecret`).
+/// Two tokens may be valid at a time: the current one, and its replacement that has not been used yet, because the
+/// answer with it may never have arrived (3.5). Only a nonce of a token is stored; the secret it is derived from is not
+/// in the store (`TokenSecret`).
 public struct Client: Hashable, Sendable {
   public struct Token: Hashable, Sendable {
-    /// The only mechanism that it is good for (3.4).
+    /// The only mechanism that it is valid for (3.4).
     public var mechanism: String
     /// 16 random bytes.
     public var nonce: [UInt8]
     public var expires: Timestamp
-    /// The highest `count` it was used with (3.4); nil: none yet.
+    /// The highest `count` it was used with (3.4); `nil` if there is none yet.
     public var count: Int64?
 
     public init(mechanism: String, nonce: [UInt8], expires: Timestamp, count: Int64? = nil) {
@@ -23,7 +23,7 @@ public struct Client: Hashable, Sendable {
     }
   }
 
-  /// 0 asks the store for a new one.
+  /// The id; 0 asks the store for a new one.
   public var id: Int64
   public let user: UserID
   /// The installation's UUID.

@@ -1,17 +1,17 @@
 public import Basics
 
-/// Somebody as others know them: what a way to sign in proves, and what names a user besides their address. One user may have
-/// several; each is one user's in its realm.
+/// An external identity of a user: a way to sign in proves it, and it refers to the user like their address. One user
+/// may have several; each belongs to one user in its realm.
 public struct Identity: Hashable, Sendable {
-  /// Who vouches for the subject.
+  /// The issuer of the subject.
   public enum Issuer: Hashable, Sendable {
-    /// The app's own backend: the subject is what it calls the user (`externalId`).
+    /// The app's own backend: the subject is its id of the user (`externalId`).
     case external
     /// The subject is a mail address, normalised.
     case email
     /// The subject is a telephone number (E.164, with its plus).
     case phone
-    /// An OpenID provider, by the name that the configuration gives it; the subject is its `sub`.
+    /// An OpenID provider, with its name in the configuration; the subject is its `sub`.
     case provider(String)
   }
 
@@ -24,11 +24,11 @@ public struct Identity: Hashable, Sendable {
   }
 }
 
-/// Whose it is.
+/// An identity with its user.
 public struct UserIdentity: Hashable, Sendable {
   public let identity: Identity
   public let user: UserID
-  /// Since when; for mail addresses and telephone numbers: when it was proved.
+  /// The time when it was bound; for mail addresses and telephone numbers when it was proved.
   public let since: Timestamp
 
   public init(_ identity: Identity, of user: UserID, since: Timestamp) {
@@ -40,14 +40,14 @@ public struct UserIdentity: Hashable, Sendable {
 
 public protocol IdentityReader {
   func user(of identity: Identity, in realm: RealmID) throws -> UserID?
-  /// By issuer and subject.
+  /// Returns the user's identities, by issuer and subject.
   func identities(of user: UserID) throws -> [UserIdentity]
 }
 
 public protocol IdentityWriter {
-  /// Throws `StoreConflict` when it is another user's; a repeat keeps the time of the first.
+  /// Stores an identity. Throws `StoreConflict` if it is another user's; a repeat keeps the time of the first.
   func put(_ identity: UserIdentity, in realm: RealmID) throws
   func remove(_ identity: Identity, of user: UserID) throws
-  /// The user is a guest no more.
+  /// Makes a guest an ordinary user.
   func endGuest(_ user: UserID) throws
 }

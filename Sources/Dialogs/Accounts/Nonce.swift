@@ -1,6 +1,6 @@
 public import Basics
 
 public protocol NonceWriter {
-  /// Throws `StoreConflict` where it was used before. Forgets some of those whose time is over at `now`.
+  /// Uses up a nonce. Throws `StoreConflict` if it was used before. Removes some of those that have expired at `now`.
   func use(nonce id: String, in realm: RealmID, until expires: Timestamp, now: Timestamp) throws
 }

@@ -1,10 +1,10 @@
 public import Basics
 
-/// A code that was sent to a mail address or a telephone. One is good at a time for one subject and purpose.
+/// A code that was sent to a mail address or a telephone. One is valid at a time for one subject and purpose.
 public struct OneTimeCode: Hashable, Sendable {
-  /// Where it was sent.
+  /// The address it was sent to.
   public let identity: Identity
-  /// Whose address it is to become; nil: it is to sign in by.
+  /// The user who proves the address; `nil` for a code to sign in with.
   public let user: UserID?
   /// A keyed hash of the code, for this subject and purpose.
   public let hash: [UInt8]
@@ -25,7 +25,7 @@ public protocol OneTimeCodeReader {
 }
 
 public protocol OneTimeCodeWriter {
-  /// Replaces the one before.
+  /// Stores a code, replacing the previous one.
   func put(_ code: OneTimeCode, in realm: RealmID) throws
   func removeCode(for identity: Identity, of user: UserID?, in realm: RealmID) throws
   func removeCodes(endedBy time: Timestamp) throws

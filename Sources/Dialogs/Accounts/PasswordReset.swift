@@ -1,10 +1,10 @@
 public import Basics
 
-/// What a link of a password reset stands for.
+/// A link to reset a password.
 public struct PasswordReset: Hashable, Sendable {
-  /// SHA-256 of the token in the link.
+  /// The SHA-256 of the token in the link.
   public let hash: [UInt8]
-  /// nil: nobody's. It was asked for an address that nobody has.
+  /// The user; `nil` if it was requested for an unknown address.
   public let user: UserID?
   public let expires: Timestamp
 

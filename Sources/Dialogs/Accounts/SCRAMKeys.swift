@@ -6,7 +6,7 @@ public enum SCRAMHash: UInt8, Sendable, CaseIterable {
   case sha256 = 2
   case sha512 = 3
 
-  /// Length of a key of this hash, in bytes.
+  /// The length of a key of this hash, in bytes.
   public var byteCount: Int {
     switch self {
     case .sha1: Insecure.SHA1Digest.byteCount
@@ -16,32 +16,33 @@ public enum SCRAMHash: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// What is stored instead of a password (RFC 5802 3): a salt, an iteration count and two keys from which the password
-/// cannot be read back. One value serves SCRAM logins (two HMACs each) and plain passwords (one derivation each).
+/// The stored form of a password (RFC 5802 3): a salt, an iteration count and two keys from which the password cannot
+/// be recovered. One value serves SCRAM logins (two HMACs each) and plain passwords (one derivation each).
 ///
-/// `deriveKeys` and `verifies(password:)` cost about half a millisecond per 4,096 iterations: call them off the event loop.
-/// Passwords are taken as given; prepare them first with the OpaqueString profile (RFC 8265 4.2), the same way on every path.
+/// `deriveKeys` and `verifies(password:)` cost about half a millisecond per 4,096 iterations: call them off the event
+/// loop. Passwords are taken as given; prepare them first with the OpaqueString profile (RFC 8265 4.2), the same way on
+/// every path.
 public struct SCRAMKeys: Sendable, Equatable {
   public let hash: SCRAMHash
   public let salt: [UInt8]
-  /// How often the password was hashed.
+  /// The number of hash iterations.
   public let iterations: Int
-  /// H(ClientKey): proves a client's knowledge of the password (RFC 5802 3).
+  /// H(ClientKey), which verifies a client's knowledge of the password (RFC 5802 3).
   public let storedKey: [UInt8]
-  /// Proves the server's knowledge of the keys (RFC 5802 3).
+  /// The key that proves the server's knowledge of the keys (RFC 5802 3).
   public let serverKey: [UInt8]
 
-  /// The least a server should announce for SHA-1 (RFC 5802 5.1) and SHA-256 (RFC 7677 4), and the default: a login from
-  /// a telephone pays for it too.
+  /// The default, and the least that a server should announce for SHA-1 (RFC 5802 5.1) and SHA-256 (RFC 7677 4): a
+  /// login from a telephone pays for it too.
   public static let iterationsDefault = 4096
-  /// Bounds of an iteration count. The upper one keeps a hostile import from stalling every login of its users.
+  /// The bounds of an iteration count. The upper one keeps a hostile import from stalling every login of its users.
   public static let iterationsAllowed = 1...10_000_000
   /// 16 bytes: no two users of any server share a salt.
   public static let saltByteCount = 16
-  /// Longer passwords are refused before any hashing. RFC 4616 2 wants at least 255 bytes accepted.
+  /// The longest password; longer ones are refused before any hashing. RFC 4616 2 requires at least 255 bytes.
   public static let passwordBytesMax = 1023
 
-  /// Keys as they were stored. Nothing is checked: see `isComplete`.
+  /// Creates keys as stored. Nothing is checked: see `isComplete`.
   public init(hash: SCRAMHash, salt: [UInt8], iterations: Int, storedKey: [UInt8], serverKey: [UInt8]) {
     self.hash = hash
     self.salt = salt
@@ -50,7 +51,7 @@ public struct SCRAMKeys: Sendable, Equatable {
     self.serverKey = serverKey
   }
 
-  /// Whether the keys have the lengths of their hash: false means damaged or foreign data.
+  /// Whether the keys have the lengths of their hash; `false` means damaged or foreign data.
   public var isComplete: Bool {
     storedKey.count == hash.byteCount && serverKey.count == hash.byteCount
       && !salt.isEmpty && Self.iterationsAllowed.contains(iterations)

@@ -1,22 +1,22 @@
 public import Basics
 
-/// What a user proves besides who they are: a code that their authenticator program makes (`TOTP`) or that is sent to their
-/// telephone, or in its place one of the recovery codes that they wrote down.
+/// A second factor of a user: a code of their authenticator app (`TOTP`) or one sent to their telephone, or instead one
+/// of their recovery codes.
 public struct SecondFactor: Hashable, Sendable {
-  /// Where its codes come from.
+  /// The source of the codes.
   public enum Method: String, Sendable, CaseIterable {
-    /// An authenticator program.
+    /// An authenticator app.
     case totp
-    /// They are sent to the telephone number that the user has proved.
+    /// Codes are sent to the telephone number that the user has proved.
     case sms
   }
 
   public let user: UserID
-  /// Of the `TOTP`; sealed with a key that is not in the database. Empty: there is none, codes are sent.
+  /// The secret of the `TOTP`, sealed with a key that is not in the database; empty if codes are sent.
   public var sealedSecret: [UInt8]
-  /// false: made and not confirmed; it is asked of nobody.
+  /// Whether it is on; `false` before the confirmation.
   public var isOn: Bool
-  /// The last step whose code was taken: no earlier one is, nor this again.
+  /// The last step whose code was accepted: neither it nor an earlier one is accepted again.
   public var lastStep: Int64
   public let createdAt: Timestamp
 
@@ -33,16 +33,16 @@ public struct SecondFactor: Hashable, Sendable {
 
 public protocol SecondFactorReader {
   func secondFactor(of user: UserID) throws -> SecondFactor?
-  /// Keyed hashes of those that were not used yet, in no order.
+  /// Returns the keyed hashes of unused recovery codes, in no order.
   func recoveryCodes(of user: UserID) throws -> [[UInt8]]
 }
 
 public protocol SecondFactorWriter {
-  /// Inserts or replaces.
+  /// Inserts or replaces a factor.
   func put(_ factor: SecondFactor) throws
-  /// Replaces all.
+  /// Replaces all recovery codes.
   func setRecoveryCodes(_ hashes: [[UInt8]], of user: UserID) throws
   func removeRecoveryCode(_ hash: [UInt8], of user: UserID) throws
-  /// With its recovery codes.
+  /// Removes a factor with its recovery codes.
   func removeSecondFactor(of user: UserID) throws
 }

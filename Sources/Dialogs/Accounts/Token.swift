@@ -1,7 +1,7 @@
 import Basics
 import Crypto
 
-/// 256 random bits as text, and what is kept of them.
+/// A token of 256 random bits as text, with its stored hash.
 package struct Token: Sendable {
   package let text: String
   package let hash: [UInt8]

@@ -1,13 +1,13 @@
 import Addresses
 
-/// What guests may ask for. What needs a right beside it is asked where it is done (`require`).
+/// Checks the intents of guests. Those that a right allows are checked where they are processed (`require`).
 extension Judge {
   mutating func checkGuest(_ post: Post, _ writer: any StoreWriter) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
     case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
       return
-    // Whoever has no account reports nobody.
+    // Guests cannot report messages.
     case .personal(_, .flag): break
     case .personal: return
     case .block(_, let reports): if reports.isEmpty { return }
@@ -19,9 +19,9 @@ extension Judge {
     case .message(let draft): return try checkGuest(post.author, writesTo: draft.to, writer)
     case .openDialog(let address), .signal(_, .user(let address, _)):
       return try checkGuest(post.author, writesTo: address, writer)
-    // The backend's, and guests have no devices.
+    // Posted by the backend; guests have no devices.
     case .push(.notify): return
-    // What outlives a visit, and what concerns others who did not ask for it.
+    // Intents with a lasting effect, or that concern others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
       .archivePreferences, .setPrivateXML, .push, .settings, .unsent:
       break
@@ -29,7 +29,7 @@ extension Judge {
     throw Problem.guestLimited
   }
 
-  /// A guest begins no dialog: where there is one, the other did.
+  /// Checks that a guest begins no dialog: an existing one was begun by the other user.
   private mutating func checkGuest(
     _ author: Party, writesTo address: BareJID, _ writer: any StoreWriter
   ) throws {

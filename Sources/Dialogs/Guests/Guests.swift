@@ -2,29 +2,29 @@ import Addresses
 package import Basics
 import Synchronization
 
-/// Who may come without an account, how many, and what they may do (docs/decisions/0014-guests.md). Everybody may be in open
-/// rooms; the rest is a right.
+/// The domains, numbers and rights of guests (docs/decisions/0014-guests.md). Every guest may be in open rooms; the
+/// rest requires a right.
 public struct GuestPolicy: Hashable, Sendable {
   public enum Right: String, Sendable, CaseIterable {
-    /// To write to users who have not written first, and to invite them.
+    /// Writing to users who have not written first, and inviting them.
     case messages
-    /// To make rooms.
+    /// Creating rooms.
     case rooms
-    /// To become a member of an open room.
+    /// Becoming a member of an open room.
     case memberships
-    /// To upload files.
+    /// Uploading files.
     case uploads
-    /// To get credentials for TURN servers.
+    /// Getting credentials for TURN servers.
     case calls
   }
 
-  /// The domains that take guests.
+  /// The domains that admit guests.
   public var domains: Set<String>
-  /// At a time, in all; the next is refused.
+  /// The greatest number of guests at a time; the next is refused.
   public var guestsMax: Int
-  /// Of those from one network (`LoginAttempt.network`).
+  /// The greatest number of them from one network (`LoginAttempt.network`).
   public var perNetworkMax: Int
-  /// How long a guest without a session is kept.
+  /// The time for which a guest without a session is kept.
   public var grace: Duration
   public var rights: Set<Right>
 
@@ -42,16 +42,16 @@ public struct GuestPolicy: Hashable, Sendable {
   public static let none = GuestPolicy(domains: [])
 }
 
-/// The guests who are there. All of them: those of a process before are removed, or counted, before anybody is let in.
+/// The current guests. The registry is complete: guests of an earlier process are removed, or added, before any login.
 package final class GuestRegistry: Sendable {
   private struct Guest {
     let network: String
-    /// When they were last seen to have no session; meaningless while they have one.
+    /// The time since which they have no session; meaningless while they have one.
     var idleSince: Timestamp
   }
   private struct State {
     var guests: [UserID: Guest] = [:]
-    /// Places that are taken, over all and by network: also by those whom the store does not have yet.
+    /// The taken places, in total and by network, including those of guests who are not stored yet.
     var places = 0
     var perNetwork: [String: Int] = [:]
   }
@@ -64,12 +64,12 @@ package final class GuestRegistry: Sendable {
     !policy.domains.isEmpty && state.withLock { $0.guests[user] != nil }
   }
 
-  /// Whether this user may do what guests need a right for.
+  /// Returns whether this user may act without, or as a guest with, this right.
   package func may(_ right: GuestPolicy.Right, _ user: UserID) -> Bool {
     policy.rights.contains(right) || !contains(user)
   }
 
-  /// Takes a place for somebody who is about to come.
+  /// Takes a place for a guest who is about to be created.
   ///
   /// - Throws: `.overloaded`.
   package func reserve(from network: String) throws(Problem) {
@@ -88,7 +88,7 @@ package final class GuestRegistry: Sendable {
     }
   }
 
-  /// Gives it back: they did not come.
+  /// Gives back a place, as the guest was not created.
   package func release(_ network: String) { state.withLock { Self.release(network, &$0) } }
 
   private static func release(_ network: String, _ state: inout State) {
@@ -97,7 +97,7 @@ package final class GuestRegistry: Sendable {
     state.perNetwork[network] = left > 0 ? left : nil
   }
 
-  /// Somebody of a process before, who may come back. They have a place whatever the bounds say.
+  /// Adds a guest of an earlier process, who may return. They get a place whatever the bounds are.
   package func restore(_ user: UserID, now: Timestamp) {
     state.withLock { state in
       guard state.guests[user] == nil else { return }
@@ -107,7 +107,7 @@ package final class GuestRegistry: Sendable {
     }
   }
 
-  /// They have asked for something, without a session.
+  /// Records a request without a session.
   package func touch(_ user: UserID, now: Timestamp) {
     if policy.domains.isEmpty { return }
     state.withLock { $0.guests[user]?.idleSince = now }
@@ -123,7 +123,7 @@ package final class GuestRegistry: Sendable {
     }
   }
 
-  /// Those whose time is up.
+  /// Returns the guests whose time is up.
   package func overdue(now: Timestamp, isHere: (UserID) -> Bool) -> [UserID] {
     let here = Set(state.withLock { Array($0.guests.keys) }.filter(isHere))
     return state.withLock { state in

@@ -1,44 +1,44 @@
 public import Basics
 
-/// A URL of the app's backend that is told what happens in a realm: a follower of the log with a position of its own.
+/// A webhook of the app's backend for the events of a realm: a follower of the log with a position of its own.
 public struct Hook: Hashable, Sendable {
-  /// Stored: never renumber.
+  /// The state of a hook. Stored: never renumber.
   public enum State: UInt8, Hashable, Sendable {
     case active = 1
-    /// Nothing is sent; the position stays, so that nothing is lost by it.
+    /// Nothing is sent; the position is kept, so that nothing is lost.
     case disabled = 2
   }
 
   public let id: Int64
   public let realm: RealmID
   public var url: String
-  /// Names of events, `message.*`, or `*`.
+  /// The names of events, `message.*`, or `*`.
   public var events: [String]
-  /// What requests are signed with; the engine of the signature needs it as it is.
+  /// The secret that signs requests; stored in plain text, as signing needs it.
   public var secret: [UInt8]
-  /// The one before, which signs too until `previousUntil`.
+  /// The previous secret, which also signs until `previousUntil`.
   public var previousSecret: [UInt8]?
   public var previousUntil: Timestamp?
-  /// The operator gave the URL, which may lead anywhere; else to public addresses only.
+  /// Whether the operator set the URL, which may then lead anywhere; otherwise only to public addresses.
   public let isTrusted: Bool
   public let createdAt: Timestamp
   public var progress: Progress
 
-  /// How far it has come.
+  /// The progress of a hook.
   public struct Progress: Hashable, Sendable {
     public var state = State.active
-    /// Everything up to here was taken, or stands among the failures.
+    /// The position up to which everything was delivered, or recorded as a failure.
     public var position: Position
-    /// The same of what is no entry of the log.
+    /// The same for occurrences, which are no entries of the log.
     public var occurrence: Int64
-    /// How often the first event that it lacks was not taken.
+    /// The number of attempts for the first undelivered event.
     public var attempts = 0
-    /// How often in a row it took nothing, and since when.
+    /// The number of failed attempts in a row, and the time of the first.
     public var failures = 0
     public var failingSince: Timestamp?
-    /// Not before this; nil: now.
+    /// The time of the next attempt; `nil` for now.
     public var next: Timestamp?
-    /// Why it did not take the last one.
+    /// The reason of the last failure.
     public var reason: String?
 
     public init(position: Position, occurrence: Int64) {
@@ -67,13 +67,13 @@ public struct Hook: Hashable, Sendable {
     events.contains { Self.covers($0, event) }
   }
 
-  /// Whether a pattern means this event.
+  /// Returns whether a pattern matches an event.
   static func covers(_ pattern: String, _ event: String) -> Bool {
     if pattern == "*" || pattern == event { return true }
     return pattern.hasSuffix(".*") && event.hasPrefix(pattern.dropLast())
   }
 
-  /// Those that sign now.
+  /// The secrets that sign now.
   func secrets(at now: Timestamp) -> [[UInt8]] {
     guard let previousSecret, let previousUntil, now < previousUntil else { return [secret] }
     return [secret, previousSecret]
@@ -81,17 +81,17 @@ public struct Hook: Hashable, Sendable {
 }
 
 extension Hook.Progress {
-  /// Everything up to here was taken.
+  /// Records that everything up to here was delivered.
   mutating func took(upTo position: Position, occurrence: Int64) {
     self = Hook.Progress(position: position, occurrence: occurrence)
   }
 
-  /// What one attempt came to nothing for.
+  /// The failure of one attempt.
   public struct Refusal: Hashable, Sendable {
     public var reason: String
-    /// What the other side asks to wait for, in seconds.
+    /// The seconds that the receiver asks to wait.
     public var retryAfter: Int?
-    /// It wants no more of this (RFC 9110 15.5.11: 410).
+    /// Whether the receiver wants no more events (RFC 9110 15.5.11: 410).
     public var isGone: Bool
     public init(_ reason: String, retryAfter: Int? = nil, isGone: Bool = false) {
       self.reason = reason
@@ -100,10 +100,11 @@ extension Hook.Progress {
     }
   }
 
-  /// The event behind this place was not taken.
+  /// Records a failed attempt for the next event.
   ///
-  /// - Parameter jitter: from 0 to 1, a part of the wait that is added, so that what failed together does not come again together.
-  /// - Returns: whether it has been tried often enough: it goes among the failures, and the next one's turn comes.
+  /// - Parameter jitter: a part of the wait from 0 to 1 that is added, so that concurrent failures are not repeated at
+  ///   once.
+  /// - Returns: whether the attempts are used up: the event is recorded as a failure, and the next one follows.
   mutating func refused(_ refusal: Refusal, now: Timestamp, jitter: Double) -> Bool {
     failures += 1
     attempts += 1
@@ -125,24 +126,24 @@ extension Hook.Progress {
   }
 }
 
-/// What happens and is no entry of the log, kept for the hooks of its realm.
+/// An event that is no entry of the log, stored for the hooks of its realm.
 public struct Occurrence: Hashable, Sendable {
-  /// Stored: never renumber.
+  /// The kind of an occurrence. Stored: never renumber.
   public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     case userCreated = 1
     case userDeleted = 2
-    /// `detail`: the report's number.
+    /// A report; `detail` is its id.
     case reportCreated = 3
   }
-  /// Increasing; 0 asks the store for a new one.
+  /// The id, which increases; 0 asks the store for a new one.
   public var id: Int64
   public let realm: RealmID
   public let kind: Kind
-  /// Whom it is about.
+  /// The user concerned.
   public let user: UserID
   public let detail: Int64
   public let time: Timestamp
-  /// It happened when the log stood here.
+  /// The head of the log when it happened.
   public let position: Position
 
   public init(
@@ -158,21 +159,21 @@ public struct Occurrence: Hashable, Sendable {
   }
 }
 
-/// An event that a hook did not take: a dead letter. What it says is not kept: it is written anew from what is stored when it is
-/// sent again, so that what was taken back meanwhile stays so.
+/// An event that could not be delivered to a hook: a dead letter. Its content is not stored: it is rendered again from
+/// the store when it is sent again, so that retracted messages stay retracted.
 public struct HookFailure: Hashable, Sendable {
-  /// 0 asks the store for a new one.
+  /// The id; 0 asks the store for a new one.
   public var id: Int64
   public let hook: Int64
-  /// The entry; zero: an occurrence.
+  /// The position of the entry; zero for an occurrence.
   public let position: Position
   public let occurrence: Int64
   public let event: String
-  /// The webhook-id that it had, and will have.
+  /// The webhook-id, which stays the same.
   public let message: String
   public var failedAt: Timestamp
   public var reason: String
-  /// It is to be sent again.
+  /// Whether it is to be sent again.
   public var isDue: Bool
 
   public init(
@@ -192,38 +193,39 @@ public struct HookFailure: Hashable, Sendable {
 }
 
 public protocol HookReader {
-  /// Of all realms, by id.
+  /// Returns the hooks of all realms, by id.
   func hooks() throws -> [Hook]
   func hook(_ id: Int64) throws -> Hook?
-  /// Entries of all dialogs behind `after`, ascending. What was erased, or replaced by a later marker, is not there.
+  /// Returns entries of all dialogs behind `after`, ascending, without those that were erased, or replaced by a later
+  /// marker.
   func log(after: Position, limit: Int) throws -> [Entry]
   func entry(at position: Position) throws -> Entry?
-  /// Ascending.
+  /// Returns occurrences, ascending.
   func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence]
   func occurrence(_ id: Int64) throws -> Occurrence?
-  /// The highest id that was given out; 0: none yet.
+  /// Returns the highest id so far; 0 if there is none.
   func lastOccurrence() throws -> Int64
-  /// Ascending, with ids above `after`.
+  /// Returns failures with ids above `after`, ascending.
   func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure]
   func dueHookFailures(of hook: Int64, limit: Int) throws -> [HookFailure]
   func hookFailureCount(of hook: Int64) throws -> Int
 }
 
 public protocol HookWriter {
-  /// Inserts, or replaces all but the progress.
+  /// Inserts a hook, or replaces everything but its progress.
   func put(_ hook: Hook) throws
-  /// Nothing where there is no such hook.
+  /// Stores the progress; does nothing if there is no such hook.
   func setProgress(_ progress: Hook.Progress, of hook: Int64) throws
-  /// With its failures.
+  /// Removes a hook with its failures.
   func removeHook(_ id: Int64) throws
   func insert(_ occurrence: Occurrence) throws
-  /// Those of a realm up to this one that no failure names.
+  /// Removes a realm's occurrences up to this one, except those that a failure refers to.
   func removeOccurrences(in realm: RealmID, upTo id: Int64) throws
-  /// Of one hook at most `keeping` stay, the newest. One of the same message is replaced.
+  /// Stores a failure, replacing one of the same message; a hook keeps its newest `keeping`.
   func insert(_ failure: HookFailure, keeping: Int) throws
-  /// reason, failedAt, isDue.
+  /// Updates reason, failedAt and isDue.
   func update(_ failure: HookFailure) throws
-  /// nil: all of them. Returns how many there were.
+  /// Marks failures, or all of them, as due. Returns their number.
   func setHookFailuresDue(_ ids: [Int64]?, of hook: Int64) throws -> Int
   func removeHookFailures(_ ids: [Int64]?, of hook: Int64) throws -> Int
 }

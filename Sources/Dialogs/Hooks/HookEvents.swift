@@ -1,15 +1,15 @@
-/// Writes what hooks are told: the doors know the words, the core does not.
+/// Renders the events of hooks in a door's format, which the core does not know.
 public protocol HookRendering: Sendable {
-  /// Every event that there is, but `Occurrence`s.
+  /// The names of all events, except those of `Occurrence`s.
   var events: [String] { get }
-  /// nil: nothing that the backend is told. Reads what the event needs beside the entry.
+  /// Renders an entry, with what it needs from the store; `nil` if it is no event for the backend.
   func event(_ entry: Entry, in realm: RealmID, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])?
-  /// nil: what it is about has gone.
+  /// Renders an occurrence; `nil` if its subject no longer exists.
   func event(_ occurrence: Occurrence, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])?
 }
 
 extension Occurrence.Kind {
-  /// Of the event.
+  /// The name of the event.
   public var event: String {
     switch self {
     case .userCreated: "user.created"
@@ -19,15 +19,15 @@ extension Occurrence.Kind {
   }
 }
 
-/// What asks the backend. Returns when it has answered, or did not in time.
+/// Sends requests to the backend, and returns its answer, or a failure after a timeout.
 public protocol HookRoute: Sendable {
   func deliver(_ delivery: HookDelivery) async -> HookOutcome
 }
 
-/// One request.
+/// A request to a hook.
 public struct HookDelivery: Sendable {
   public let url: String
-  /// Else the URL may lead to public addresses only.
+  /// Whether the URL may lead anywhere; otherwise only to public addresses.
   public let isTrusted: Bool
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
@@ -41,31 +41,31 @@ public enum HookOutcome: Hashable, Sendable {
 
 /// An event on its way to one hook.
 struct HookEvent: Sendable {
-  /// The webhook-id: the same each time.
+  /// The webhook-id, which is the same for each attempt.
   let id: String
   let name: String
   let body: [UInt8]
-  /// Where it stands in the two rows of a hook's progress, which are merged by position.
+  /// The position, by which the two sequences of a hook's progress are merged.
   let position: Position
-  /// 0: an entry.
+  /// The id of the occurrence; 0 for an entry.
   let occurrence: Int64
-  /// Events of one lane are told in order: those of a dialog, or of a user.
+  /// The lane, whose events are sent in order: that of a dialog, or of a user.
   let lane: Int64
 }
 
-/// What one hook is to be told next.
+/// The next events of a hook.
 struct HookBatch: Sendable {
   let hook: Hook
-  /// What is to be sent again; nil: what it was about has gone.
+  /// The failures to send again; the event is `nil` if its subject no longer exists.
   let due: [(failure: HookFailure, event: HookEvent?)]
-  /// In order.
+  /// The events, in order.
   let events: [HookEvent]
-  /// Where the batch ends.
+  /// The progress at the end of the batch.
   let position: Position
   let occurrence: Int64
   let isMore: Bool
 
-  /// Where a hook stands that has taken everything before this event.
+  /// Returns the progress of a hook that has received everything before this event.
   func place(before event: HookEvent, _ progress: Hook.Progress) -> (position: Position, occurrence: Int64) {
     let before = events.prefix { $0.id != event.id }.last { $0.occurrence > 0 }?.occurrence ?? progress.occurrence
     if event.occurrence > 0 { return (max(progress.position, event.position), event.occurrence - 1) }
@@ -74,9 +74,9 @@ struct HookBatch: Sendable {
 }
 
 extension Parley {
-  /// nil: there is no such hook, or it is disabled.
+  /// Returns the next batch; `nil` if there is no such hook, or it is disabled.
   ///
-  /// - Parameter passed: how far the follower knows that nothing is for it.
+  /// - Parameter passed: the progress up to which the follower knows that no event is for it.
   func hookBatch(
     of id: Int64, passed: (position: Position, occurrence: Int64), _ rendering: any HookRendering
   ) async throws(Problem) -> HookBatch? {
@@ -146,7 +146,7 @@ extension Parley {
     return try reader.entry(at: failure.position).flatMap { try hookEvent($0, in: hook.realm, rendering, reader) }
   }
 
-  /// Whose it is: a remote user's is that of the realm whose users they reach.
+  /// Returns the realm of an entry; for a remote user's that of the users they communicate with.
   private func realm(of entry: Entry) -> RealmID {
     switch entry.place {
     case .room(let room), .whisper(_, let room, _): room.realm

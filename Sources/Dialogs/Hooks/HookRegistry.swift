@@ -1,8 +1,8 @@
 package import Basics
 import Synchronization
 
-/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wake signal that rings
-/// whoever follows the log for them.
+/// The realms with hooks, in memory, so that for others nothing is written and nothing woken; and the signal that wakes
+/// the follower of the log.
 public final class HookRegistry: Sendable {
   private struct State {
     var realms: Set<RealmID> = []
@@ -10,10 +10,10 @@ public final class HookRegistry: Sendable {
   }
   private let state: Mutex<State>
   private let wakes: AsyncStream<Void>.Continuation
-  /// Rings when there may be something to tell; for one listener.
+  /// The signal that there may be events; for one listener.
   let wakeSignal: AsyncStream<Void>
 
-  /// Blocks.
+  /// Loads the registry; blocks.
   init(_ reader: any StoreReader) throws {
     let realms = Set(try reader.hooks().map(\.realm))
     state = Mutex(State(realms: realms))
@@ -21,7 +21,7 @@ public final class HookRegistry: Sendable {
     wakes.yield()
   }
 
-  /// Changes with each change of any hook by somebody else than its follower.
+  /// The number of changes of any hook by others than its follower.
   var changes: UInt64 { state.withLock { $0.changes } }
 
   func has(_ realm: RealmID) -> Bool { state.withLock { $0.realms.contains(realm) } }
@@ -34,14 +34,14 @@ public final class HookRegistry: Sendable {
     wakes.yield()
   }
 
-  /// Something was committed.
+  /// Wakes the follower after a commit.
   func ring() {
     if state.withLock({ !$0.realms.isEmpty }) { wakes.yield() }
   }
 }
 
 extension HookRegistry {
-  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
+  /// Stores an occurrence for the realm's hooks, in the transaction in which it happens.
   package func note(
     _ kind: Occurrence.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
     _ writer: any StoreWriter

@@ -1,12 +1,13 @@
 import Basics
 public import Logging
 
-/// Tells hooks what happens. Theory:
+/// Delivers events to hooks. Theory:
 ///
-/// A hook follows the log: it reads on from its position, sends what it wants, and moves the position when that was taken. So a
-/// crash loses nothing, and what it repeats has the same webhook-id; a hook that is down costs a row and a timer, whatever
-/// happens meanwhile, and holds up nobody. Events of one dialog go one after another, others at the same time. What is not taken
-/// after many attempts goes among the hook's failures, so that one bad event does not end all others.
+/// A hook follows the log: it reads on from its position, sends the matching events, and moves the position after their
+/// delivery. So a crash loses nothing, and repeated events have the same webhook-id; an unavailable hook costs a row
+/// and a timer, whatever happens meanwhile, and delays no other. Events of one dialog are sent one after another,
+/// others concurrently. An event that fails many times is recorded among the hook's failures, so that it does not block
+/// all others.
 public actor HookRunner {
   private let parley: Parley
   private let rendering: any HookRendering
@@ -16,7 +17,7 @@ public actor HookRunner {
   private var bells: [Int64: AsyncStream<Void>.Continuation] = [:]
   private var known: UInt64 = 0
 
-  /// `pause` sleeps, and returns early when its task is cancelled.
+  /// Creates a runner. `pause` sleeps, and returns early when its task is cancelled.
   public init(
     parley: Parley, rendering: any HookRendering, route: any HookRoute, logger: Logger,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -28,7 +29,7 @@ public actor HookRunner {
     self.pause = pause
   }
 
-  /// Runs until its task is cancelled. Once.
+  /// Runs until its task is cancelled. It can be called once.
   public func run() async {
     await withDiscardingTaskGroup { group in
       for await _ in parley.registries.hooks.wakeSignal {
@@ -54,7 +55,7 @@ public actor HookRunner {
   }
 }
 
-/// One hook's.
+/// The follower of one hook.
 actor HookFollower {
   private let id: Int64
   private let parley: Parley
@@ -63,9 +64,9 @@ actor HookFollower {
   private let logger: Logger
   private let pause: @Sendable (Duration) async -> Void
   private let ring: @Sendable () -> Void
-  /// Up to here nothing that is not taken is for it.
+  /// The progress up to which all undelivered events are not for this hook.
   private var passed = (position: Position.zero, occurrence: Int64(0))
-  /// Taken already, behind something that was not.
+  /// The ids of delivered events behind an undelivered one.
   private var taken: Set<String> = []
   private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
 
@@ -84,7 +85,7 @@ actor HookFollower {
 
   deinit { rest?.timer.cancel() }
 
-  /// Tells what there is, until there is no more, or the hook has to be left alone.
+  /// Delivers events until there are no more, or the hook has to wait.
   func goOn() async {
     while !Task.isCancelled {
       if let rest, parley.clock.now < rest.until, parley.registries.hooks.changes == rest.changes { return }
@@ -95,7 +96,7 @@ actor HookFollower {
       if !batch.due.isEmpty { await sendAgain(batch) }
       if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }
       guard await advance(batch) else {
-        // Not taken, or not noted: the next attempt reads what stands.
+        // Not delivered, or not stored: the next attempt reads the state again.
         guard let hook = try? await parley.read({ [id] in try $0.hook(id) }), hook.progress.state == .active else {
           return
         }
@@ -114,11 +115,11 @@ actor HookFollower {
     rest = (time, changes, timer)
   }
 
-  /// False: something was not taken.
+  /// Delivers a batch. Returns `false` if an event was not delivered.
   private func advance(_ batch: HookBatch) async -> Bool {
     let waiting = batch.events.filter { !taken.contains($0.id) }
     let refusals = await send(waiting, batch.hook)
-    // What ends with the process is no failure of the hook.
+    // A request cancelled by the end of the process is no failure of the hook.
     if Task.isCancelled { return false }
     var progress = batch.hook.progress
     var failure: HookFailure?
@@ -144,7 +145,7 @@ actor HookFollower {
     taken = []
     progress.took(upTo: batch.position, occurrence: batch.occurrence)
     let moved = batch.position.number - batch.hook.progress.position.number
-    // What is only passed by is noted now and then.
+    // Progress without events is stored only now and then.
     if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= Limits.hookNoteEvery {
       guard await note(progress, nil, in: batch.hook.realm) else { return false }
     }
@@ -166,9 +167,9 @@ actor HookFollower {
     }
   }
 
-  /// Those of one lane in order, of several at the same time; a lane ends with the first that is not taken.
+  /// Sends events, those of one lane in order, several lanes concurrently; a lane ends with its first failure.
   ///
-  /// - Returns: why, by id; what was taken is noted in `taken`.
+  /// - Returns: the failures, by id; delivered events are added to `taken`.
   private func send(_ events: [HookEvent], _ hook: Hook) async -> [String: Hook.Progress.Refusal] {
     if events.isEmpty { return [:] }
     var rows: [[HookEvent]] = Array(repeating: [], count: Limits.hookRequestsMax)
@@ -199,7 +200,7 @@ actor HookFollower {
     return refusals
   }
 
-  /// Once; what is not taken waits until it is asked for again.
+  /// Sends due failures once; one that fails again waits until it is requested again.
   private func sendAgain(_ batch: HookBatch) async {
     for (failure, event) in batch.due {
       var failure = failure

@@ -1,13 +1,13 @@
-// What operators and keys do with hooks.
+// The management of hooks, for operators and keys.
 
 import Basics
 
 extension Parley {
-  /// Makes a hook, which is told what happens from now on. Its secret is told this once.
+  /// Creates a hook for events from now on, and returns its secret this once.
   ///
   /// - Parameters:
-  ///   - known: the names of all events that entries become (`HookRendering.events`).
-  ///   - isTrusted: the operator gave the URL; else it may lead to public addresses only.
+  ///   - known: the names of all events of entries (`HookRendering.events`).
+  ///   - isTrusted: whether the operator set the URL; otherwise it may lead to public addresses only.
   /// - Throws: `.malformed`; `.tooLarge` at `Limits.hooksMax`.
   public func addHook(
     url: String, events: [String], known: [String], isTrusted: Bool, in realm: RealmID
@@ -31,7 +31,7 @@ extension Parley {
     return (hook, StandardWebhooks.text(secret))
   }
 
-  /// nil leaves as it is. `isActive` true: it goes on where it stands, at once.
+  /// Changes a hook; `nil` leaves a field unchanged. With `isActive` it continues at its position, at once.
   public func updateHook(
     _ id: Int64, in realm: RealmID, url: String? = nil, events: [String]? = nil, known: [String],
     isActive: Bool? = nil
@@ -52,7 +52,7 @@ extension Parley {
     }
   }
 
-  /// Another secret, told this once. The one before signs too for `Limits.hookSecretOverlap`.
+  /// Replaces the secret, and returns it this once. The previous one also signs for `Limits.hookSecretOverlap`.
   public func rotateHookSecret(_ id: Int64, in realm: RealmID) async throws(Problem) -> (hook: Hook, secret: String) {
     let secret = StandardWebhooks.makeSecret()
     let until = clock.now + Limits.hookSecretOverlap
@@ -73,7 +73,7 @@ extension Parley {
     }
   }
 
-  /// By id, each with how many failures it has.
+  /// Returns the realm's hooks by id, each with its number of failures.
   public func hooks(in realm: RealmID) async throws(Problem) -> [(hook: Hook, failures: Int)] {
     try await read { reader in
       try reader.hooks().filter { $0.realm == realm }.map { ($0, try reader.hookFailureCount(of: $0.id)) }
@@ -93,7 +93,7 @@ extension Parley {
     }
   }
 
-  /// Sends failures again, once each. nil: all. Returns how many.
+  /// Sends failures, or all of them, once more. Returns their number.
   public func redriveHookFailures(_ ids: [Int64]?, of id: Int64, in realm: RealmID) async throws(Problem) -> Int {
     try await changeHooks { writer in
       _ = try Self.hook(id, in: realm, writer)
@@ -101,7 +101,7 @@ extension Parley {
     }
   }
 
-  /// Returns how many.
+  /// Removes failures, or all of them. Returns their number.
   public func removeHookFailures(_ ids: [Int64]?, of id: Int64, in realm: RealmID) async throws(Problem) -> Int {
     try await changeHooks { writer in
       _ = try Self.hook(id, in: realm, writer)
@@ -109,7 +109,7 @@ extension Parley {
     }
   }
 
-  /// Sends `webhook.test` now, past all that waits.
+  /// Sends `webhook.test` now, independently of other events.
   public func testHook(
     _ id: Int64, in realm: RealmID, by route: any HookRoute, body: [UInt8]
   ) async throws(Problem)
@@ -122,7 +122,7 @@ extension Parley {
     return await route.deliver(HookDelivery(event, to: hook, now: clock.now))
   }
 
-  /// How all hooks stand: how many, how many of them are disabled, their failures, and how far the last one is behind.
+  /// Returns the numbers of hooks, of disabled ones, and of failures, and how far the last hook is behind.
   public func hookCounts() async throws(Problem) -> (hooks: Int, disabled: Int, failures: Int, behind: Int64) {
     try await read { reader in
       let hooks = try reader.hooks()
@@ -130,7 +130,7 @@ extension Parley {
       let active = hooks.filter { $0.progress.state == .active }
       return (
         hooks.count, hooks.count - active.count, try hooks.reduce(0) { $0 + (try reader.hookFailureCount(of: $1.id)) },
-        // What is only passed by is noted now and then.
+        // Progress without events is stored only now and then.
         active.map { $0.progress.failures > 0 ? head - $0.progress.position.number : 0 }.max() ?? 0
       )
     }
@@ -159,7 +159,7 @@ extension Parley {
         .malformed, "url-malformed",
         "url is an http or https URL of at most \(Limits.hookURLBytesMax) bytes.", field: "url")
     }
-    // Who has an account there would be told to everybody who lists webhooks.
+    // A user name would be shown to everyone who lists webhooks.
     guard !rest.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") else {
       throw Problem(.malformed, "url-malformed", "url has no user name in it.", field: "url")
     }

@@ -1,12 +1,12 @@
 public import Basics
 import Crypto
 
-/// Signing as Standard Webhooks 1.0.0 has it ("Signature scheme", "Webhook headers").
+/// Signs requests as in Standard Webhooks 1.0.0 ("Signature scheme", "Webhook headers").
 public enum StandardWebhooks {
-  /// 32 bytes: it wants 24 to 64.
+  /// Returns a secret of 32 bytes: the standard requires 24 to 64.
   static func makeSecret() -> [UInt8] { .random(count: 32) }
 
-  /// As it is shown to whoever verifies.
+  /// Returns a secret in the form for the receiver.
   public static func text(_ secret: [UInt8]) -> String { secretPrefix + Base64.string(secret) }
 
   /// Returns the key of a secret as `text` writes it; nil for other texts, and for keys of less than 24 or more than 64 bytes,
@@ -21,7 +21,7 @@ public enum StandardWebhooks {
 
   private static let secretPrefix = "whsec_"
 
-  /// The headers of one attempt. `id` has no full stop.
+  /// Returns the headers of one attempt. `id` has no full stop.
   public static func headers(
     id: String, now: Timestamp, body: [UInt8], secrets: [[UInt8]]
   ) -> [(name: String, value: String)] {

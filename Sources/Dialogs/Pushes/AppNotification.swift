@@ -1,19 +1,19 @@
-/// What an app's backend tells the devices of a user, of no dialog: an order on its way, a friend who has joined. It stands in the log
-/// of its user, in nobody's feed: devices are woken by it and no session is told.
+/// A notification of an app's backend for a user's devices, outside of dialogs: an order on its way, a friend who has
+/// joined. It is in its user's log but in no feed: it wakes devices, and no session gets it.
 public struct AppNotification: Hashable, Sendable {
   public enum Phrase: Hashable, Sendable {
-    /// As it is shown.
+    /// The text to show.
     case text(String)
-    /// A text of the app's own, in its user's language, and what is put into it.
+    /// The key of a localised text of the app, with the values to insert.
     case key(String, [String])
   }
 
-  /// What the backend calls it: a repeat is none.
+  /// The backend's id, by which repeats are ignored.
   public let id: String
   public let title: Phrase?
-  /// nil: nothing is shown, and the app is woken with `data`.
+  /// The body; `nil` to show nothing and wake the app with `data`.
   public let body: Phrase?
-  /// A JSON object, for the app.
+  /// A JSON object for the app.
   public let data: String?
 
   public init(id: String, title: Phrase? = nil, body: Phrase?, data: String? = nil) {
@@ -23,7 +23,7 @@ public struct AppNotification: Hashable, Sendable {
     self.data = data
   }
 
-  /// What tells a repeat from another of the same id.
+  /// The digest that distinguishes a repeat from another notification with the same id.
   var digest: UInt64 {
     var digest = Digest64()
     for phrase in [title, body] {
@@ -44,8 +44,8 @@ public struct AppNotification: Hashable, Sendable {
 }
 
 extension Judge {
-  /// Puts a notification of the author's own into the log, and down as owed to their devices. `Receipt.isRepeat`: it was there.
-  /// `Receipt.value`: how many devices will be told of it (`Int`).
+  /// Stores a notification in the author's log, with a pending push to their devices. `Receipt.isRepeat` tells that it
+  /// existed. `Receipt.value` is the number of devices (`Int`).
   mutating func notify(_ post: Post, _ notification: AppNotification, _ writer: any StoreWriter) throws {
     let user = post.author
     guard try writer.user(user.id)?.state == .active else {
@@ -60,7 +60,7 @@ extension Judge {
     }
     let entry = try insertOwn(
       .notification(notification), of: user, at: nextPosition(), isInFeed: false, key: key, writer)
-    // Who has no device has nothing to be told by, and is not told later of what was news then.
+    // Without devices there is nothing to push, and an old notification is not pushed later.
     if devices > 0 {
       try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id, writer)
     }

@@ -1,24 +1,24 @@
 public import Addresses
 
-/// How much of a message its push says: it passes through hands that neither user knows (XEP-0357 9).
+/// The content of a message in its push, which passes through third parties (XEP-0357 9).
 public enum PushContent: String, Sendable, CaseIterable {
-  /// That there is one.
+  /// Only the existence of a message.
   case none
-  /// And from whom.
+  /// The sender too.
   case sender
-  /// And its text.
+  /// The sender and the text.
   case body
 }
 
-/// Where a user is told what they are not there to see.
+/// The target of a user's pushes.
 public enum PushTarget: Hashable, Sendable {
-  /// A node of a push service (XEP-0357 5): a domain, or the full address of a client that acts as one. `node` is empty where
-  /// the client named none. `options`: what each publication carries (publish options), as the door wrote it.
+  /// A node of a push service (XEP-0357 5): a domain, or the full address of a client that acts as one. `node` is empty
+  /// if the client named none. `options` are the publish options of each publication, as the door wrote them.
   case service(JID, node: String, options: [UInt8]?)
   /// A device of an app.
   case device(PushDevice)
 
-  /// Which one it is among those of its user.
+  /// The key of a target, unique for its user.
   public enum Name: Hashable, Sendable {
     case service(JID, node: String)
     case device(String)
@@ -34,19 +34,19 @@ public enum PushTarget: Hashable, Sendable {
   public var device: PushDevice? { if case .device(let device) = self { device } else { nil } }
 }
 
-/// That a user is to be told, and how far they have been.
+/// The registration of a user's push target, with its progress.
 public struct PushRegistration: Hashable, Sendable {
   public let user: UserID
   public var target: PushTarget
-  /// Of the session that asked: while it is connected, its device needs no waking.
+  /// The resource of the registering session: while it is connected, its device need not be woken.
   public var resource: String
-  /// The login that it ends with; nil: it ends with none.
+  /// The login with which it ends; `nil` if there is none.
   public var grant: Int64?
-  /// Everything up to here has been told, or need not be told.
+  /// The position up to which everything was pushed, or need not be.
   public var pushed: Position
-  /// Publications in a row that were not taken.
+  /// The number of failed publications in a row.
   public var failures: Int
-  /// When it was last asked for: the oldest goes when there are too many.
+  /// The position of the last registration: the oldest is removed when there are too many.
   public var enabled: Position
 
   public init(
@@ -65,22 +65,22 @@ public struct PushRegistration: Hashable, Sendable {
   public var name: PushTarget.Name { target.name }
 }
 
-/// A message that a user is to be told of. It stands until they have been.
+/// A pending push of a message to a user, stored until it is sent.
 public struct OwedPush: Hashable, Sendable {
-  /// Stored: never renumber.
+  /// The kind of a push. Stored: never renumber.
   public enum Kind: UInt8, Sendable {
     case alert = 0
-    /// Of a muted dialog: for devices that want to know without showing it.
+    /// A message of a muted dialog, for devices that want to know of it without showing it.
     case silent = 1
-    /// A call that rang does not ring any more.
+    /// The end of a ringing call.
     case callEnd = 2
-    /// What the app's backend has to say; of no dialog.
+    /// A notification of the app's backend, outside of dialogs.
     case notification = 8
   }
   public let position: Position
   public let dialog: DialogID
   public var kind = Kind.alert
-  /// Of an end: the message that rang.
+  /// For the end of a call, the message that rang.
   public var subject = Position.zero
 
   public init(position: Position, dialog: DialogID, kind: Kind = .alert, subject: Position = .zero) {
@@ -91,15 +91,15 @@ public struct OwedPush: Hashable, Sendable {
   }
 }
 
-/// What one publication says; whoever publishes renders it.
+/// The content of a publication, which a `PushRoute` renders.
 public struct PushSummary: Sendable {
-  /// How many messages it stands for, at least one.
+  /// The number of messages, at least one.
   public let count: Int
-  /// Requests for a subscription that the user has not answered.
+  /// The number of subscription requests that the user has not answered.
   public let requests: Int
   /// The last of the messages.
   public let last: Entry
-  /// The same for a device: one for each dialog, and one for each call, in the order of the log; at most
+  /// The notices for a device: one for each dialog, and one for each call, in the order of the log; at most
   /// `Limits.pushNoticesMax`, the newest.
   public let notices: [PushNotice]
 
@@ -111,40 +111,41 @@ public struct PushSummary: Sendable {
   }
 }
 
-/// What became of a publication.
+/// The outcome of a publication.
 public enum PushOutcome: Hashable, Sendable {
   case taken
-  /// The service does not want it, and will not.
+  /// The service refuses it permanently.
   case refused
-  /// Nobody is there, nobody answers, or the service says to try later.
+  /// The service does not answer, or asks to try later.
   case failed
-  /// The same, and it says nothing of this target: the service serves nobody now, or not us. `seconds`: not to be asked before.
+  /// The service serves no one now, or not this server, independently of the target. It must not be called again before
+  /// `seconds`.
   case unavailable(seconds: Int?)
 }
 
-/// The way to push services.
+/// The connection to push services.
 public protocol PushRoute: Sendable {
-  /// Publishes and waits for the answer, a bounded time; returns early when its task is cancelled.
+  /// Publishes and waits for the answer, for a bounded time; returns early when its task is cancelled.
   func publish(_ summary: PushSummary, to registration: PushRegistration, of user: Party) async -> PushOutcome
 }
 
-/// Anything about push registrations of the author.
+/// A change of the author's push registrations.
 public enum PushIntent: Sendable {
-  /// Adds, or replaces options and session where the service has this node already.
+  /// Adds a node of a service, or replaces its options and session.
   case enable(service: JID, node: String, options: [UInt8]?, resource: String)
-  /// `node` nil: all of this service.
+  /// Removes a node, or all of this service if it is `nil`.
   case disable(service: JID, node: String?)
-  /// The same of a device of an app, bound to a login of the author's. `Receipt.value`: the `PushRegistration`; `isRepeat`: there was one
-  /// of this id.
+  /// Registers a device of an app, bound to a login of the author's. `Receipt.value` is the `PushRegistration`;
+  /// `isRepeat` tells that there was one of this id.
   case register(PushDevice, grant: Int64, resource: String)
-  /// `Receipt.isRepeat`: there was none.
+  /// Removes a device. `Receipt.isRepeat` tells that there was none.
   case unregister(device: String)
-  /// A session with this much confirmed is not there any more: what was said to it since is owed.
+  /// Records that a session is gone whose client has confirmed this much: later messages to it are pushed.
   case missed(after: Position)
-  /// What became of a publication of everything up to there.
+  /// Records the outcome of a publication of everything up to there.
   case settled(PushTarget.Name, upTo: Position, PushOutcome)
-  /// What is registered may have gone with a login.
+  /// Updates the registry after registrations may have ended with a login.
   case recount
-  /// The app's backend tells the author's devices something.
+  /// Sends the author's devices a notification of the app's backend.
   case notify(AppNotification)
 }

@@ -1,10 +1,10 @@
 public import Basics
 import Crypto
 
-/// Where one installation of an app is woken: an address at a push provider. It belongs to a login and ends with it; the same
-/// address may be that of several users of one phone.
+/// The push address of an installation of an app. It belongs to a login and ends with it; several users of one phone
+/// may have the same address.
 public struct PushDevice: Hashable, Sendable {
-  /// Who wakes it. Stored by name.
+  /// The push provider. Stored by name.
   public enum Provider: String, Sendable, CaseIterable {
     /// Apple Push Notification service.
     case apns
@@ -12,27 +12,27 @@ public struct PushDevice: Hashable, Sendable {
     case fcm
     /// A browser's push service (RFC 8030).
     case webpush
-    /// A distributor of the user's own choice: Web Push with another origin of its addresses.
+    /// A distributor of the user's choice: Web Push, with addresses from another source.
     case unifiedpush
     /// The operator's own gateway.
     case webhook
 
-    /// Its address is a URL with keys, rather than a token.
+    /// Whether its address is a URL with keys, rather than a token.
     public var isWebPush: Bool { self == .webpush || self == .unifiedpush }
   }
-  /// What it is for. Stored by name.
+  /// The purpose of an address. Stored by name.
   public enum Kind: String, Sendable, CaseIterable {
-    /// Messages; calls too, where the same login has no address for calls.
+    /// Messages; calls too, if the same login has no address for calls.
     case alert
     /// Calls alone.
     case voip
   }
-  /// Which of Apple's two worlds. Stored by name.
+  /// Apple's environment. Stored by name.
   public enum Environment: String, Sendable, CaseIterable { case production, sandbox }
 
-  /// Of a subscription (RFC 8291 2).
+  /// The keys of a subscription (RFC 8291 2).
   public struct Keys: Hashable, Sendable {
-    /// A point of P-256, uncompressed: 65 bytes.
+    /// An uncompressed point of P-256: 65 bytes.
     public let agreement: [UInt8]
     /// 16 bytes.
     public let secret: [UInt8]
@@ -42,22 +42,22 @@ public struct PushDevice: Hashable, Sendable {
     }
   }
 
-  /// What the app calls it; one of its user's.
+  /// The app's id of the installation, unique for its user.
   public let id: String
   public var provider: Provider
   public var kind: Kind
   public var environment: Environment
-  /// The app that it is an installation of, as the provider knows it.
+  /// The provider's id of the app.
   public var appID: String?
   /// A token, or the URL of a subscription.
   public var token: String
   public var keys: Keys?
-  /// What the app says of itself; nobody here goes by it.
+  /// The app's own information, which is not used here.
   public var platform: String?
   public var locale: String?
-  /// Wants to be told of muted dialogs without showing it.
+  /// Whether it wants pushes of muted dialogs without showing them.
   public var hearsSilently: Bool
-  /// When this address was last given.
+  /// The time when this address was last registered.
   public var registeredAt: Timestamp
 
   public init(
@@ -78,7 +78,7 @@ public struct PushDevice: Hashable, Sendable {
     self.registeredAt = registeredAt
   }
 
-  /// What an app may call an installation of itself.
+  /// Returns whether a text is a valid id of an installation.
   package static func isDeviceID(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
@@ -89,19 +89,19 @@ public struct PushDevice: Hashable, Sendable {
       }
   }
 
-  /// Whether both wake the same app on the same phone.
+  /// Returns whether both wake the same app on the same phone.
   func hasAddress(of other: PushDevice) -> Bool {
     provider == other.provider && token == other.token && kind == other.kind && appID == other.appID
   }
 }
 
-/// Which providers this server reaches.
+/// The push providers of this server.
 public struct PushPolicy: Hashable, Sendable {
   public static let none = PushPolicy()
   public var providers: Set<PushDevice.Provider>
-  /// Apps that Apple lets this server wake; the first is meant where none is named.
+  /// The apps that this server may wake at Apple; the first is the default.
   public var topics: [String]
-  /// What browsers are given to subscribe with (RFC 8292 4): a point of P-256, uncompressed, in base64url.
+  /// The key that browsers subscribe with (RFC 8292 4): an uncompressed point of P-256, in base64url.
   public var webPushKey: String?
 
   public init(providers: Set<PushDevice.Provider> = [], topics: [String] = [], webPushKey: String? = nil) {
@@ -112,9 +112,9 @@ public struct PushPolicy: Hashable, Sendable {
 }
 
 extension PushPolicy {
-  /// The device as it can be used.
+  /// Returns the device, checked and normalised.
   ///
-  /// - Throws: `.malformed`, also where its provider is not served (`push-provider-not-served`).
+  /// - Throws: `.malformed`, also if its provider is not served (`push-provider-not-served`).
   func checked(_ device: PushDevice) throws(Problem) -> PushDevice {
     var device = device
     guard PushDevice.isDeviceID(device.id) else {
@@ -162,7 +162,7 @@ extension PushPolicy {
       device.appID = topic
     }
     if device.provider.isWebPush, device.kind == .voip {
-      // A browser has one address for all; calls come there.
+      // A browser has one address for messages and calls.
       throw Problem(
         .malformed, "push-kind-unknown", "A subscription is of kind alert; calls come there too.", field: "push.kind")
     }
@@ -170,7 +170,7 @@ extension PushPolicy {
   }
 
   private func checkSubscription(_ device: PushDevice) throws(Problem) {
-    // RFC 8030 3: over TLS.
+    // TLS is required (RFC 8030 3).
     let rest = device.token.hasPrefix("https://") ? device.token.dropFirst(8) : ""
     let authority = rest.prefix { !"/?#".contains($0) }
     guard device.token.utf8.count <= Limits.pushEndpointBytesMax, Self.isPlain(device.token), !authority.isEmpty,
@@ -194,18 +194,18 @@ extension PushPolicy {
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 }
 
-/// The devices of users: where their apps are woken.
+/// The push devices of users.
 public struct Devices: Sendable {
   private let parley: Parley
 
   public init(_ parley: Parley) { self.parley = parley }
 
-  /// Registers a device, in place of what had its id or its address before. It ends with a login of the app.
+  /// Registers a device, replacing a previous one with its id or address. It ends with a login of the app.
   ///
   /// - Parameters:
   ///   - grant: the login.
-  ///   - installation: what the app calls the installation that logged in.
-  /// - Returns: the device as it is stored, and whether its id is new.
+  ///   - installation: the id of the installation that logged in.
+  /// - Returns: the device as stored, and whether its id is new.
   public func register(
     _ device: PushDevice, of user: Party, grant: Int64, installation: String
   ) async throws(Problem) -> (PushDevice, isNew: Bool) {
@@ -216,15 +216,15 @@ public struct Devices: Sendable {
     return (device, !receipt.isRepeat)
   }
 
-  /// Ends the registration of a device.
+  /// Removes a device.
   ///
-  /// - Throws: `.missing` where there is none.
+  /// - Throws: `.missing` if there is none.
   public func unregister(_ device: String, of user: Party) async throws(Problem) {
     let receipt = try await parley.post(.push(.unregister(device: device)), by: user)
     if receipt.isRepeat { throw Problem(.missing, "device-unknown", "There is no such device.", field: "deviceId") }
   }
 
-  /// The user's devices with the logins that they end with, those that were registered last first.
+  /// Returns the user's devices with their logins, the last registered first.
   public func all(of user: UserID) async throws(Problem) -> [(device: PushDevice, grant: Int64?)] {
     try await parley.read { reader in
       try reader.pushRegistrations(of: user).sorted { $0.enabled > $1.enabled }

@@ -1,42 +1,42 @@
 import Basics
 import Crypto
 
-/// What one device is told of one dialog, or of one call: everything that any provider may pass on. How much of it is said is the
-/// operator's choice (`PushContent`), and no concern of this value.
+/// The notice of one dialog, or of one call, to a device: everything that any provider may pass on. The operator
+/// decides how much of it is sent (`PushContent`), outside of this value.
 public struct PushNotice: Hashable, Sendable {
   public enum Kind: String, Sendable {
     case message
-    /// To be known and not shown.
+    /// Known to the app, but not shown.
     case silent
     case call
     case callEnd
-    /// What the app's backend has to say.
+    /// A notification of the app's backend.
     case notification
   }
   public let kind: Kind
-  /// Whose account.
+  /// The user's name.
   public let user: String
   public let dialog: PublicID
-  /// The last message; of a call, and of its end: the call's id.
+  /// The id of the last message; for a call, and its end, the call's id.
   public let message: PublicID
-  /// Where the log stands with it: whoever has come so far has all of it.
+  /// The cursor behind the message: a client that has it has the message.
   public let cursor: String
   public let position: Position
-  /// How many messages of this dialog it stands for.
+  /// The number of messages of this dialog.
   public let count: Int
   /// The user's unread messages in all dialogs.
   public let unread: Int64
   public let content: Content.Kind
-  /// What is said, as it stands now; empty where there is nothing to show.
+  /// The current text; empty if there is nothing to show.
   public let text: String
-  /// nil: whom the user may not know by it.
+  /// The sender's id; `nil` if the user may not know it.
   public let senderID: String?
   public let senderName: String
-  /// nil: said between two.
+  /// The name of the room; `nil` for a private dialog.
   public let dialogName: String?
-  /// Of a call, and of its end: what the caller wants to send.
+  /// For a call, and its end, the media that the caller wants to send.
   public var call: Call.Kind?
-  /// What the app's backend says; of a dialog and a message then nothing else counts.
+  /// The backend's notification; then the fields of dialog and message are meaningless.
   public let notification: AppNotification?
 
   public init(
@@ -60,8 +60,8 @@ public struct PushNotice: Hashable, Sendable {
     self.dialogName = dialogName
   }
 
-  /// The same for the same dialog and account: what comes later takes the place of what is still shown or on its way. Says
-  /// nothing to whoever passes it on. 24 bytes; of a call, its end takes the place of its beginning.
+  /// The collapse key, the same for the same dialog and account: a later notice replaces one that is shown or on its
+  /// way. It is opaque to providers; 24 bytes. The end of a call replaces its beginning.
   public var collapse: [UInt8] {
     let place =
       switch kind {
@@ -72,7 +72,7 @@ public struct PushNotice: Hashable, Sendable {
     return Array(SHA256.hash(data: Array("\(user) \(place)".utf8)).prefix(24))
   }
 
-  /// Whether something is to be seen or heard; else the app alone is woken.
+  /// Whether something is shown or heard; otherwise only the app is woken.
   public var isShown: Bool {
     switch kind {
     case .message, .call: true
@@ -81,7 +81,7 @@ public struct PushNotice: Hashable, Sendable {
     }
   }
 
-  /// The same for the same push, also when it is repeated: RFC 9562 5.8, of the device and what it is told.
+  /// Returns the id, the same for a repeated push: a UUID (RFC 9562 5.8) of the device and the notice.
   public func id(for device: PushDevice) -> String {
     let hash = SHA256.hash(data: Array("\(user) \(device.id) \(kind) \(dialog) \(position)".utf8))
     return Hex.uuid(Array(hash.prefix(16)), version: 8)

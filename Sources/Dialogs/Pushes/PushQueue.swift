@@ -1,14 +1,16 @@
-/// Whose turn it is to have their services told. Who was signals for first is served first, so that slow services keep nobody
-/// waiting for ever; who is signals for while being served comes again behind the others.
+/// The queue of users with pending pushes. It is first-in, first-out, so that slow services delay no one forever; a
+/// user queued while being served is queued again behind the others.
 struct PushQueue: Equatable {
-  /// In order; the same as `queued`.
+  /// The waiting users in order; the same as `queued`.
   private var waiting: ArraySlice<UserID> = []
   private var queued: Set<UserID> = []
   private var busy: Set<UserID> = []
   private var again: Set<UserID> = []
   private let max: Int
 
-  /// - Parameter max: users that are served at the same time.
+  /// Creates a queue.
+  ///
+  /// - Parameter max: the number of users that are served concurrently.
   init(max: Int = Limits.pushesAtOnceMax) { self.max = max }
 
   mutating func ring(for user: UserID) {
@@ -19,7 +21,7 @@ struct PushQueue: Equatable {
     }
   }
 
-  /// Who is to be served now, until `served`; nil: nobody, or as many as may be are.
+  /// Returns the user to serve now, until `served`; `nil` if there is none, or the maximum is reached.
   mutating func next() -> UserID? {
     guard busy.count < max, let user = waiting.popFirst() else { return nil }
     queued.remove(user)

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Who has push registrations, in memory, so that a message to anybody else costs one look; and the wake signal that rings whoever
-/// sends pushes. Changed by the committer, after a commit.
+/// The users with push registrations, in memory, so that a message to others costs one lookup; and the signal that
+/// wakes the pusher. The committer changes it after a commit.
 ///
-/// It also knows in which rooms those users are, so that a message to a room costs one look where it has none of them.
-/// That is where to look only: what a user wants of a room is read when a push of it would be owed.
+/// It also knows the rooms of these users, so that a message to a room without any of them costs one lookup. It only
+/// narrows the search: the user's settings of a room are read when a push would be due.
 public final class PushRegistry: Sendable {
-  /// What a user is to a room, and wants of it; nil: what is usual.
+  /// A user's membership of a room, with their notification setting; `nil` is the default.
   enum Preference: Hashable, Sendable { case member(Alerts?), none }
 
-  /// What a user's registrations ask for together.
+  /// The combined settings of a user's registrations.
   struct Asked: Hashable, Sendable {
-    /// Of the sessions that asked.
+    /// The resources of the registering sessions.
     var resources: Set<String> = []
-    /// One of them is told of muted dialogs.
+    /// Whether one of them wants pushes of muted dialogs.
     var hearsSilently = false
-    /// One of them is there for calls alone.
+    /// Whether one of them is for calls alone.
     var rings = false
 
     static let nothing = Asked()
@@ -31,13 +31,13 @@ public final class PushRegistry: Sendable {
 
   private struct User {
     var asked: Asked
-    /// Where the user stands in `listeners`.
+    /// The rooms with the user in `listeners`.
     var rooms: Set<DialogID> = []
   }
   private struct Listeners {
     var always: Set<UserID> = []
     var unsaid: Set<UserID> = []
-    /// Who wants less, and to be told of the rest silently.
+    /// Users who want fewer notifications, and the rest silently.
     var quiet: Set<UserID> = []
     var all: Set<UserID> { always.union(unsaid).union(quiet) }
     var isEmpty: Bool { always.isEmpty && unsaid.isEmpty && quiet.isEmpty }
@@ -55,7 +55,7 @@ public final class PushRegistry: Sendable {
 
     mutating func set(_ user: UserID, in room: DialogID, _ preference: Preference) {
       guard let asked = users[user]?.asked else { return }
-      // Taken out, so that the sets are changed in place.
+      // Removed, so that the sets are changed in place.
       var found = listeners.removeValue(forKey: room) ?? Listeners()
       found.always.remove(user)
       found.unsaid.remove(user)
@@ -75,10 +75,10 @@ public final class PushRegistry: Sendable {
   }
   private let state: Mutex<State>
   private let wakes: AsyncStream<Void>.Continuation
-  /// Rings when somebody is owed a push; for one listener.
+  /// The signal of pending pushes; for one listener.
   let wakeSignal: AsyncStream<Void>
 
-  /// Blocks.
+  /// Loads the registry; blocks.
   init(_ reader: any StoreReader) throws {
     var first = State()
     for (user, registrations) in Dictionary(grouping: try reader.pushRegistrations(), by: \.user) {
@@ -91,7 +91,7 @@ public final class PushRegistry: Sendable {
     if isOwed { wakes.yield() }
   }
 
-  /// What somebody is to all rooms.
+  /// Returns a user's preferences for all their rooms.
   static func rooms(of user: UserID, _ reader: any StoreReader) throws -> [DialogID: Preference] {
     let settings = try reader.settings(of: user)
     return Dictionary(
@@ -99,17 +99,17 @@ public final class PushRegistry: Sendable {
       uniquingKeysWith: { $1 })
   }
 
-  /// Whether the user has a registration.
+  /// Returns whether the user has a registration.
   public func has(_ user: UserID) -> Bool { state.withLock { $0.users[user] != nil } }
-  /// Whether the session under this resource asked for one.
+  /// Returns whether the session with this resource has registered.
   public func has(_ user: UserID, resource: String) -> Bool {
     state.withLock { $0.users[user]?.asked.resources.contains(resource) == true }
   }
   func asked(_ user: UserID) -> Asked? { state.withLock { $0.users[user]?.asked } }
 
-  /// Those of a room's members who may want to be told of every message: who has said so and, if that is `usual`, who
-  /// has said nothing. In a room where everything rings as is usual, those too who want the rest silently: in a larger one
-  /// that would be a row for everybody.
+  /// Returns the members of a room who may want pushes of every message: those with the setting `always` and, if that
+  /// is `usual`, those without a setting. If it is `usual`, also those who want the rest silently: in a larger room
+  /// that would be a row for everyone.
   func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
     state.withLock { state in
       guard let found = state.listeners[room] else { return [] }
@@ -125,10 +125,10 @@ public final class PushRegistry: Sendable {
     state.withLock { $0.set(user, in: room, preference) }
   }
 
-  /// The user is deleted.
+  /// Removes a deleted user.
   package func forget(_ user: UserID) { set(user, .nothing, [:]) }
 
-  /// The room is destroyed.
+  /// Removes a destroyed room.
   func forget(_ room: DialogID) {
     state.withLock { state in
       let gone = state.listeners.removeValue(forKey: room) ?? Listeners()
@@ -141,7 +141,7 @@ public final class PushRegistry: Sendable {
     wakes.yield()
   }
 
-  /// Looks again, without anybody new.
+  /// Wakes the pusher without a further user.
   func wake() { wakes.yield() }
 
   func takeOwed() -> Set<UserID> {

@@ -1,22 +1,23 @@
 import Addresses
 
-/// Tells push services what users are owed. Theory:
+/// Sends pending pushes to push services. Theory:
 ///
-/// It sleeps until the wake signal rings and then looks at one user after another: what is owed, to which services, whether it is
-/// still news. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
-/// publication. What a service does not take is tried again, later each time; what stands in the store stands over a crash.
+/// It sleeps until its signal and then processes one user after another: the pending pushes, the services, and whether
+/// the pushes are still of use. There is one publication for a user at a time, and the next not before
+/// `Limits.pushInterval`: pushes in between are combined. A failed publication is tried again, later each time; the
+/// rows are in the store and survive a crash.
 public actor Pusher {
   private let parley: Parley
   private let route: any PushRoute
   private let pause: @Sendable (Duration) async -> Void
   private var queue = PushQueue()
-  /// Services that did not take the last publication: left alone until their task has waited.
+  /// The services whose last publication failed: they are skipped until their task has waited.
   private var resting: [Target: Task<Void, Never>] = [:]
 
   private struct Target: Hashable {
     let user: UserID
     let name: PushTarget.Name
-    /// A registration that is asked for anew begins anew.
+    /// The position of the registration: a new one starts anew.
     let enabled: Position
 
     init(_ registration: PushRegistration) {
@@ -25,7 +26,7 @@ public actor Pusher {
     }
   }
 
-  /// `pause` sleeps, and returns early when its task is cancelled.
+  /// Creates a pusher. `pause` sleeps, and returns early when its task is cancelled.
   public init(
     parley: Parley, route: any PushRoute,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -35,7 +36,7 @@ public actor Pusher {
     self.pause = pause
   }
 
-  /// Runs until its task is cancelled. Once.
+  /// Runs until its task is cancelled. It can be called once.
   public func run() async {
     await withDiscardingTaskGroup { group in
       for await _ in parley.registries.pushes.wakeSignal {
@@ -62,16 +63,16 @@ public actor Pusher {
     }
   }
 
-  /// One row that stands in the store, with its message.
+  /// A stored push, with its message.
   private struct Row: Sendable {
     let push: OwedPush
-    /// Of an end: the message that rang.
+    /// The entry; for the end of a call, the message that rang.
     let entry: Entry
-    /// Some client has it by now, be it one that nobody looks at.
+    /// Whether a client has received it, possibly an inactive one.
     let isDelivered: Bool
-    /// Apps know of no whispers: one that is woken would find nothing.
+    /// Whether apps show it, which they do not with private messages of rooms.
     var isForApps: Bool { entry.whisper == nil }
-    /// Of no dialog: no session has it, and nobody has read it.
+    /// Whether it is a notification outside of dialogs, which no session gets.
     var isNotification: Bool { push.kind == .notification }
     var isCall: Bool {
       entry.pushed?.traits.contains(.rings) == true
@@ -81,7 +82,7 @@ public actor Pusher {
   private struct PendingPush: Sendable {
     let user: Party
     let registrations: [PushRegistration]
-    /// Ascending; what was read or taken back meanwhile is not among them.
+    /// The rows, ascending, without messages that were read or retracted meanwhile.
     let rows: [Row]
     let end: Position
     let requests: Int
@@ -89,18 +90,18 @@ public actor Pusher {
     let names: Names
   }
 
-  /// How people and rooms are called.
+  /// The display names of users and rooms.
   private struct Names: Sendable {
     var people: [UserID: String] = [:]
     var rooms: [DialogID: String] = [:]
-    /// Those whose people may know each other.
+    /// The rooms that are non-anonymous.
     var open: Set<DialogID> = []
   }
 
-  /// One publication for each target that lacks something.
+  /// Sends one publication to each target that lacks something.
   private func publish(_ user: UserID) async {
     guard case .success(let found) = await read(user), let owed = found else { return }
-    // They have gone with a login, and the book knows of it by this only.
+    // The registrations have ended with a login, and the registry learns of it only here.
     if owed.registrations.isEmpty { return await settle(.recount, owed.user) }
     let onlineSessions = parley.hub.onlineSessions(of: user)
     let isAttended = Pushes.isAttended(onlineSessions)
@@ -108,13 +109,13 @@ public actor Pusher {
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
       if resting[Target(registration)] != nil { continue }
-      // Who has come back needs no waking, nor does a device that is connected.
+      // A connected device need not be woken.
       let isHere = Pushes.isHere(registration, onlineSessions)
       let rows = owed.rows.filter {
         (!isHere || $0.isNotification) && $0.push.position > registration.pushed
           && ($0.isForApps || registration.target.device == nil)
-          // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
-          // confirms whatever it gets, tells nobody.
+          // A repeated push is useless once a client has the message. The first one is not: a client in the background
+          // confirms whatever it gets, without showing it.
           && !($0.isDelivered && registration.failures > 0)
           && Pushes.isFor(
             registration, $0.push.kind, isCall: $0.isCall, rings: rings,
@@ -123,7 +124,7 @@ public actor Pusher {
       tasks.append((registration, summary(of: rows, for: registration, owed)))
     }
     let results = await Self.publish(tasks, of: owed.user, by: route)
-    // What failed because everything ends is no failure of the service; what was taken was taken.
+    // A request cancelled by the end of the process is no failure of the service; a delivered one counts.
     for (registration, outcome) in results where outcome == .taken || !Task.isCancelled {
       await settle(.settled(registration.name, upTo: owed.end, outcome), owed.user)
       let patience = Self.patience(after: registration.failures + 1)
@@ -136,13 +137,13 @@ public actor Pusher {
     }
   }
 
-  /// nil: there is nothing to tell.
+  /// Returns the summary for a registration; `nil` if there is nothing to push.
   private func summary(of rows: [Row], for registration: PushRegistration, _ owed: PendingPush) -> PushSummary? {
     guard registration.target.device != nil else {
       guard let last = rows.last else { return nil }
       return PushSummary(count: rows.count, requests: owed.requests, last: last.entry)
     }
-    // A call that has ended before anybody was told of it.
+    // A call that ended before its ringing was pushed.
     let ended = Set(rows.filter { $0.push.kind == .callEnd }.map(\.push.subject))
     let told = rows.filter { row in
       row.push.kind == .callEnd ? row.push.subject <= registration.pushed : !ended.contains(row.push.position)
@@ -150,12 +151,12 @@ public actor Pusher {
     guard let last = told.last else { return nil }
     var notices: [PushNotice] = []
     var seen: Set<[UInt8]> = []
-    // The newest of each dialog stands for the others.
+    // The newest message of each dialog represents the others.
     for row in told.reversed() where notices.count < Limits.pushNoticesMax {
       let notice = notice(
         of: row, count: told.count { $0.push.dialog == row.push.dialog && $0.push.kind == row.push.kind && !$0.isCall },
         owed)
-      // What is silent takes nobody's place.
+      // A silent notice does not displace another.
       if seen.insert(notice.collapse + [notice.kind == .silent ? 1 : 0]).inserted { notices.append(notice) }
     }
     return PushSummary(count: told.count, requests: owed.requests, last: last.entry, notices: notices.reversed())
@@ -180,10 +181,10 @@ public actor Pusher {
     }
     var call: Call.Kind?
     if case .call(let change) = entry.fact { call = change.call.kind }
-    // What cannot be read says so in every language but the sender's.
+    // An encrypted message has only a fallback text in the sender's language.
     if content == .encrypted { text = "" }
     let room = entry.whisper?.room ?? entry.room
-    // In a room by the nick, which is all that everybody there may know.
+    // In a room the nick, which everyone there may know.
     let nick = entry.whisper?.nick ?? (entry.room == nil ? nil : resource)
     let isKnown = room.map { owed.names.open.contains($0.dialog) } ?? true
     let realm = owed.user.realm
@@ -198,7 +199,7 @@ public actor Pusher {
     return notice
   }
 
-  /// All at once; without a summary there is nothing to tell.
+  /// Publishes all summaries concurrently; a target without one succeeds.
   private nonisolated static func publish(
     _ tasks: [(PushRegistration, PushSummary?)], of user: Party, by route: any PushRoute
   ) async -> [(PushRegistration, PushOutcome)] {
@@ -223,7 +224,7 @@ public actor Pusher {
     }
   }
 
-  /// What cannot be stored is published again, when the wake signal rings next.
+  /// Stores an outcome. If that fails, it is published again at the next signal.
   private func settle(_ intent: PushIntent, _ user: Party) async { _ = try? await parley.post(.push(intent), by: user) }
 
   static func patience(after failures: Int) -> Duration {

@@ -2,39 +2,39 @@ import Addresses
 
 // Pushes (XEP-0357, and devices of apps). Theory:
 //
-// A push is *owed* when a message is committed and nobody is there to read it: a row beside the message, in its transaction,
-// so that neither a crash nor a slow service loses it. A `Pusher` reads the rows, publishes, and posts what became of it; a
-// registration stands at the position up to which it has been told, so that nothing is told twice, and rows that all have
-// been told of go.
+// If a recipient has push registrations and no active session, the message's transaction also inserts a pending-push
+// row, so that neither a crash nor a slow service loses it. A `Pusher` reads the rows, publishes, and posts the
+// outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed twice, and
+// rows are removed once all registrations have them.
 //
-// A session may be gone before anybody notices. When it turns out to be, it says how far its client had come, and what was
-// said to it since is owed too.
+// A session may end before anyone notices. When this is discovered, its last confirmed position is posted, and later
+// messages to it are pushed too.
 
-/// Whether something said is worth waking somebody. Pure.
+/// Decides whether a message is pushed; pure functions.
 enum Pushes {
-  /// What applies in a room of whose members who have said nothing of it (XEP-0492 5): in a group all messages, where
-  /// that is no more than people can follow.
+  /// Returns the default of members without a setting (XEP-0492 5): in a group all messages, unless it is too large to
+  /// follow.
   static func usual(in room: Room) -> Alerts {
     room.settings.isMembersOnly && room.memberCount <= Limits.ringingMembersMax ? .always : .onMention
   }
 
-  /// Where a message stands, seen from one of its readers.
+  /// The properties of a reader that decide about a push.
   struct Reader: Sendable {
     var alerts: Alerts
     var isAuthor = false
     var isMentioned = false
-    /// The author is blocked.
+    /// Whether they block the author.
     var isShunned = false
-    /// Somebody looks at one of the reader's sessions, or has this dialog on the screen.
+    /// Whether one of the reader's sessions is active, or shows this dialog.
     var isAttended = false
-    /// Has a device that is there for calls, and rings whoever looks at another.
+    /// Whether they have a device for calls, which rings even if another device is active.
     var rings = false
-    /// Has a device that is told silently of what the user wants no alert of.
+    /// Whether a device wants silent pushes of muted dialogs.
     var hearsSilently = false
   }
 
   static func isDue(_ message: Message, _ reader: Reader) -> Bool {
-    // What somebody is to read, and calls: no receipt, marker, chat state, reaction, correction or retraction.
+    // Only messages to read, and calls: no receipt, marker, chat state, reaction, correction or retraction.
     guard message.traits.contains(.counts) || message.traits.contains(.rings) else { return false }
     if reader.isAuthor || reader.isShunned { return false }
     if reader.isAttended, !(reader.rings && message.traits.contains(.rings)) { return false }
@@ -45,7 +45,7 @@ enum Pushes {
     }
   }
 
-  /// How the reader is told; nil: not at all.
+  /// Returns the kind of the push; `nil` for none.
   static func kind(of message: Message, for reader: Reader) -> OwedPush.Kind? {
     if isDue(message, reader) { return .alert }
     guard reader.hearsSilently, message.traits.contains(.counts) else { return nil }
@@ -54,12 +54,12 @@ enum Pushes {
     return isDue(message, listener) ? .silent : nil
   }
 
-  /// Whether somebody looks at one of these sessions, as far as a server can tell.
+  /// Returns whether the user is active in one of these sessions, as far as the server can tell.
   static func isAttended(_ onlineSessions: [OnlineSession]) -> Bool {
     onlineSessions.contains { onlineSession in
       switch onlineSession.door {
-      // One that has said nothing yet is catching up. In the background an app says that it is away: the system may stop it
-      // at any moment, and its connection stands for minutes after that.
+      // A session without presence is catching up. An app in the background sends away: the system may stop it at any
+      // moment, and its connection survives that for minutes.
       case .app: onlineSession.isReturning || onlineSession.presence.map(looks) ?? true
       case .remote: false
       case .xmpp:
@@ -69,8 +69,7 @@ enum Pushes {
     }
   }
 
-  /// Whether an app's session shows this dialog: whoever has it on the screen needs no alert of it, also while they are away
-  /// from everything else.
+  /// Returns whether an app session shows this dialog: then it needs no alert, even if the user is otherwise away.
   static func isOnScreen(_ dialog: DialogID, _ onlineSessions: [OnlineSession]) -> Bool {
     onlineSessions.contains { $0.door == .app && $0.activeDialog == dialog }
   }
@@ -82,19 +81,19 @@ enum Pushes {
     }
   }
 
-  /// Whether the device of this registration needs no waking: its session is connected. One of an app that is in the
-  /// background does not count.
+  /// Returns whether the device of this registration need not be woken, as its session is connected. An app session in
+  /// the background does not count.
   static func isHere(_ registration: PushRegistration, _ onlineSessions: [OnlineSession]) -> Bool {
     let own = onlineSessions.filter { $0.resource == registration.resource }
     if registration.target.device != nil { return isAttended(own.filter { $0.door == .app }) }
     return own.contains { $0.door == .xmpp && $0.isConnected && $0.isAvailable }
   }
 
-  /// What of this a target is told.
+  /// Returns whether a target gets a push.
   ///
   /// - Parameters:
-  ///   - rings: its user has devices for calls alone, by their logins.
-  ///   - isAttended: somebody looks elsewhere, or has the dialog on the screen.
+  ///   - rings: the logins of the user that have devices for calls alone.
+  ///   - isAttended: whether another session is active, or shows the dialog.
   static func isFor(
     _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, rings: Set<Int64?>, isAttended: Bool
   ) -> Bool {
@@ -105,14 +104,14 @@ enum Pushes {
     case .silent: return device.kind == .alert && device.hearsSilently && !isAttended
     case .alert where isCall: return takesCalls && (device.kind == .voip || !isAttended)
     case .alert: return device.kind == .alert && !isAttended
-    // No session is told of it, so it is told whoever looks.
+    // No session gets it, so it is pushed even to active users.
     case .notification: return device.kind == .alert
     }
   }
 }
 
 extension Entry {
-  /// What of it somebody may be woken for: what is said, and a call that rings.
+  /// The message that a push is about: the entry's own, or that of a ringing call.
   var pushed: Message? {
     switch fact {
     case .message(let message): message
@@ -127,17 +126,17 @@ extension Entry {
 }
 
 extension Judge {
-  /// What a user wants to be told of in this place; the one function that asks. Read, and not remembered: it is asked for
-  /// those only who would else be owed a push.
+  /// Returns the user's notification setting for an entry. It is read from the store each time: only for users who
+  /// would otherwise get a push.
   ///
-  /// - Parameter room: where that is.
-  /// - Returns: nil: they are not there.
+  /// - Parameter room: the room of the entry.
+  /// - Returns: `nil` if they do not belong to it.
   private func alerts(
     of user: Party, at entry: Entry, in room: Room?, _ writer: any StoreWriter
   ) throws -> Alerts? {
     switch entry.place {
     case .peer: return try writer.settings(of: user.id, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
-    // Said to one alone: as in a direct chat, unless nothing of the room is to be heard.
+    // A private message of a room counts as a direct chat, unless the room is muted.
     case .whisper(_, let room, _):
       let alerts = try writer.settings(of: user.id, in: room.dialog)?.alerts(at: time, usual: .always)
       return alerts == .never ? .never : .always
@@ -147,11 +146,11 @@ extension Judge {
     }
   }
 
-  /// Puts down who is to be woken for an entry that has just been inserted.
+  /// Stores the pending pushes of an entry that has just been inserted.
   ///
   /// - Parameters:
-  ///   - room: where it was said.
-  ///   - answered: whose message it answers: as good as a mention (XEP-0492 5).
+  ///   - room: the room of the entry.
+  ///   - answered: the author of the message that it replies to, which counts as a mention (XEP-0492 5).
   mutating func owe(
     _ entry: Entry, in room: Room? = nil, answering answered: UserID? = nil, _ writer: any StoreWriter
   ) throws {
@@ -193,11 +192,11 @@ extension Judge {
     tell(.owed(user))
   }
 
-  /// Puts down that a call does not ring any more: it was taken back, or somebody has answered it. Devices that were told of it
-  /// are told that, also where the user looks at another.
+  /// Stores the pending push of the end of ringing: the call was retracted, or answered. Devices that were told of the
+  /// call get it, even if the user is active elsewhere.
   ///
   /// - Parameters:
-  ///   - position: of the entry that says so; behind `ring`.
+  ///   - position: the position of the entry of the end, behind `ring`.
   ///   - ring: the message that rang.
   mutating func oweEnd(
     at position: Position, of ring: Position, in dialog: DialogID, to user: UserID, _ writer: any StoreWriter
@@ -225,7 +224,7 @@ extension Judge {
       guard try writer.grants(of: user).contains(where: { $0.id == grant }) else {
         throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
       }
-      // A new id of the same installation: two would be told of everything twice.
+      // A new id of the same installation: keeping both would push everything twice.
       for registration in try writer.pushRegistrations(of: user)
       where registration.target.device?.hasAddress(of: device) == true && registration.name != .device(device.id) {
         try writer.removePushRegistration(registration)
@@ -252,14 +251,14 @@ extension Judge {
       }
     case .settled(let name, let position, let outcome):
       guard var registration = try writer.pushRegistrations(of: user).first(where: { $0.name == name }) else { break }
-      // It was asked for anew since: what a service said before counts no more.
+      // It was registered again since: an earlier outcome does not count.
       if outcome != .taken, registration.enabled > position { break }
       switch outcome {
       case .taken:
         registration.pushed = max(registration.pushed, position)
         registration.failures = 0
       case .failed: registration.failures += 1
-      // Nobody is to lose their devices by a key of the operator's that has run out.
+      // An expired key of the operator's must not remove users' devices.
       case .unavailable: registration.failures = min(registration.failures + 1, Limits.pushFailuresMax - 1)
       case .refused: registration.failures = Limits.pushFailuresMax
       }
@@ -269,7 +268,7 @@ extension Judge {
       } else {
         try writer.put(registration)
         try forgetTold(user, writer)
-        // Of what waits long, no more than one publication stands for.
+        // While a service fails, no more pushes are kept than one publication combines.
         if outcome != .taken, let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first {
           try writer.removePushesOwed(to: user, through: Position(oldest.position.number - 1))
         }
@@ -278,7 +277,7 @@ extension Judge {
     settle(post)
   }
 
-  /// - Returns: whether it is new.
+  /// Registers a target. Returns whether it is new.
   private mutating func register(
     _ target: PushTarget, resource: String, grant: Int64? = nil, of user: UserID, _ writer: any StoreWriter
   ) throws -> Bool {
@@ -310,7 +309,7 @@ extension Judge {
     try forgetTold(user, writer)
   }
 
-  /// Rows that nobody is to be told of any more go.
+  /// Removes the rows that every registration has.
   private func forgetTold(_ user: UserID, _ writer: any StoreWriter) throws {
     let told = try writer.pushRegistrations(of: user).map(\.pushed).min()
     try writer.removePushesOwed(to: user, through: told ?? .end)

@@ -1,20 +1,20 @@
 public import Basics
 import Synchronization
 
-/// How far a rate is drawn on: what whoever spends it is told before it is spent.
+/// The state of a rate for a client, so that it need not run into the bound.
 public struct RateStanding: Hashable, Sendable {
-  /// What clients know the rate by.
+  /// The rate's name for clients.
   public let policy: String
-  /// What is there at once; nil: only that it refused is known.
+  /// The burst; `nil` if only a refusal is known.
   public let quota: Int?
-  /// Whole seconds in which a spent one is full again.
+  /// The whole seconds in which a spent rate is full again.
   public let window: Int?
-  /// What is counted, where that is not requests.
+  /// The counted unit, if it is not requests.
   public let unit: String?
   public var remaining: Int
-  /// Whole seconds until there is more; nil: it is full.
+  /// The whole seconds until more is available; `nil` if it is full.
   public let reset: Int?
-  /// So many acts like this one are left.
+  /// The number of further acts like this one.
   public var further: Int { remaining / count }
   private let count: Int
 
@@ -32,10 +32,10 @@ public struct RateStanding: Hashable, Sendable {
   }
 }
 
-/// The rates that one request has drawn on.
+/// The rates that one request has used.
 ///
-/// Rates are taken deep in the core, by operations that answer something else; a door that tells them binds `current`
-/// around the request. Where nobody does, nothing is noted.
+/// Rates are checked deep in the core, by operations with other results; a door that reports them binds `current`
+/// around the request. Otherwise nothing is recorded.
 public final class RateLog: Sendable {
   @TaskLocal public static var current: RateLog?
 
@@ -47,7 +47,7 @@ public final class RateLog: Sendable {
 
   public init() {}
 
-  /// A rate was drawn on, or, `refused`, would have been.
+  /// Records a use of a rate, or, with `refused`, a refused one.
   public func note(_ standing: RateStanding, refused: Bool = false) {
     state.withLock { state in
       if refused { state.refused = standing }
@@ -56,7 +56,7 @@ public final class RateLog: Sendable {
     }
   }
 
-  /// What was taken turned out not to count.
+  /// Gives back a use that turned out not to count.
   package func giveBack(_ policy: String) {
     state.withLock { state in
       guard let index = state.standings.firstIndex(where: { $0.policy == policy }) else { return }
@@ -65,7 +65,7 @@ public final class RateLog: Sendable {
     }
   }
 
-  /// The request was refused. What is no bucket (a room's slow mode, a day's quota) is known by the refusal alone.
+  /// Records a refusal. A rate without a bucket (a room's slow mode, a day's quota) is known by the refusal alone.
   public func note(_ problem: Problem) {
     guard problem.kind == .tooFast, let wait = problem.retryAfter else { return }
     state.withLock { state in
@@ -83,7 +83,7 @@ public final class RateLog: Sendable {
 }
 
 extension TokenBucket {
-  /// How it stands, after taking or refusing `count`.
+  /// Returns the state of the bucket, after taking or refusing `count`.
   public mutating func standing(
     _ policy: String, _ rate: Rate, count: Int = 1, unit: String? = nil, now: Timestamp
   ) -> RateStanding {

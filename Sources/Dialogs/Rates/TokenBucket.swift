@@ -1,6 +1,6 @@
 public import Basics
 
-/// How often something may be done: `burst` at once, `perSecond` in the long run.
+/// A rate: `burst` at once, `perSecond` in the long run.
 public struct Rate: Sendable {
   public var burst: Int
   public var perSecond: Double
@@ -21,34 +21,34 @@ public struct TokenBucket: Hashable, Sendable {
   }
 
   private mutating func fill(_ rate: Rate, now: Timestamp) {
-    // A clock that goes back gives nothing and takes nothing.
+    // A clock that is set back has no effect.
     let elapsed = Double(max(0, now.milliseconds - time.milliseconds)) / 1_000
     tokens = min(Double(rate.burst), tokens + elapsed * rate.perSecond)
     time = now
   }
 
-  /// nil: taken. Else the whole seconds until there is one.
+  /// Takes tokens. Returns `nil` if they were taken, otherwise the whole seconds to wait.
   ///
-  /// - Parameter count: that are taken together; at most `rate.burst` are ever there.
+  /// - Parameter count: the number to take together; there are never more than `rate.burst`.
   public mutating func take(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
     if let wait = wait(rate, count: count, now: now) { return wait }
     tokens -= Double(count)
     return nil
   }
 
-  /// What was taken turned out not to count.
+  /// Gives back a token that turned out not to count.
   public mutating func giveBack(_ rate: Rate, now: Timestamp) {
     fill(rate, now: now)
     tokens = min(Double(rate.burst), tokens + 1)
   }
 
-  /// Takes one whether it is there or not: what is owed is paid off first.
+  /// Takes a token even if there is none: the debt is paid off first.
   package mutating func owe(_ rate: Rate, now: Timestamp) {
     fill(rate, now: now)
     tokens -= 1
   }
 
-  /// The whole seconds until there is one; nil: there is.
+  /// Returns the whole seconds until there are enough; `nil` if there are.
   public mutating func wait(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
     fill(rate, now: now)
     let needed = Double(count)
@@ -57,7 +57,7 @@ public struct TokenBucket: Hashable, Sendable {
     return max(1, Int(min(3_600, ((needed - tokens) / rate.perSecond).rounded(.up))))
   }
 
-  /// How many could be taken now.
+  /// Returns how many could be taken now.
   mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
     fill(rate, now: now)
     return max(0, Int(tokens))

@@ -2,23 +2,23 @@ import Addresses
 import Basics
 import Crypto
 
-// Which of somebody's telephone contacts are here, without their numbers being sent. Theory:
+// Finds the users among a user's telephone contacts without the numbers being sent. Theory:
 //
-// Clients hash each number and address with the realm's salt, and the store keeps the same hashes of those users who let
-// themselves be found. Telephone numbers are few: whoever has the salt, as every user has, can hash them all. So the hashes hide
-// numbers from a log or a proxy that sees them pass, and not from this server or from whoever gets its file. What keeps others
-// from finding out who is here is the count: so many numbers a day and user, and nobody who has not said so.
+// Clients hash each number and address with the realm's salt, and the store has the same hashes of the users who may be
+// found. There are few telephone numbers, and every user has the salt, so that all can be hashed: the hashes protect
+// the numbers from logs and proxies on the way, and not from this server or a reader of its files. The protection of
+// users is the bound on numbers per day and user, and the setting without which no user is found.
 
-/// The hash that stands for a telephone number or a mail address.
+/// The hash of a telephone number or mail address.
 public enum ContactMatch {
   static let saltItem = "contact-match-salt"
 
-  /// SHA-256 of the salt, as text, and the number (E.164 with its plus) or address (in lower case) behind it.
+  /// Returns SHA-256 of the salt, as text, followed by the number (E.164 with its plus) or the address (in lower case).
   public static func key(_ subject: String, salt: String) -> [UInt8] {
     Array(SHA256.hash(data: Array((salt + subject).utf8)))
   }
 
-  /// What an identity is matched by; nil: by nothing.
+  /// Returns the number or address by which an identity is found; nil if it cannot be.
   public static func subject(of identity: Identity) -> String? {
     switch identity.issuer {
     case .email, .phone: identity.subject
@@ -26,7 +26,7 @@ public enum ContactMatch {
     }
   }
 
-  /// 128 random bits in hex, made when they are needed first, the same for ever.
+  /// Returns the realm's salt, 128 random bits in hex, creating it if need be. It never changes.
   package static func salt(of realm: RealmID, _ writer: any StoreWriter) throws -> String {
     if let salt = try writer.matchSalt(of: realm) { return salt }
     let salt = Hex.string([UInt8].random(count: 16))
@@ -36,7 +36,7 @@ public enum ContactMatch {
 }
 
 extension StoreReader {
-  /// nil: none was needed yet.
+  /// Returns the realm's salt; nil if none was needed yet.
   public func matchSalt(of realm: RealmID) throws -> String? {
     try vault(realm, item: ContactMatch.saltItem).map { String(decoding: $0, as: UTF8.self) }
   }

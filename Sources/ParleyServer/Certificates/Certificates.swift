@@ -8,18 +8,18 @@ public import ServerConfiguration
 import Synchronization
 public import XMPPDoor
 
-/// The certificates of all domains, chosen by the name a client asks for (SNI), and read again when their files
-/// change: new handshakes get the new ones, established connections stay as they are.
+/// The certificates of all domains, selected by the client's server name (SNI) and reloaded when their files change:
+/// new handshakes use the new ones, established connections are unaffected.
 ///
-/// A pair that cannot be read after a change leaves the one before in use: renewing tools write two files, and
-/// between the two they do not fit together.
+/// A pair that cannot be read after a change leaves the previous one in use: renewal tools write two files, which do
+/// not match in between.
 public final class Certificates: Sendable {
   private struct Pair: Sendable {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
     let expires: Int
     let files: Settings.CertificateFiles
-    /// How many pairs were read before: tells whether a context still holds the current one.
+    /// The number of previous reads, which tells whether a context is current.
     let generation: Int
   }
 
@@ -31,15 +31,15 @@ public final class Certificates: Sendable {
 
   private struct State: Sendable {
     var sources: [Source] = []
-    /// By domain in normal form; rooms domains too.
+    /// The pairs by normalised domain, including rooms domains.
     var pairs: [String: Pair] = [:]
     var stamps: [Settings.CertificateFiles: Stamps] = [:]
     var fallback: Pair
     var generation: Int
   }
 
-  /// The files' contents as a digest: what tells one version from the next, also where a clock stood still or a
-  /// link was moved. nil: unreadable.
+  /// The digests of the files' contents, which identify a version even if the clock stood still or a link was moved;
+  /// nil for an unreadable file.
   private struct Stamps: Hashable, Sendable {
     let chain: [UInt8]?
     let key: [UInt8]?
@@ -49,17 +49,18 @@ public final class Certificates: Sendable {
   private let state: Mutex<State>
   private let logger: Logger
 
-  /// Reads all certificates, making the self-signed one if a domain needs it.
+  /// Reads all certificates, and creates the self-signed one if a domain needs it.
   ///
-  /// - Throws: with status 2, what is wrong with a configured file; with status 1, that the self-signed one cannot
-  ///   be made.
+  /// - Throws: With status 2 if a configured file is unusable, with status 1 if the self-signed certificate cannot be
+  ///   created.
   public init(_ settings: Settings, folder: DataFolder, logger: Logger) throws(StartupError) {
     self.folder = folder
     self.logger = logger
     self.state = Mutex(try Self.load(settings, folder, generation: 0, logger))
   }
 
-  /// As the settings say now, which may name other files than before. When that fails, what was there stays in use.
+  /// Reloads the certificates of changed settings, which may name other files. On failure the previous ones stay in
+  /// use.
   public func reload(_ settings: Settings) throws(StartupError) {
     let generation = state.withLock { $0.generation + 1 }
     let loaded = try Self.load(settings, folder, generation: generation, logger)
@@ -107,7 +108,7 @@ public final class Certificates: Sendable {
 
   /// Checks the configured files without using them.
   ///
-  /// - Returns: one line for each that is wrong.
+  /// - Returns: A line for each unusable file.
   public static func check(_ settings: Settings) -> [String] {
     let files = Set([settings.certificate].compactMap { $0 } + settings.domains.compactMap(\.certificate))
     return files.sorted { $0.chain < $1.chain }.compactMap { files -> String? in
@@ -120,9 +121,9 @@ public final class Certificates: Sendable {
     }
   }
 
-  /// As `context`, for who must know which certificate a connection was shown: a context for each of them. So a session
-  /// that is resumed (RFC 8446 2.2) began with the same certificate too, and not with the one of before a renewal.
-  /// `keyLog` gets the secrets of the connections.
+  /// Returns a provider like `context`, with a context per certificate, for callers that need to know which certificate
+  /// a connection got. A resumed session (RFC 8446 2.2) therefore has the certificate that it began with, even after a
+  /// renewal. `keyLog` receives the connections' secrets.
   public func identities(
     protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback
   ) throws(StartupError) -> TLSProvider {
@@ -136,7 +137,8 @@ public final class Certificates: Sendable {
     }
   }
 
-  /// Made at the first connection that needs them; those of former certificates go.
+  /// The contexts per certificate, created at the first connection that needs them; those of replaced certificates are
+  /// dropped.
   private final class Identities: Sendable {
     private let protocols: [String]
     private let keyLog: NIOSSLKeyLogCallback
@@ -158,13 +160,13 @@ public final class Certificates: Sendable {
       }
       let endPoint = (try? pair.chain.first?.toDERBytes()).flatMap(EndPoint.binding)
       let identity = TLSIdentity(context: context, endPoint: endPoint)
-      // Two that make one at the same moment are both served, and the later goes on.
+      // If two are created concurrently, both are used, and the later one is kept.
       made.withLock { $0[pair.files] = (pair.generation, identity) }
       return identity
     }
   }
 
-  /// The server's side of TLS for one listener; `protocols` are its ALPN names. TLS 1.2 and 1.3.
+  /// Returns the server's TLS context for a listener with TLS 1.2 and 1.3; `protocols` are its ALPN names.
   public func context(protocols: [String]) throws(StartupError) -> NIOSSLContext {
     let first = state.withLock { $0.fallback }
     var configuration = Self.configuration(first)
@@ -184,7 +186,7 @@ public final class Certificates: Sendable {
     }
   }
 
-  /// Reads files again that have changed. Called by the poll, never on an event loop.
+  /// Reloads changed files. Called by the poll, never on an event loop.
   public func refresh() {
     let (sources, known, generation) = state.withLock { ($0.sources, $0.stamps, $0.generation + 1) }
     for files in Set(sources.map(\.files)) {
@@ -203,14 +205,14 @@ public final class Certificates: Sendable {
         logger.notice("read the certificate again", metadata: ["file": "\(files.chain)"])
         Self.warnIfExpired(pair, files, logger)
       } catch {
-        // Once for each state of the files, not once for each look.
+        // The error is logged once per state of the files, not at every poll.
         state.withLock { $0.stamps[files] = stamps }
         logger.error("the changed certificate is not used", metadata: ["reason": "\(error.text)"])
       }
     }
   }
 
-  /// The chain that a client asking for this name would get now.
+  /// Returns the chain that a client with this server name would get now.
   func current(for host: String?) -> [NIOSSLCertificate] { pair(for: host).chain }
 
   private func pair(for host: String?) -> Pair {

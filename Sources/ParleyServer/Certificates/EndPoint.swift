@@ -2,11 +2,13 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// What `tls-server-end-point` is of a certificate (RFC 5929 4.1): its hash, by the hash function that its signature was made
-/// with, at least SHA-256.
+/// The channel binding `tls-server-end-point` (RFC 5929 4.1): the certificate's hash by the hash function of its
+/// signature, at least SHA-256.
 enum EndPoint {
-  /// - Parameter certificate: DER, as it is shown.
-  /// - Returns: nil where it is undefined: no hash is named by the signature's algorithm (Ed25519), or one that is not known here.
+  /// Returns the binding.
+  ///
+  /// - Parameter certificate: The certificate in DER.
+  /// - Returns: nil if it is undefined: the signature's algorithm names no hash (Ed25519) or an unknown one.
   static func binding(_ certificate: [UInt8]) -> [UInt8]? {
     guard let algorithm = (try? Certificate(derEncoded: certificate))?.signatureAlgorithm else { return nil }
     switch algorithm {

@@ -7,15 +7,15 @@ import ServerConfiguration
 import SwiftASN1
 import X509
 
-/// The certificate of a server that was given none: P-256, its own issuer, kept in the data folder so that
-/// clients that were told to trust it go on doing so.
+/// The self-signed P-256 certificate of a server without a configured one. It is kept in the data folder, so that
+/// clients that trust it keep doing so.
 enum SelfSigned {
   static func chainPath(_ folder: String) -> String { folder + "/self-signed.pem" }
   static func keyPath(_ folder: String) -> String { folder + "/self-signed.key" }
 
-  /// Makes chain and key unless those there are good for all of `names` and for long enough.
+  /// Creates chain and key unless the existing ones cover all of `names` and are valid for long enough.
   ///
-  /// - Returns: whether they were made now.
+  /// - Returns: Whether they were created.
   @discardableResult
   static func prepare(in folder: String, names: [String]) throws(StartupError) -> Bool {
     if isGood(chainPath(folder), keyPath(folder), names: names) { return false }
@@ -27,7 +27,7 @@ enum SelfSigned {
     }
     do {
       try Files.makeFolder(folder, mode: 0o700)
-      // The key first: a crash between the two leaves a pair that does not fit, which the next start replaces.
+      // The key is written first: a crash in between leaves a mismatched pair, which the next start replaces.
       try Files.write(Array(made.key.utf8), to: keyPath(folder), mode: 0o600)
       try Files.write(Array(made.chain.utf8), to: chainPath(folder), mode: 0o644)
     } catch {
@@ -51,18 +51,18 @@ enum SelfSigned {
     }
   }
 
-  /// Chain and key as PEM.
+  /// Returns chain and key as PEM.
   static func make(names: [String], now: Date) throws -> (chain: String, key: String) {
     let key = P256.Signing.PrivateKey()
     let name = try DistinguishedName { CommonName(names.first ?? "localhost") }
     let certificate = try Certificate(
       version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
-      // An hour back: clocks differ.
+      // An hour of tolerance for clients' clocks.
       notValidBefore: now.addingTimeInterval(-3_600),
       notValidAfter: now.addingTimeInterval(Double(ServerLimits.selfSignedDays) * 86_400),
       issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
       extensions: try Certificate.Extensions {
-        // Its own authority, so that it can be put into a store of trusted ones as it is.
+        // The certificate is a CA, so that it can be added to a trust store as it is.
         Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
         Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
         try ExtendedKeyUsage([.serverAuth])
@@ -72,7 +72,7 @@ enum SelfSigned {
     return (try certificate.serializeAsPEM().pemString, key.pemRepresentation)
   }
 
-  /// The names, and this machine's own: the first steps are taken on it.
+  /// Returns the names and those of the local host, on which a server is tried first.
   private static func alternatives(_ names: [String]) -> [GeneralName] {
     var all = names
     if !all.contains("localhost") { all.append("localhost") }
@@ -84,6 +84,6 @@ enum SelfSigned {
     ]
   }
 
-  /// The form of a domain in certificates and in TLS's server name (RFC 5280 7.2): A-labels.
+  /// Returns the domain in A-labels, the form of certificates and of TLS's server name (RFC 5280 7.2).
   private static func ascii(_ domain: String) -> String { AsciiDomain.of(domain) }
 }

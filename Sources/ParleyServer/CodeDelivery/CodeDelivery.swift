@@ -6,22 +6,22 @@ import ServerConfiguration
 import Synchronization
 import WebClient
 
-/// One way to bring codes. It is tried again while a code is worth something.
+/// A transport of codes. Delivery is retried while the code is valid.
 protocol CodeTransport: Sendable {
   var name: String { get }
   var reaches: Set<Identity.Issuer> { get }
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode)
 }
 
-/// Why a code did not arrive.
+/// A failed delivery of a code.
 struct UndeliveredCode: Error {
   let reason: String
-  /// Another try may do better.
+  /// Whether a retry may succeed.
   let isWorthTrying: Bool
 }
 
-/// The senders that the configuration names: each code goes to the first that reaches its addressee. Codes are in memory
-/// alone (see `CodeSender`).
+/// The configured transports: each code is sent by the first that reaches its addressee. Codes are held in memory only
+/// (see `CodeSender`).
 final class CodeDelivery: CodeSender {
   private let carriers: [any CodeTransport]
   private let logger: Logger
@@ -57,7 +57,7 @@ final class CodeDelivery: CodeSender {
       do throws(UndeliveredCode) {
         return try await carrier.carry(outgoing)
       } catch {
-        // Neither whom it is for nor what it says belongs into a log.
+        // Neither the addressee nor the code may be logged.
         logger.warning(
           "a code was not delivered",
           metadata: ["by": "\(carrier.name)", "reason": "\(error.reason)", "again": "\(error.isWorthTrying)"])
@@ -68,9 +68,9 @@ final class CodeDelivery: CodeSender {
 }
 
 extension CodeDelivery {
-  /// What the configuration says; nil: nothing is sent.
+  /// Creates the delivery of the configuration; nil if it names no transport.
   ///
-  /// - Throws: what is wrong with the templates.
+  /// - Throws: The errors in the templates.
   static func make(
     _ settings: Settings, _ outgoing: Outgoing, clock: any Basics.Clock, logger: Logger
   ) throws(StartupError) -> CodeDelivery? {

@@ -5,7 +5,7 @@ import Dialogs
 import ServerConfiguration
 import WebClient
 
-/// Hands codes to the app's backend, which sends them on as it likes: a signed POST.
+/// Passes codes to the app's backend in a signed POST; the backend delivers them.
 struct HookCodeTransport: CodeTransport {
   let url: String
   let webhook: StandardWebhook
@@ -31,7 +31,7 @@ struct HookCodeTransport: CodeTransport {
     }
   }
 
-  /// `{"type", "timestamp", "data"}`, as Standard Webhooks recommends.
+  /// Returns `{"type", "timestamp", "data"}`, as Standard Webhooks recommends.
   static func body(of outgoing: OutgoingCode, at now: Timestamp) -> [UInt8] {
     var writer = JSONWriter(capacity: 512)
     writer.beginObject()

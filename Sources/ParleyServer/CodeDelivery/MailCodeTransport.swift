@@ -6,13 +6,13 @@ import FoundationEssentials
 import ServerConfiguration
 import WebClient
 
-/// Sends codes as mail, by the operator's mail server.
+/// Sends codes as mail through the operator's mail server.
 struct MailCodeTransport: CodeTransport {
   let client: MailClient
-  /// The address alone, and with a name as it was written.
+  /// The sender's address, with a name if one is configured.
   let from: Mailbox
   let templates: MailTemplates
-  /// With `{token}`; nil: mails tell the token itself.
+  /// A URL with `{token}`; nil if mails contain the token itself.
   let resetURL: String?
   let clock: any Clock
   let name = "mail.server"
@@ -33,7 +33,7 @@ struct MailCodeTransport: CodeTransport {
 }
 
 extension OutgoingCode {
-  /// The same whenever it is tried again, so that whoever got it twice knows.
+  /// The id of the delivery, the same in every retry, so that a duplicate can be recognised.
   var id: String {
     let secret =
       switch content {

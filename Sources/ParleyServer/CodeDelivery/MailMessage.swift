@@ -2,7 +2,7 @@ import Basics
 import Dialogs
 import ServerConfiguration
 
-/// A plain mail in UTF-8 (RFC 5322, RFC 2045).
+/// A plain text mail in UTF-8 (RFC 5322, RFC 2045).
 struct MailMessage {
   let from: Mailbox
   let to: String
@@ -18,7 +18,7 @@ struct MailMessage {
       "Date: \(CivilTime(time).mailDate)", "From: \(sender)", "To: \(to)", "Subject: \(Self.encoded(subject))",
       "Message-ID: <\(id)@\(host)>", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
       "Content-Transfer-Encoding: base64",
-      // RFC 3834 5: nobody's holiday notice is to answer.
+      // RFC 3834 5: this prevents automatic replies.
       "Auto-Submitted: auto-generated",
     ]
     let text = Array(body.replacing("\r\n", with: "\n").replacing("\n", with: "\r\n").utf8)
@@ -29,7 +29,8 @@ struct MailMessage {
     return Array((header + [""] + lines).map { $0 + "\r\n" }.joined().utf8)
   }
 
-  /// A header's text (RFC 2047): encoded words of at most 75 octets, no character cut; ASCII as it is.
+  /// Encodes a header's text (RFC 2047): encoded words of at most 75 octets without split characters; ASCII is
+  /// unchanged.
   static func encoded(_ text: String) -> String {
     let text = text.filter { !$0.isNewline }
     if text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), !text.contains("=?"), text.utf8.count <= 60 { return text }

@@ -3,16 +3,17 @@ import Basics
 import Dialogs
 import ServerConfiguration
 
-/// What mails say. The operator may say it differently, in any language: files in a folder, named as the cases of `Name`, with
-/// the subject as the first line, an empty line, and the text.
+/// The texts of mails. An operator may replace them, in any language, with files in a folder: named like the cases of
+/// `Name`, with the subject on the first line, an empty line, and the text.
 struct MailTemplates: Hashable, Sendable {
   enum Name: String, CaseIterable, Sendable {
-    /// A code to sign in by, or to prove an address with: `{code}`, `{minutes}`, `{domain}`.
+    /// A code for signing in or verifying an address: `{code}`, `{minutes}`, `{domain}`.
     case code = "code.txt"
-    /// A link to set another password by: `{link}` (or, without `mail.reset_url`, the token), `{user}`, `{minutes}`, `{domain}`.
+    /// A link for resetting a password: `{link}` (or, without `mail.reset_url`, the token), `{user}`, `{minutes}`,
+    /// `{domain}`.
     case passwordReset = "password-reset.txt"
 
-    /// What the text cannot do without.
+    /// The placeholder that the text must contain.
     var needed: String { self == .code ? "{code}" : "{link}" }
 
     var standard: String {
@@ -53,7 +54,9 @@ struct MailTemplates: Hashable, Sendable {
 
   init() { texts = Dictionary(uniqueKeysWithValues: Name.allCases.map { ($0, $0.standard) }) }
 
-  /// - Throws: what is wrong with a file; those that are not there are as ours.
+  /// Reads the templates of a folder; a missing file means the standard text.
+  ///
+  /// - Throws: The errors in the files.
   init(folder: String) throws(StartupError) {
     self.init()
     for name in Name.allCases {
@@ -94,7 +97,7 @@ struct MailTemplates: Hashable, Sendable {
     return (String(lines.first ?? ""), lines.dropFirst().drop { $0.isEmpty }.joined(separator: "\n"))
   }
 
-  /// Once through, so that nothing in a value is taken for a name.
+  /// Replaces the placeholders in one pass, so that values are never expanded.
   private static func fill(_ text: String, _ values: [String: String]) -> String {
     var filled = ""
     var rest = text[...]

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Synchronization
 import WebClient
 
-/// Tells webhooks what happens.
+/// Delivers events to webhooks.
 struct HookService: Service {
   let runner: HookRunner
 
@@ -17,7 +17,7 @@ struct HookService: Service {
   }
 }
 
-/// Asks the URLs of webhooks: the operator's anywhere, others' at public addresses.
+/// Sends requests to webhooks: to any address for the operator's, to public addresses for others.
 struct WebHookRoute: HookRoute {
   let outgoing: Outgoing
 
@@ -38,11 +38,11 @@ struct WebHookRoute: HookRoute {
   }
 }
 
-/// Shows messages to the backend before they are committed: `message.before_send`.
+/// Sends messages to the backend before they are committed: `message.before_send`.
 final class BeforeSendGate: BeforeSendHook {
   private let settings: Settings.BeforeSend
   private let web: WebClient
-  /// Set before the first question: the core that asks is made with this.
+  /// Set before the first question; the core is created with this object.
   private let events = Mutex<HookEvents?>(nil)
 
   init(_ settings: Settings.BeforeSend, _ web: WebClient) {
@@ -69,7 +69,7 @@ final class BeforeSendGate: BeforeSendHook {
     return Self.read(answer.body)
   }
 
-  /// What an answer's body says; nothing at all allows.
+  /// Parses the body of an answer; an empty body allows the message.
   static func read(_ body: [UInt8]) -> BeforeSendAnswer {
     if body.isEmpty { return .allow }
     guard let value = try? JSONValue(parsing: body) else { return .none }

@@ -5,14 +5,14 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A page that is complete in itself: no script, nothing fetched from anywhere (docs/decisions/0011-invitations.md).
+/// A self-contained HTML page without scripts or external resources (docs/decisions/0011-invitations.md).
 struct HTMLPage {
   var status: HTTPResponse.Status = .ok
   let title: String
-  /// HTML, with everything that came from elsewhere `escaped`.
+  /// The HTML, in which all external values are `escaped`.
   let body: String
 
-  /// Text as it stands in an element or in a quoted attribute.
+  /// Escapes text for an element or a quoted attribute.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -51,7 +51,7 @@ struct HTMLPage {
     return Response(status: status, headers: Self.headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
   }
 
-  /// The address holds a token: it is kept by no cache and told to nobody.
+  /// The URL contains a token: caches must not keep it and referrers not leak it.
   private static let headers: HTTPFields = [
     .contentType: "text/html; charset=utf-8",
     .cacheControl: "no-store",

@@ -9,8 +9,8 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Where an invitation's link leads (XEP-0379 3.3, XEP-0401 4.1.3): who invites, the link for the client, clients, and a form that
-/// makes the account right there. Looking at it uses nothing up: links are fetched by whatever shows a preview of them.
+/// The landing page of an invitation (XEP-0379 3.3, XEP-0401 4.1.3): the inviter, the link for the client, clients, and
+/// a form that creates the account. A GET does not use up the invitation, since link previews fetch it.
 struct InvitePage: Sendable {
   let accounts: Accounts
   private var parley: Parley { accounts.parley }
@@ -52,7 +52,7 @@ struct InvitePage: Sendable {
     }
   }
 
-  // MARK: What happens
+  // MARK: Actions
 
   private func show(_ token: String, to peer: HTTPPeer) async throws(Problem) -> HTMLPage {
     switch try await find(token) {
@@ -90,7 +90,7 @@ struct InvitePage: Sendable {
       switch error.kind {
       case .conflict: return again(error, .conflict)
       case .malformed, .forbidden, .tooLarge: return again(error, .unprocessableContent)
-      // Somebody else was faster.
+      // The invitation was used concurrently.
       case .missing: return Self.used
       default: throw error
       }
@@ -117,7 +117,7 @@ struct InvitePage: Sendable {
     }
   }
 
-  // MARK: What it looks like
+  // MARK: Appearance
 
   private static let used = notice(
     .gone, "Already used", "Somebody has come by this invitation already: it opens once. Ask for another one.")
@@ -191,7 +191,7 @@ struct InvitePage: Sendable {
         """)
   }
 
-  /// One of each platform's well-kept ones, by name; their own pages say where to get them.
+  /// A maintained client for each platform, by name; their own pages link to downloads.
   private static let clients: String = {
     let all = [
       ("Android", [("Conversations", "https://conversations.im/"), ("Cheogram", "https://cheogram.com/")]),
@@ -208,16 +208,16 @@ struct InvitePage: Sendable {
     return "<ul>\(items.joined())</ul>"
   }()
 
-  /// `2026-01-31 12:00 UTC`.
+  /// Formats a time such as `2026-01-31 12:00 UTC`.
   private static func day(_ time: Timestamp) -> String {
     let text = time.description
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
   }
 }
 
-/// `application/x-www-form-urlencoded`, as browsers send it (URL Standard 5.1).
+/// A form in `application/x-www-form-urlencoded`, as sent by browsers (URL Standard 5.1).
 enum Form {
-  /// The last field of a name counts; what is no UTF-8 is left out.
+  /// Parses the fields. The last of a name applies; invalid UTF-8 is skipped.
   static func fields(_ text: String) -> [String: String] {
     var fields: [String: String] = [:]
     for pair in text.split(separator: "&") {

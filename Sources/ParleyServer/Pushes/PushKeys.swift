@@ -5,13 +5,13 @@ import Logging
 import PushServices
 public import ServerConfiguration
 
-/// The keys that providers of pushes know this server by, read from their files.
+/// The keys for push providers, read from their files.
 public struct PushKeys: Sendable {
   let apns: APNs.Key?
   let fcm: FCM.Account?
   let webhook: Gateway.Secret?
 
-  /// Throws where one cannot be read or used: one line each.
+  /// Reads the keys; throws an error with a line for each that cannot be read or used.
   init(_ settings: Settings.Pushes) throws(StartupError) {
     var wrong: [String] = []
     func read<Value>(
@@ -37,7 +37,7 @@ public struct PushKeys: Sendable {
     guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
   }
 
-  /// What of the keys cannot be used; for `parley check`.
+  /// Returns a line for each unusable key, for `parley check`.
   public static func check(_ settings: Settings) -> [String] {
     do throws(StartupError) {
       _ = try PushKeys(settings.pushes)
@@ -47,7 +47,9 @@ public struct PushKeys: Sendable {
 }
 
 extension Settings.Pushes {
-  /// - Parameter webPush: this server's own key.
+  /// Returns the policy.
+  ///
+  /// - Parameter webPush: The server's own key.
   func policy(_ webPush: WebPush.Key) -> PushPolicy {
     var providers: Set<PushDevice.Provider> = []
     if apns != nil { providers.insert(.apns) }

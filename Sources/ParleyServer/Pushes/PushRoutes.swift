@@ -1,7 +1,7 @@
 import Dialogs
 import PushServices
 
-/// Each registration by the way that it has: services over the XMPP door, devices by their providers.
+/// Dispatches pushes: to services over the XMPP door, and to devices over their providers.
 struct PushRoutes: PushRoute {
   let services: any PushRoute
   let devices: any PushRoute

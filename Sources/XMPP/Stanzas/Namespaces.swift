@@ -26,7 +26,7 @@ public enum NS {
   public static let bookmarksPEPCompatibility: StaticString = "urn:xmpp:bookmarks:1#compat-pep"
   /// XEP-0411.
   public static let bookmarksConversion: StaticString = "urn:xmpp:bookmarks-conversion:0"
-  /// XEP-0469.
+  /// Whether the bookmark is pinned (XEP-0469).
   public static let bookmarksPinning: StaticString = "urn:xmpp:bookmarks-pinning:0"
   /// XEP-0048.
   public static let bookmarkStorage: StaticString = "storage:bookmarks"

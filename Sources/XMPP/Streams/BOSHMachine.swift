@@ -221,7 +221,7 @@ public struct BOSHMachine: Sendable {
     return held.isEmpty ? end(.itemNotFound, nil) : answer(now: now)
   }
 
-  // MARK: The end
+  // MARK: Destroying
 
   /// Ends the session for the server: queued elements are sent with it. If no request is held, the next one is told.
   public mutating func close(_ condition: BOSHCondition?) -> [BOSHOutput] {

@@ -5,11 +5,11 @@ import NIOPosix
 import ParleyServer
 import ServerConfiguration
 
-/// `parley check --compliance`: what the running server has of the compliance suites.
+/// `parley check --compliance`: the compliance of the running server with the compliance suites.
 enum Compliance {
-  /// Makes an account for the time it takes, and deletes it.
+  /// Returns the rows, with a temporary account.
   ///
-  /// - Throws: a `StartupError` where no server runs, or nobody can log in to it.
+  /// - Throws: A `StartupError` if no server runs or the login fails.
   static func rows(_ settings: Settings) async throws -> [ComplianceRow] {
     guard let server = await AdminConnection.server(settings) else {
       throw StartupError("no server answers at \(settings.adminSocket); the suites are asked of a running one")

@@ -4,31 +4,31 @@ import ServerConfiguration
 import XMLStream
 import XMPP
 
-/// What a running server showed of itself to a client that asked. Nothing of it is read from the configuration or from tables:
-/// what cannot be reached is not there.
+/// The features of a running server that a client has observed. Nothing is taken from the configuration or from tables:
+/// a feature that cannot be reached is absent.
 struct ProbeFacts: Sendable, Hashable {
-  /// Features of the stream before and behind authentication, by namespace.
+  /// The stream features before and after authentication, by namespace.
   var streamFeatures: Set<String> = []
-  /// STARTTLS was offered, and done.
+  /// Whether STARTTLS was offered and succeeded.
   var startTLS = false
-  /// XMPP over TLS from the first byte (XEP-0368).
+  /// Whether XMPP over direct TLS works (XEP-0368).
   var directTLS = false
-  /// disco#info of the domain, of one's own account, of the rooms' domain, of a room.
+  /// The features in disco#info of the domain, the own account, the rooms domain and a room.
   var server: Set<String> = []
   var account: Set<String> = []
   var rooms: Set<String> = []
   var room: Set<String> = []
-  /// `category/type` of the account.
+  /// The identities of the account as `category/type`.
   var identities: Set<String> = []
-  /// disco#info of what disco#items of the domain named.
+  /// The features in disco#info of the domain's disco#items.
   var items: Set<String> = []
-  /// Payloads of requests that had a result.
+  /// The payloads of requests that had a result.
   var answered: Set<String> = []
-  /// Namespaces of transports that answered (RFC 7395, XEP-0206), and the component port's (XEP-0114).
+  /// The namespaces of transports that answered (RFC 7395, XEP-0206) and of the component port (XEP-0114).
   var transports: Set<String> = []
 }
 
-/// Asks a running server: over its ports, as anybody would; as a user, with an account that is made for it and deleted.
+/// Probes a running server over its ports: without an account, and as a temporary user.
 struct Probe {
   let settings: Settings
   let group: any EventLoopGroup
@@ -79,7 +79,7 @@ struct Probe {
     }
     let home = settings.domains[0].rooms
     facts.rooms = try await info(stream, home)
-    // A room that nobody has configured ends with its creator's session.
+    // An unconfigured room is deleted with its creator's session.
     let room = "parley-check-\(UInt64.random(in: .min ... .max))@\(home)"
     try await stream.send("<presence/><presence to='\(room)/check'><x xmlns='\(NS.muc)'/></presence>")
     facts.room = try await info(stream, room)
@@ -90,7 +90,7 @@ struct Probe {
     try await stream.send("</stream:stream>")
   }
 
-  /// Requests whose answer is what counts.
+  /// The requests that are answered with a result if the feature is supported.
   private static func requests(_ domain: String) -> [(name: String, to: String?, payload: String)] {
     [
       ("\(NS.roster)", nil, "<query xmlns='\(NS.roster)'/>"),
@@ -154,7 +154,7 @@ struct Probe {
       let stream = try? await ProbeStream.connect(
         to: settings.component, tls: false, domain: "parley-check.invalid", group: group)
     else { return }
-    // A domain nobody has is refused in the protocol's own form (XEP-0114 3): that is an answer.
+    // An unknown domain is refused in the protocol's own form (XEP-0114 3), which shows the feature.
     if let answer = try? await stream.open(namespace: NS.component), answer.namespace == "\(NS.streams)" {
       facts.transports.insert("\(NS.component)")
     }

@@ -3,10 +3,12 @@ import NIOPosix
 import NIOSSL
 import ServerConfiguration
 
-/// One request to an HTTP port, and as much of the answer as tells what it is.
+/// Sends one request to an HTTP port and reads enough of the answer.
 enum ProbeHTTP {
-  /// - Parameter request: the whole request; it should ask the server to close the connection behind the answer.
-  /// - Returns: status line, headers and body; empty when nobody answered.
+  /// Sends a request.
+  ///
+  /// - Parameter request: The whole request, which should ask the server to close the connection behind the answer.
+  /// - Returns: The status line, headers and body; empty without an answer.
   static func ask(
     _ request: String, at endpoint: Settings.Endpoint, tls: Bool, group: any EventLoopGroup
   ) async throws -> String {
@@ -26,7 +28,7 @@ enum ProbeHTTP {
     var answer = ""
     for await piece in pieces {
       answer += piece
-      // Behind an upgrade the connection stays open.
+      // The connection stays open after an upgrade.
       if answer.hasPrefix("HTTP/1.1 101"), answer.contains("\r\n\r\n") { break }
       if answer.utf8.count > ProbeLimits.answerBytesMax { break }
     }

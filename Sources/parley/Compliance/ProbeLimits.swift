@@ -2,7 +2,7 @@ import NIOCore
 
 /// The bounds of the compliance check.
 enum ProbeLimits {
-  /// How long the compliance check waits for one connection's answers; an answer longer than this is not read on.
+  /// The time for one connection's answers, and the maximum length of an answer in bytes, which is not read further.
   static let wait: TimeAmount = .seconds(10)
   static let answerBytesMax = 65_536
 }

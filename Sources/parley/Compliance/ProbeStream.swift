@@ -6,11 +6,11 @@ import ServerConfiguration
 import XMLStream
 import XMPP
 
-/// A client's end of one XMPP stream: enough of one to ask a server what it can do. It trusts any certificate, since it asks
-/// the server whose data folder it has.
+/// The client's end of an XMPP stream, sufficient for probing. It trusts any certificate, since it connects to the
+/// server whose data folder it has.
 final class ProbeStream {
   enum Failure: Error {
-    /// The server closed the stream, or said nothing for `ProbeLimits.wait`.
+    /// The server closed the stream or was silent for `ProbeLimits.wait`.
     case ended
     case refused(String)
   }
@@ -37,7 +37,7 @@ final class ProbeStream {
           let pipeline = channel.pipeline.syncOperations
           if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
           try pipeline.addHandler(ElementsHandler(continuation))
-          // Whoever says nothing is not waited for.
+          // A silent server is not waited for.
           channel.eventLoop.assumeIsolated().scheduleTask(in: ProbeLimits.wait) { channel.close(promise: nil) }
         }
       }
@@ -67,7 +67,7 @@ final class ProbeStream {
     return element
   }
 
-  /// Sends a header; returns the features.
+  /// Sends a stream header and returns the features.
   func open(namespace: StaticString = NS.client) async throws -> Element {
     try await send(
       "<?xml version='1.0'?><stream:stream xmlns='\(namespace)' xmlns:stream='\(NS.streams)' to='\(domain)' "
@@ -75,7 +75,7 @@ final class ProbeStream {
     return try await next()
   }
 
-  /// RFC 6120 5.4.
+  /// Negotiates STARTTLS (RFC 6120 5.4).
   func startTLS() async throws {
     try await send("<starttls xmlns='\(NS.tls)'/>")
     let answer = try await next()
@@ -88,7 +88,7 @@ final class ProbeStream {
     }.get()
   }
 
-  /// Authenticates by PLAIN and binds a resource; returns the features of the authenticated stream.
+  /// Authenticates with PLAIN and binds a resource; returns the features of the authenticated stream.
   func logIn(_ user: String, password: String) async throws -> Element {
     let response = String(decoding: Base64.encode([0] + Array(user.utf8) + [0] + Array(password.utf8)), as: UTF8.self)
     try await send("<auth xmlns='\(NS.sasl)' mechanism='PLAIN'>\(response)</auth>")
@@ -99,7 +99,7 @@ final class ProbeStream {
     return features
   }
 
-  /// The answer to an IQ request; what else comes meanwhile is passed over.
+  /// Sends an IQ request and returns its answer; other stanzas are skipped.
   func ask(_ type: String, to: String? = nil, _ payload: String) async throws -> Element {
     lastID += 1
     let id = "probe-\(lastID)"
@@ -111,7 +111,7 @@ final class ProbeStream {
   }
 }
 
-/// Bytes to elements. A new stream begins behind `<proceed/>` and `<success/>` (RFC 6120 5.4.3.3, 6.4.6).
+/// Parses bytes to elements. A new stream begins behind `<proceed/>` and `<success/>` (RFC 6120 5.4.3.3, 6.4.6).
 private final class ElementsHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

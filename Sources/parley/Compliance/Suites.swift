@@ -1,15 +1,14 @@
 import XMPP
 
-/// The server's rows of the compliance suites of 2023 (XEP-0479 0.1.0), each with what shows that it is met. Rows of clients
-/// alone are not among them.
+/// A row for servers in the compliance suites of 2023 (XEP-0479 0.1.0). Rows for clients only are omitted.
 struct ComplianceRow: Codable, Hashable, Sendable {
   let category: String
   let feature: String
-  /// From which level on the suites want it: `core` or `advanced`.
+  /// The level from which on the suites require it: `core` or `advanced`.
   let level: String
   let specifications: String
   let isMet: Bool
-  /// What would have it met; nil where it is.
+  /// The change that would fulfil the requirement; nil if it is met.
   let remedy: String?
 }
 

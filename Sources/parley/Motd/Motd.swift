@@ -14,7 +14,7 @@ struct Motd: AsyncParsableCommand {
       """,
     subcommands: [MotdSet.self, MotdEdit.self, MotdShow.self, MotdDelete.self])
 
-  /// What the commands that change it share.
+  /// The common part of the commands that change it.
   static func set(
     _ text: String?, again: Bool, in domain: String?, _ options: ConfigurationOptions, _ output: OutputOptions,
     _ said: (String) -> String

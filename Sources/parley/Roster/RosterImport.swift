@@ -40,7 +40,7 @@ struct RosterImport: AsyncParsableCommand {
   }
 }
 
-/// Groups in one field.
+/// Groups in a single field.
 enum RosterGroups {
   static func list(_ field: String) -> [String] {
     field.split(separator: ";").map { $0.trimmingPrefix(while: \.isWhitespace) }

@@ -47,7 +47,7 @@ struct UserPhone: AsyncParsableCommand {
   func run() async throws { try await UserAddress.set(.phone, jid, phone, options, output) }
 }
 
-/// What both commands share.
+/// The common part of both commands.
 enum UserAddress {
   static func check(_ address: String?, _ remove: Bool) throws {
     if (address == nil) != remove { throw ValidationError("Either an address or --remove is needed.") }

@@ -70,7 +70,7 @@ struct UserDelete: AsyncParsableCommand {
   }
 }
 
-/// What the three commands share.
+/// The common part of the three commands.
 enum UserState {
   static func set(
     _ state: SetUserState.Input.State, of jid: String, _ options: ConfigurationOptions, _ output: OutputOptions,

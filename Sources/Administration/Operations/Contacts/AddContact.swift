@@ -1,8 +1,8 @@
 import Addresses
 package import Dialogs
 
-/// Puts a contact into a user's roster, or changes its name and groups; `mutual`: into both rosters, each seeing
-/// the other, nobody being asked. Connected clients are told at once.
+/// Adds a contact to a user's roster, or changes its name and groups. With `mutual` both users get each other as
+/// contacts with mutual subscriptions and without a request. Connected clients are informed at once.
 package enum AddContact: AdminOperation {
   package static let name = "roster.add"
 

@@ -2,7 +2,7 @@ import Addresses
 package import Dialogs
 import Synchronization
 
-/// Many roster items at once, in order; a row that fails does not touch the others.
+/// Imports many roster items in order; a row that fails does not affect the others.
 package enum ImportContacts: AdminOperation {
   package static let name = "roster.import"
 
@@ -20,7 +20,7 @@ package enum ImportContacts: AdminOperation {
   }
 
   package struct Input: Codable, Sendable {
-    /// At most `AdminLimits.importBatchRows`.
+    /// At most `AdminLimits.importBatchRows` rows.
     let rows: [Row]
     let mutual: Bool
     package init(rows: [Row], mutual: Bool) {
@@ -29,7 +29,7 @@ package enum ImportContacts: AdminOperation {
     }
   }
 
-  /// In the order of the rows.
+  /// The outcomes in the order of the rows.
   package typealias Output = [RowOutcome]
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
@@ -41,7 +41,7 @@ package enum ImportContacts: AdminOperation {
       switch result {
       case .success: return RowOutcome(.done)
       case .failure(let problem):
-        // The server, not the row: the whole batch is to be tried again.
+        // This is a failure of the server and not of the row: the whole batch has to be repeated.
         if problem.kind == .overloaded { throw problem }
         return RowOutcome(.failed, problem.text)
       }
@@ -55,7 +55,7 @@ package enum ImportContacts: AdminOperation {
     let groups: [String]
   }
 
-  /// Finds the users of all rows in one read.
+  /// Returns the users of all rows, found in one read.
   private static func prepare(
     _ rows: [Row], in context: AdminContext
   ) async throws(Problem) -> [Result<Link, Problem>] {
@@ -83,8 +83,8 @@ package enum ImportContacts: AdminOperation {
     }
   }
 
-  /// Posts in the order of the rows, of which the last about one contact counts; waits for all of them together, so
-  /// that they share a few transactions.
+  /// Posts the changes in the order of the rows, of which the last about a contact applies, and waits for all of them
+  /// together, so that they share a few transactions.
   private static func post(
     _ links: [Result<Link, Problem>], mutual: Bool, in parley: Parley
   ) async -> [Result<Void, Problem>] {
@@ -106,7 +106,7 @@ package enum ImportContacts: AdminOperation {
   }
 }
 
-/// Outcomes that come in any order, on any thread; tells when the last is there.
+/// Collects outcomes, which may arrive in any order on any thread, and calls back after the last.
 private final class Gathering: Sendable {
   private struct State {
     var results: [Result<Void, Problem>]

@@ -1,7 +1,7 @@
 import Addresses
 package import Dialogs
 
-/// A user's contacts, by address.
+/// Lists a user's contacts by address.
 package enum ListRoster: AdminOperation {
   package static let name = "roster.list"
 
@@ -14,13 +14,13 @@ package enum ListRoster: AdminOperation {
     package let jid: String
     package let name: String?
     package let groups: [String]
-    /// `none`, `to`, `from`, `both` (RFC 6121 2.1.2.5).
+    /// `none`, `to`, `from` or `both` (RFC 6121 2.1.2.5).
     package let subscription: String
-    /// The user has asked and waits for an answer.
+    /// Whether the user has asked and waits for an answer.
     package let asked: Bool
-    /// The contact has asked and waits for an answer.
+    /// Whether the contact has asked and waits for an answer.
     package let asks: Bool
-    /// False: not in the roster, only a request that waits.
+    /// False for a contact that is not in the roster and has only a pending request.
     package let listed: Bool
   }
 

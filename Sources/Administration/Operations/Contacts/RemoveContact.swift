@@ -1,7 +1,7 @@
 package import Dialogs
 
-/// Takes a contact out of a user's roster and ends the subscriptions (RFC 6121 2.5); `mutual`: the other way
-/// round too.
+/// Removes a contact from a user's roster and ends the subscriptions (RFC 6121 2.5); with `mutual` also the user from
+/// the contact's roster.
 package enum RemoveContact: AdminOperation {
   package static let name = "roster.remove"
 
@@ -27,7 +27,7 @@ package enum RemoveContact: AdminOperation {
     do throws(Problem) {
       try await context.parley.post(.removeContact(user.address), by: peer.party)
     } catch  where error.kind == .missing {
-      // The other roster had no such item: it is as asked for.
+      // The other roster had no such item, which is the requested state.
     }
     return Empty()
   }

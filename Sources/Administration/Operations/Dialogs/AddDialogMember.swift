@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Puts a user into a dialog. Somebody who is in it already stays what they are.
+/// Adds a user to a dialog. A user who is in it already keeps their role.
 package enum AddDialogMember: AdminOperation {
   package static let name = "dialogs.add"
   package static let routes = [
@@ -13,7 +13,7 @@ package enum AddDialogMember: AdminOperation {
     let dialog: String
     let jid: String
     let role: DialogRole
-    /// What they are called in the dialog; nil: as everywhere.
+    /// The user's nickname in the dialog; nil means their profile name.
     let nick: String?
     package init(dialog: String, jid: String, role: DialogRole, nick: String?) {
       self.dialog = dialog

@@ -2,16 +2,16 @@ import Addresses
 import Basics
 import Dialogs
 
-/// A group or public dialog as operators see it.
+/// A group or public dialog in the operators' view.
 package struct DialogRow: Codable, Hashable, Sendable {
-  /// The address that XMPP clients enter.
+  /// The address that XMPP clients join.
   package let jid: String
-  /// What apps call it.
+  /// The dialog's id for apps.
   package let id: String
   package let name: String?
-  /// `group`, `public`.
+  /// `group` or `public`.
   package let type: String
-  /// Whether anybody finds it.
+  /// Whether the dialog is listed for all users.
   package let listed: Bool
   package let members: Int
   package let createdAt: String
@@ -27,13 +27,13 @@ package struct DialogRow: Codable, Hashable, Sendable {
   }
 }
 
-/// Somebody in a dialog, or somebody who is kept out of it.
+/// A member of a dialog, or a banned user, in the operators' view.
 package struct DialogMemberRow: Codable, Hashable, Sendable {
   package let jid: String
-  /// A `DialogRole`; `none` for somebody who has just been taken out.
+  /// A `DialogRole`; `none` for a user who has just been removed.
   package let role: String
   package let nick: String?
-  /// When they became a member; nil of banned people.
+  /// The time of the join; nil for banned users.
   package let since: String?
 
   init(_ member: Member) {
@@ -44,11 +44,11 @@ package struct DialogMemberRow: Codable, Hashable, Sendable {
   }
 }
 
-/// The words of commands, tables and JSON for what somebody is to a dialog.
+/// The names of roles in commands, tables and JSON.
 package enum DialogRole: String, Codable, Hashable, Sendable, CaseIterable {
   case owner, admin, member, watcher, banned
 
-  /// nil: nothing.
+  /// Creates the role; nil for no affiliation.
   init?(_ affiliation: Affiliation) {
     switch affiliation {
     case .owner: self = .owner
@@ -72,8 +72,8 @@ package enum DialogRole: String, Codable, Hashable, Sendable, CaseIterable {
 }
 
 extension AdminContext {
-  /// A dialog that is not deleted, by its address, by the name before the @ where the address is of the first domain,
-  /// or by the id that apps know.
+  /// Returns a dialog that is not deleted, by its address, by the localpart of an address of the first domain, or by
+  /// its id for apps.
   func dialog(_ text: String) async throws(Problem) -> Room {
     let parley = parley
     var address: BareJID?
@@ -100,7 +100,7 @@ extension AdminContext {
     return room
   }
 
-  /// An address with a name before the @.
+  /// Parses an address that has a localpart.
   static func dialogAddress(_ text: String) throws(Problem) -> BareJID {
     let address: BareJID
     do { address = try BareJID(text) } catch {
@@ -113,7 +113,8 @@ extension AdminContext {
     return address
   }
 
-  /// Whom an operator's changes are made by: every change has an author, and this one may make it.
+  /// Returns the owner in whose name an operator's changes are made: every change has an author, and the owner may make
+  /// all of them.
   func owner(of room: Room) async throws(Problem) -> Party {
     let owner = try await parley.read {
       try $0.members(of: room.id, among: [.owner], after: nil, limit: 1).first?.party
@@ -124,13 +125,13 @@ extension AdminContext {
     return owner
   }
 
-  /// What a user is to a dialog; nil: nothing.
+  /// Returns a user's membership or ban; nil if they have none.
   func member(_ user: User, of room: Room) async throws(Problem) -> Member? {
     let member = try await parley.read { try $0.member(user.id, of: room.id) }
     return member.flatMap { $0.affiliation == .none ? nil : $0 }
   }
 
-  /// Makes a user something to a dialog, by its owner, and tells what they are then.
+  /// Changes a user's affiliation in the owner's name, and returns the result.
   func change(
     _ user: User, of room: Room, to affiliation: Affiliation, nick: String? = nil, reason: String?
   ) async throws(Problem) -> DialogMemberRow? {

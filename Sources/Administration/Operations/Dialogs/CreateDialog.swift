@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Makes a group or public dialog, which belongs to the user who is named.
+/// Creates a group or public dialog for an owner.
 package enum CreateDialog: AdminOperation {
   package static let name = "dialogs.create"
   package static let routes = [
@@ -10,13 +10,13 @@ package enum CreateDialog: AdminOperation {
   ]
 
   package struct Input: Codable, Sendable {
-    /// An address, or the name before the @; nil: a random one.
+    /// An address or its localpart; nil for a random one.
     let dialog: String?
     let owner: String
     let name: String?
     let about: String?
     let topic: String?
-    /// Anybody may find and join it; else its members make its members.
+    /// Whether all users may find and join it; otherwise its members add members.
     let isPublic: Bool
     let externalId: String?
     let members: [String]?

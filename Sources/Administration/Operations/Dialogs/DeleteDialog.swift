@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Ends a dialog for everybody. Its address is never given out again.
+/// Deletes a dialog. Its address is never assigned again.
 package enum DeleteDialog: AdminOperation {
   package static let name = "dialogs.delete"
   package static let routes = [
@@ -10,7 +10,7 @@ package enum DeleteDialog: AdminOperation {
 
   package struct Input: Codable, Sendable {
     let dialog: String
-    /// For those who were in it.
+    /// A reason that the members see.
     let reason: String?
     package init(dialog: String, reason: String?) {
       self.dialog = dialog
@@ -18,7 +18,7 @@ package enum DeleteDialog: AdminOperation {
     }
   }
 
-  /// As it was.
+  /// The dialog before its deletion.
   package typealias Output = DialogRow
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogRow {

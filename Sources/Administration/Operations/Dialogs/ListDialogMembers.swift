@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// One page of a dialog's members, or of those with one role.
+/// Lists a page of a dialog's members, or of those with one role.
 package enum ListDialogMembers: AdminOperation {
   package static let name = "dialogs.members"
   package static let routes = [
@@ -10,9 +10,9 @@ package enum ListDialogMembers: AdminOperation {
 
   package struct Input: Codable, Sendable {
     let dialog: String
-    /// nil: all but banned people.
+    /// nil for all except banned users.
     let role: DialogRole?
-    /// The `next` of the page before.
+    /// The `nextCursor` of the previous page.
     let cursor: Int64?
     let limit: Int
     package init(dialog: String, role: DialogRole?, after: Int64?, limit: Int) {
@@ -25,7 +25,7 @@ package enum ListDialogMembers: AdminOperation {
 
   package struct Output: Codable, Sendable {
     package let items: [DialogMemberRow]
-    /// nil: that was the last page.
+    /// nil on the last page.
     package let nextCursor: Int64?
   }
 

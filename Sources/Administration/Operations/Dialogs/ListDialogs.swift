@@ -2,17 +2,17 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// One page of a domain's group and public dialogs, by address; hidden ones too.
+/// Lists a page of a domain's group and public dialogs by address, including hidden ones.
 package enum ListDialogs: AdminOperation {
   package static let name = "dialogs.list"
   package static let routes = [AdminRoute(.get, "/dialogs", .dialogsRead, defaults: ["limit": "50"])]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     /// A part of the name, or a prefix of the address.
     let matching: String?
-    /// The name before the @ that ended the page before.
+    /// The localpart of the previous page's last dialog.
     let cursor: String?
     let limit: Int
     package init(domain: String?, matching: String?, after: String?, limit: Int) {

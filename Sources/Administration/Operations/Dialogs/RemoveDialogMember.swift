@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Takes a user out of a dialog, or lifts their ban.
+/// Removes a user from a dialog, or lifts their ban.
 package enum RemoveDialogMember: AdminOperation {
   package static let name = "dialogs.remove"
   package static let routes = [
@@ -12,7 +12,7 @@ package enum RemoveDialogMember: AdminOperation {
   package struct Input: Codable, Sendable {
     let dialog: String
     let jid: String
-    /// For those who are told.
+    /// A reason for those who are notified.
     let reason: String?
     package init(dialog: String, jid: String, reason: String?) {
       self.dialog = dialog

@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Changes what somebody is to a dialog; bans them, too, whether they are in it or not.
+/// Changes a user's role in a dialog; a user can be banned whether they are in it or not.
 package enum SetDialogRole: AdminOperation {
   package static let name = "dialogs.role"
   package static let routes = [
@@ -13,7 +13,7 @@ package enum SetDialogRole: AdminOperation {
     let dialog: String
     let jid: String
     let role: DialogRole
-    /// For those who are told.
+    /// A reason for those who are notified.
     let reason: String?
     package init(dialog: String, jid: String, role: DialogRole, reason: String?) {
       self.dialog = dialog

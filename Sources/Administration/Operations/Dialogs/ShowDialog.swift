@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Everything an operator may know of one dialog; no message and no secret.
+/// Shows all that an operator may know about a dialog: no message and no secret.
 package enum ShowDialog: AdminOperation {
   package static let name = "dialogs.show"
   package static let routes = [
@@ -19,12 +19,12 @@ package enum ShowDialog: AdminOperation {
     package let about: String?
     package let topic: String?
     package let externalId: String?
-    /// `all`, `sinceJoin`.
+    /// `all` or `sinceJoin`.
     package let history: String
     package let slowModeSeconds: Int
-    /// Messages and notices so far.
+    /// The number of messages and notices so far.
     package let messages: Int64
-    /// The first of each, at most `Limits.pageMax`.
+    /// The first owners and admins, at most `Limits.pageMax` of each.
     package let owners: [String]
     package let admins: [String]
   }

@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Changes what a dialog is called. What is absent stays, an empty text takes away.
+/// Changes a dialog's name and texts. An absent member keeps the value, an empty text removes it.
 package enum UpdateDialog: AdminOperation {
   package static let name = "dialogs.update"
   package static let routes = [AdminRoute(.patch, "/dialogs/{dialog}", .dialogsWrite)]

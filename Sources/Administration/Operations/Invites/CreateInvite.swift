@@ -1,16 +1,16 @@
 import Addresses
 package import Dialogs
 
-/// Invites somebody to an account.
+/// Creates an invitation to register an account.
 package enum CreateInvite: AdminOperation {
   package static let name = "invites.create"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
-    /// The account's localpart; nil: the guest's choice.
+    /// The account's localpart; nil if the guest chooses it.
     let name: String?
-    /// The user whose contact the guest becomes.
+    /// The user who becomes the guest's contact.
     let contact: String?
     package init(domain: String?, name: String?, contact: String?) {
       self.domain = domain

@@ -2,12 +2,12 @@ import Addresses
 import Basics
 package import Dialogs
 
-/// What goes to whoever is invited: the token in two links. Told once, by whoever made the invitation.
+/// The links with an invitation's token, for the guest. They are returned only once, at creation.
 package struct InviteLinks: Codable, Hashable, Sendable {
   package let id: Int64
-  /// XEP-0401 4.1.2 and 4.2.2.
+  /// The URI of XEP-0401 4.1.2 and 4.2.2.
   package let uri: String
-  /// The landing page; nil: no HTTP port is open.
+  /// The URL of the landing page; nil if no HTTP port is open.
   package let page: String?
   package let expires: String
 
@@ -29,6 +29,6 @@ package struct InviteLinks: Codable, Hashable, Sendable {
     return "xmpp:\(name)\(escaped(open.realm.domain))?register;preauth=\(token)"
   }
 
-  /// RFC 5122 2.2: what is not unreserved, and is not the @, is percent-encoded.
+  /// Percent-encodes all but the unreserved characters and the @ (RFC 5122 2.2).
   private static func escaped(_ text: String) -> String { PercentEncoding.encode(text, keeping: "@") }
 }

@@ -2,12 +2,12 @@ import Addresses
 import Basics
 package import Dialogs
 
-/// The open invitations of a domain. Their tokens are not known.
+/// Lists the open invitations of a domain, without their tokens, which are not stored.
 package enum ListInvites: AdminOperation {
   package static let name = "invites.list"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     package init(domain: String?) { self.domain = domain }
   }
@@ -17,7 +17,7 @@ package enum ListInvites: AdminOperation {
     /// `account` or `contact`.
     package let kind: String
     package let name: String?
-    /// nil: an operator.
+    /// The inviter; `nil` for an operator.
     package let inviter: String?
     package let createdAt: String
     package let expires: String

@@ -1,6 +1,6 @@
 package import Dialogs
 
-/// Takes an invitation back.
+/// Revokes an invitation.
 package enum RevokeInvite: AdminOperation {
   package static let name = "invites.revoke"
 

@@ -2,12 +2,12 @@ import Accounts
 import Basics
 package import Dialogs
 
-/// Makes a key for a program of the backend. Operators alone make them: no key makes another.
+/// Creates an app key for a program of the backend. Only operators can; a key cannot create another.
 package enum AddKey: AdminOperation {
   package static let name = "keys.add"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let name: String
     let scopes: [String]
@@ -20,7 +20,7 @@ package enum AddKey: AdminOperation {
 
   package struct Output: Codable, Hashable, Sendable {
     package let key: KeyRow
-    /// Told this once.
+    /// The secret, which is returned only once.
     package let secret: String
   }
 
@@ -44,11 +44,11 @@ package enum AddKey: AdminOperation {
   }
 }
 
-/// A key as operators see it.
+/// An app key in the operators' view.
 package struct KeyRow: Codable, Hashable, Sendable {
   package let id: Int64
   package let name: String
-  /// The beginning of the secret.
+  /// The first characters of the secret.
   package let prefix: String
   package let scopes: [String]
   package let createdAt: String

@@ -3,15 +3,15 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// What keys have called, the newest first.
+/// Lists the calls made with app keys, newest first.
 package enum ListAudit: AdminOperation {
   package static let name = "audit.list"
   package static let routes = [AdminRoute(.get, "/audit", .audit, defaults: ["limit": "50"])]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
-    /// The last page's `nextCursor`.
+    /// The previous page's `nextCursor`.
     let cursor: Int64?
     let limit: Int
     package init(domain: String?, cursor: Int64? = nil, limit: Int) {
@@ -32,7 +32,7 @@ package enum ListAudit: AdminOperation {
 
   package struct Output: Codable, Sendable {
     package let items: [Row]
-    /// nil: that was the last page.
+    /// nil on the last page.
     package let nextCursor: Int64?
   }
 

@@ -1,12 +1,12 @@
 import Accounts
 package import Dialogs
 
-/// A domain's keys.
+/// Lists a domain's app keys.
 package enum ListKeys: AdminOperation {
   package static let name = "keys.list"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     package init(domain: String?) { self.domain = domain }
   }

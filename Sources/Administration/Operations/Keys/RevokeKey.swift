@@ -1,12 +1,12 @@
 import Accounts
 package import Dialogs
 
-/// Takes a key back: it opens nothing any more.
+/// Revokes an app key.
 package enum RevokeKey: AdminOperation {
   package static let name = "keys.revoke"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let id: Int64
     package init(domain: String?, id: Int64) {

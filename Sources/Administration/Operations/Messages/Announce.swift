@@ -2,7 +2,7 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Tells everybody who is online in XMPP something from the domain.
+/// Sends a text from the domain to all users with an online XMPP session.
 package enum Announce: AdminOperation {
   package static let name = "announce"
   package static let routes = [
@@ -10,7 +10,7 @@ package enum Announce: AdminOperation {
   ]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let text: String
     package init(domain: String?, text: String) {
@@ -21,7 +21,7 @@ package enum Announce: AdminOperation {
 
   package struct Output: Codable, Hashable, Sendable {
     package let domain: String
-    /// How many sessions were told.
+    /// The number of sessions that received it.
     package let sessions: Int
   }
 
@@ -32,7 +32,7 @@ package enum Announce: AdminOperation {
 }
 
 extension AdminContext {
-  /// A served realm; nil: the first.
+  /// Returns a served realm; nil means the first.
   func realm(_ domain: String?) throws(Problem) -> Realm {
     let found = domain.map { parley.realm(domain: $0) } ?? realm ?? parley.realms.first
     guard let found, realm.map({ $0 == found }) ?? true else {

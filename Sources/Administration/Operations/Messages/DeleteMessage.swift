@@ -1,7 +1,8 @@
 import AppProtocol
 package import Dialogs
 
-/// Takes a message of a group or public dialog away for everybody, as its owner may (XEP-0425). One that is gone stays so.
+/// Deletes a message of a group or public dialog for all members, in the owner's name (XEP-0425). Deleting it again
+/// succeeds.
 package enum DeleteMessage: AdminOperation {
   package static let name = "messages.delete"
   package static let routes = [AdminRoute(.delete, "/dialogs/{dialog}/messages/{message}", .messagesModerate)]
@@ -9,7 +10,7 @@ package enum DeleteMessage: AdminOperation {
   package struct Input: Codable, Sendable {
     let dialog: String
     let message: String
-    /// For those who are there.
+    /// A reason that the members see.
     let reason: String?
   }
 
@@ -38,7 +39,7 @@ package enum DeleteMessage: AdminOperation {
     do throws(Problem) {
       try await parley.post(.room(.say(.dialog(room.id), draft)), by: owner)
     } catch  where error.code == "message-deleted" {
-      // Somebody was faster.
+      // Another deletion came first.
     }
     return Empty()
   }

@@ -2,7 +2,7 @@ import AppDoor
 package import AppProtocol
 package import Dialogs
 
-/// A group or public dialog's messages, the newest first, as a member sees them who was always there.
+/// Lists a group or public dialog's messages, newest first, as seen by a member who has always been in it.
 package enum ListMessages: AdminOperation {
   package static let name = "messages.list"
   package static let routes = [
@@ -11,7 +11,7 @@ package enum ListMessages: AdminOperation {
 
   package struct Input: Codable, Sendable {
     let dialog: String
-    /// The last page's `nextCursor`, or a message's id: those before it.
+    /// The previous page's `nextCursor`, or a message's id; the page has older messages.
     let cursor: String?
     let limit: Int
   }

@@ -2,23 +2,23 @@ import AppDoor
 package import AppProtocol
 package import Dialogs
 
-/// Says something in a user's name: in a dialog that they are in, or to another user.
+/// Sends a message in a user's name, to a dialog that they are in or to another user.
 package enum PostMessage: AdminOperation {
   package static let name = "messages.post"
   package static let routes = [AdminRoute(.post, "/messages", .messagesWrite, status: 201)]
 
   package struct Input: Codable, Sendable {
-    /// Who says it.
+    /// The sender.
     let sender: String
-    /// One of the two.
+    /// Exactly one of `dialog` and `recipient` is set.
     let dialog: String?
     let recipient: String?
-    /// Names the message: a repeat is answered with the first one.
+    /// The message's id for its sender; a repeat is answered with the first message.
     let clientId: String
     let text: String
   }
 
-  /// The message, as apps see it.
+  /// The message in the form of the app's API.
   package typealias Output = RawObject
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> RawObject {
@@ -68,7 +68,7 @@ package enum PostMessage: AdminOperation {
 }
 
 extension AdminContext {
-  /// XML 1.0 2.2 has no place for most control characters, and what is said here XMPP clients get too.
+  /// Whether the text is free of the control characters that XML 1.0 2.2 excludes: XMPP clients receive it as well.
   package static func isText(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar.value >= 0x20 && scalar.value & 0xfffe != 0xfffe || scalar == "\n" || scalar == "\t" || scalar == "\r"

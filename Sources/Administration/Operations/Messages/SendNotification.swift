@@ -1,16 +1,16 @@
 import AppProtocol
 package import Dialogs
 
-/// Tells the devices of users something of the app's own. It is durable once it is answered; devices are told through their push
-/// providers, as of messages.
+/// Sends an app's own notification to the devices of users. It is durable when the answer is sent; devices receive it
+/// through their push services, like notifications of messages.
 package enum SendNotification: AdminOperation {
   package static let name = "notifications.send"
   package static let routes = [AdminRoute(.post, "/notifications", .notifications, status: 202)]
 
   package struct Input: Codable, Sendable {
-    /// User ids or JIDs, each once.
+    /// User ids or JIDs without duplicates.
     let userIds: [String]
-    /// Names it for each of them: a repeat is none.
+    /// The notification's id for each user; a repeat is not sent again.
     let clientId: String
     let title: String?
     let titleLocKey: String?
@@ -18,13 +18,13 @@ package enum SendNotification: AdminOperation {
     let body: String?
     let bodyLocKey: String?
     let bodyLocArgs: [String]?
-    /// For the app, as it is.
+    /// Data for the app, passed on unchanged.
     let data: RawObject?
   }
 
   package struct Told: Codable, Hashable, Sendable {
     package let userId: String
-    /// How many devices will be told; those for calls alone are not.
+    /// The number of devices that will receive it, without those registered for calls only.
     package let devices: Int
   }
 
@@ -40,7 +40,7 @@ package enum SendNotification: AdminOperation {
         .tooLarge, "too-many-users", "One notification is for at most \(Limits.notificationUsersMax) users.",
         field: "userIds")
     }
-    // All of them are somebody before the first is told.
+    // All users are resolved before the first notification is sent.
     var users: [User] = []
     for id in input.userIds {
       let user: User
@@ -56,7 +56,7 @@ package enum SendNotification: AdminOperation {
         let receipt = try await context.parley.post(.push(.notify(notification)), by: user.party)
         devices = receipt.value as? Int ?? 0
       } catch {
-        // Who is locked out is told nothing, and keeps nobody else from it.
+        // A disabled user gets no notification and does not prevent the others'.
         guard error.code == "account-disabled" else { throw error }
         devices = 0
       }
@@ -78,7 +78,7 @@ package enum SendNotification: AdminOperation {
     guard body != nil || input.data != nil else {
       throw Problem(.malformed, "body-missing", "Give body, bodyLocKey or data.", field: "body")
     }
-    // As they are written for Google, who wants data as a text.
+    // The texts are measured in Google's form, in which `data` is a string.
     let parts = [input.title, input.titleLocKey, input.body, input.bodyLocKey, input.data?.text]
     let all = parts.compactMap { $0 } + (input.titleLocArgs ?? []) + (input.bodyLocArgs ?? [])
     guard all.reduce(0, { $0 + JSONValue.string($1).text.utf8.count }) <= Limits.notificationBytesMax else {
@@ -89,7 +89,7 @@ package enum SendNotification: AdminOperation {
     return AppNotification(id: input.clientId, title: title, body: body, data: input.data?.text)
   }
 
-  /// A text or a key, and values for a key alone.
+  /// Returns a phrase of either a text, or a key and its arguments.
   private static func phrase(
     _ text: String?, _ key: String?, _ args: [String]?, _ field: String
   ) throws(Problem) -> AppNotification.Phrase? {

@@ -1,14 +1,14 @@
 package import Dialogs
 
-/// What everybody is told once, now or at their next login; no text: nothing any more.
+/// Sets the text that each user receives once, now or at the next login; without a text it is removed.
 package enum SetMessageOfTheDay: AdminOperation {
   package static let name = "motd.set"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let text: String?
-    /// Also who knows the one before; else this corrects it.
+    /// Whether users who have received the previous text receive this one too; otherwise it only corrects it.
     let again: Bool
     package init(domain: String?, text: String?, again: Bool) {
       self.domain = domain

@@ -1,19 +1,19 @@
 import Basics
 package import Dialogs
 
-/// The message of the day of a domain.
+/// Shows a domain's message of the day.
 package enum ShowMessageOfTheDay: AdminOperation {
   package static let name = "motd.show"
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     package init(domain: String?) { self.domain = domain }
   }
 
   package struct Output: Codable, Hashable, Sendable {
     package let domain: String
-    /// nil: there is none.
+    /// Returns the user's avatar; `nil` if there is none.
     package let text: String?
     package let setAt: String?
 

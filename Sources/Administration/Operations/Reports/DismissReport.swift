@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Puts a report away for good.
+/// Deletes a report.
 package enum DismissReport: AdminOperation {
   package static let name = "reports.dismiss"
   package static let routes = [

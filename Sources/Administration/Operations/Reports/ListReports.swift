@@ -3,7 +3,7 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// What users of a domain have reported (XEP-0377), without what was quoted.
+/// Lists the reports by users of a domain (XEP-0377), without the quoted messages.
 package enum ListReports: AdminOperation {
   package static let name = "reports.list"
   package static let routes = [
@@ -11,12 +11,12 @@ package enum ListReports: AdminOperation {
   ]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     package init(domain: String?) { self.domain = domain }
   }
 
-  /// The newest first, all there are (`Limits.reportsMax`).
+  /// All reports (at most `Limits.reportsMax`), newest first.
   package typealias Output = AdminPage<ReportRow>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
@@ -25,12 +25,12 @@ package enum ListReports: AdminOperation {
   }
 }
 
-/// A report as operators see it in a list.
+/// A report in the operators' list.
 package struct ReportRow: Codable, Hashable, Sendable {
   package let id: Int64
   package let reporter: String
   package let reported: String
-  /// `spam`, `abuse`, or a URN.
+  /// `spam`, `abuse` or a URN.
   package let reason: String
   package let text: String
   package let messages: Int
@@ -52,7 +52,7 @@ package struct ReportRow: Codable, Hashable, Sendable {
 }
 
 extension AdminContext {
-  /// One that is of the caller's realm.
+  /// Returns a report of the caller's realm.
   func report(_ id: Int64) async throws(Problem) -> Report {
     let report = try await parley.report(id)
     guard realm.map({ $0.id == report.realm }) ?? true else {

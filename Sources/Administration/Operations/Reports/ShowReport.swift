@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// One report, with what it quotes and what the reporter allows.
+/// Shows a report with the quoted messages and the reporter's permissions.
 package enum ShowReport: AdminOperation {
   package static let name = "reports.show"
   package static let routes = [
@@ -15,13 +15,14 @@ package enum ShowReport: AdminOperation {
 
   package struct Message: Codable, Hashable, Sendable {
     package let id: String
-    /// nil: not theirs to read, or encrypted.
+    /// nil if the reporter may not read it or it is encrypted.
     package let text: String?
   }
 
   package struct Output: Codable, Hashable, Sendable {
     package let report: ReportRow
-    /// May be told to the server it came from, to those who keep lists (XEP-0377 3).
+    /// Whether the reporter allows forwarding to the origin server; `mayTellThirdParties` to maintainers of block lists
+    /// (XEP-0377 3).
     package let mayTellOrigin: Bool
     package let mayTellThirdParties: Bool
     package let messages: [Message]

@@ -2,12 +2,12 @@ import Basics
 package import Dialogs
 import Glibc
 
-/// One consistent copy of the database, while the server goes on.
+/// Writes a consistent copy of the database while the server runs.
 package enum Backup: AdminOperation {
   package static let name = "backup"
 
   package struct Input: Codable, Sendable {
-    /// From the root: server and command may stand in different folders.
+    /// An absolute path, since server and command may have different working directories.
     let path: String
     package init(path: String) { self.path = path }
   }
@@ -17,7 +17,7 @@ package enum Backup: AdminOperation {
     package let bytes: Int64
   }
 
-  /// A large database takes minutes.
+  /// The time for a large database, minutes and more.
   package static let answerWait = AdminLimits.backupWait
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
@@ -25,8 +25,8 @@ package enum Backup: AdminOperation {
       throw Problem(.malformed, "path-relative", "The path of a backup begins with a slash.", field: "path")
     }
     if Files.exists(input.path) { throw refused(input.path, EEXIST) }
-    // Under another name until it is whole, so that what carries the name is a backup. Made here, readable for nobody
-    // else; the engine fills an empty file.
+    // The copy has another name until it is complete, so that a file of the given name is always a backup. The file is
+    // created here, readable for its owner only; the engine fills an empty file.
     let part = input.path + ".part"
     unlink(part)
     let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -2,7 +2,7 @@ import Basics
 package import Dialogs
 import ServerConfiguration
 
-/// How the server is; also what `parley health` asks. Reads from the storage, so that a server which cannot says so.
+/// Reports the server's state; `parley health` uses it. It reads from the storage, so that a failure of that shows.
 package enum ServerStatus: AdminOperation {
   package static let name = "server.status"
 
@@ -15,11 +15,12 @@ package enum ServerStatus: AdminOperation {
     package let users: Int
     package let usersOnline: Int
     package let sessions: Int
-    /// The last position of the log.
+    /// The log's last position.
     package let position: Int64
-    /// Whether the server takes posts just now.
+    /// Whether the server accepts posts at present.
     package let accepting: Bool
-    /// Webhooks, those that are disabled, what they did not take, and how many positions behind the last failing one is.
+    /// The numbers of webhooks, of disabled ones, of failed deliveries, and of positions that the last failing webhook
+    /// lags behind.
     package let webhooks: Int
     package let webhooksDisabled: Int
     package let webhookFailures: Int

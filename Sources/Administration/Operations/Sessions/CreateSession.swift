@@ -3,16 +3,16 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Logs a user in, for a backend that has done so by its own means: the tokens are for the user's app.
+/// Logs in a user whom the backend has authenticated by its own means, and returns the tokens for the user's app.
 package enum CreateSession: AdminOperation {
   package static let name = "sessions.create"
   package static let routes = [AdminRoute(.post, "/users/{jid}/sessions", .sessionsWrite, status: 201)]
 
   package struct Input: Codable, Sendable {
     let jid: String
-    /// nil: a new one.
+    /// nil for a new device.
     let deviceId: String?
-    /// What the app calls itself.
+    /// The app's name for itself.
     let client: String?
   }
 

@@ -3,7 +3,7 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Ends sessions of a user, who may come back at once.
+/// Ends sessions of a user, who may log in again at once.
 package enum EndSessions: AdminOperation {
   package static let name = "users.disconnect"
   package static let routes = [
@@ -11,14 +11,14 @@ package enum EndSessions: AdminOperation {
   ]
 
   package struct Input: Codable, Sendable {
-    /// With a resource only that session.
+    /// A bare address; with a resource, only that session is ended.
     let jid: String
     package init(jid: String) { self.jid = jid }
   }
 
   package struct Output: Codable, Hashable, Sendable {
     package let jid: String
-    /// How many were told to end.
+    /// The number of sessions that are being ended.
     package let sessions: Int
   }
 

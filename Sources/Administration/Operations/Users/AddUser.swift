@@ -3,18 +3,18 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Makes an account.
+/// Creates an account.
 package enum AddUser: AdminOperation {
   package static let name = "users.add"
   package static let routes = [AdminRoute(.post, "/users", .usersWrite, status: 201)]
 
   package struct Input: Codable, Sendable {
-    /// nil: a name is made up, in the key's realm or the first.
+    /// nil for a generated name in the key's realm or the first one.
     let jid: String?
-    /// nil: no password opens it; somebody else vouches for the user.
+    /// nil for an account without a password, whose user another system authenticates.
     let password: String?
     let name: String?
-    /// What the backend calls them.
+    /// The backend's id for the user.
     let externalId: String?
     let email: String?
     package init(jid: String, password: String, name: String?) {
@@ -47,7 +47,7 @@ package enum AddUser: AdminOperation {
 }
 
 extension AdminContext {
-  /// Bytes that name somebody elsewhere; empty: nobody.
+  /// Validates a user's id in another system; an empty text means none.
   static func externalID(_ text: String?) throws(Problem) -> String? {
     guard let text, !text.isEmpty else { return nil }
     guard text.utf8.count <= Limits.externalIDBytesMax, !text.utf8.contains(where: { $0 < 0x20 }) else {
@@ -58,7 +58,7 @@ extension AdminContext {
     return text
   }
 
-  /// In lower case, as everybody compares them; empty: none.
+  /// Validates an email address and lowercases it, the form in which addresses are compared; an empty text means none.
   static func email(_ text: String?) throws(Problem) -> String? {
     guard let text, !text.isEmpty else { return nil }
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)

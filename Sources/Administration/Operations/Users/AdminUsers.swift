@@ -2,13 +2,13 @@ import Addresses
 import Basics
 package import Dialogs
 
-/// A user as operators see them.
+/// A user in the operators' view.
 package struct UserRow: Codable, Hashable, Sendable {
-  /// What apps call them.
+  /// The user's id for apps.
   package let id: String
   package let jid: String
   package let name: String?
-  /// `active`, `disabled`, `deleted`.
+  /// `active`, `disabled` or `deleted`.
   package let state: String
   package let createdAt: String
   package let lastSeenAt: String?
@@ -26,7 +26,7 @@ package struct UserRow: Codable, Hashable, Sendable {
 }
 
 extension User.State {
-  /// The word of tables and JSON.
+  /// The name of the state in tables and JSON.
   var word: String {
     switch self {
     case .active: "active"
@@ -40,7 +40,7 @@ extension User.State {
 package struct RowOutcome: Codable, Hashable, Sendable {
   package enum Status: String, Codable, Sendable {
     case done
-    /// There was such a user already.
+    /// The user existed already.
     case exists
     case failed
   }
@@ -54,7 +54,7 @@ package struct RowOutcome: Codable, Hashable, Sendable {
 }
 
 extension AdminContext {
-  /// A local account that is not deleted.
+  /// Returns a local account that is not deleted.
   func user(_ jid: String) async throws(Problem) -> User {
     let address = try account(jid)
     guard parley.realm(domain: address.domain) != nil else {
@@ -66,7 +66,8 @@ extension AdminContext {
     return user
   }
 
-  /// An address with a localpart; to a caller of one realm a name alone is one of it, and no other realm is there.
+  /// Parses an address with a localpart. A caller with access to one realm may give the localpart alone, and has no
+  /// other realm.
   func account(_ jid: String) throws(Problem) -> BareJID {
     guard let realm else { return try Self.account(jid) }
     var text = jid
@@ -78,7 +79,7 @@ extension AdminContext {
     return address
   }
 
-  /// An address with a localpart.
+  /// Parses an address with a localpart.
   static func account(_ jid: String) throws(Problem) -> BareJID {
     let address = try contact(jid)
     guard address.local != nil else {
@@ -87,7 +88,7 @@ extension AdminContext {
     return address
   }
 
-  /// Any bare address.
+  /// Parses a bare address.
   static func contact(_ jid: String) throws(Problem) -> BareJID {
     do {
       return try BareJID(jid)

@@ -2,10 +2,10 @@ import Accounts
 import Addresses
 package import Dialogs
 
-/// Deletes an account for good, and on demand all that it said.
+/// Deletes an account and, on request, all its messages.
 package enum DeleteUser: AdminOperation {
   package static let name = "users.delete"
-  /// What somebody said in years is taken back message by message.
+  /// A bound of a day: messages of years are retracted one by one.
   package static let answerWait: Duration = .seconds(86_400)
 
   package struct Input: Codable, Sendable {

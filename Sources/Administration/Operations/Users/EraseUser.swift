@@ -2,7 +2,8 @@ import Accounts
 import AppProtocol
 package import Dialogs
 
-/// Deletes an account for good, with all that it said; the rest is done behind the answer, also by the next process.
+/// Deletes an account and all its messages. The messages are deleted after the answer, and the work continues after a
+/// restart.
 package enum EraseUser: AdminOperation {
   package static let name = "users.erase"
   package static let routes = [AdminRoute(.post, "/users/{jid}/erasures", .usersWrite, status: 202)]

@@ -3,10 +3,10 @@ import Addresses
 import Basics
 package import Dialogs
 
-/// Makes an archive of all that is a user's, and says where it is fetched.
+/// Creates an archive of all data of a user, and returns its URL.
 package enum ExportUser: AdminOperation {
   package static let name = "users.export"
-  /// It reads all that somebody ever said and was told.
+  /// A bound of a day: it reads all that the user ever sent and received.
   package static let answerWait: Duration = .seconds(86_400)
 
   package struct Input: Codable, Sendable {

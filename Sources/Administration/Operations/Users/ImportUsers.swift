@@ -2,7 +2,7 @@ import Accounts
 import Addresses
 package import Dialogs
 
-/// Makes many accounts in one transaction; a row that fails does not touch the others.
+/// Creates many accounts in one transaction; a row that fails does not affect the others.
 package enum ImportUsers: AdminOperation {
   package static let name = "users.import"
 
@@ -18,12 +18,12 @@ package enum ImportUsers: AdminOperation {
   }
 
   package struct Input: Codable, Sendable {
-    /// At most `AdminLimits.importBatchRows`.
+    /// At most `AdminLimits.importBatchRows` rows.
     let rows: [Row]
     package init(rows: [Row]) { self.rows = rows }
   }
 
-  /// In the order of the rows.
+  /// The outcomes in the order of the rows.
   package typealias Output = [RowOutcome]
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
@@ -42,7 +42,7 @@ package enum ImportUsers: AdminOperation {
         outcomes[index] = RowOutcome(.failed, error.text)
       }
     }
-    // Those that exist are found before anything is derived for them: running an import again is quick.
+    // Existing users are found before any key derivation, so that repeating an import is quick.
     let addresses = users.map(\.address)
     let known = try await context.parley.read { reader in
       try addresses.map { try reader.user($0).map { $0.state != .deleted } ?? false }
@@ -56,7 +56,7 @@ package enum ImportUsers: AdminOperation {
       switch result {
       case .success: outcomes[place] = RowOutcome(.done)
       case .failure(let problem):
-        // A whole batch that could not be written is not an error of its rows.
+        // A failure to write the batch is not an error of its rows.
         if problem.kind == .overloaded { throw problem }
         outcomes[place] = RowOutcome(.failed, problem.text)
       }

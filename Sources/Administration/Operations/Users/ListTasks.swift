@@ -3,7 +3,7 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// What is still being done for accounts: deletions, erasures and exports, the oldest first. What is done is not among them.
+/// Lists the pending deletions, erasures and exports of accounts, oldest first. Completed ones are not listed.
 package enum ListTasks: AdminOperation {
   package static let name = "tasks.list"
   package static let routes = [AdminRoute(.get, "/tasks", .usersRead)]
@@ -25,12 +25,12 @@ package enum ListTasks: AdminOperation {
   }
 }
 
-/// One of them.
+/// A pending task of an account.
 package struct TaskRow: Codable, Hashable, Sendable {
   package let id: Int64
   package let userId: String
   package let jid: String
-  /// `deletion`, `erasure`, `export`.
+  /// `deletion`, `erasure` or `export`.
   package let kind: String
   package let createdAt: String
 

@@ -1,20 +1,20 @@
 import AppProtocol
 package import Dialogs
 
-/// One page of a domain's users, by name.
+/// Lists a page of a domain's users by name.
 package enum ListUsers: AdminOperation {
   package static let name = "users.list"
   package static let routes = [AdminRoute(.get, "/users", .usersRead, defaults: ["limit": "50"])]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     /// A prefix of the name or a part of the display name.
     let matching: String?
-    /// The name that ended the page before.
+    /// The name of the previous page's last user.
     let cursor: String?
     let limit: Int
-    /// Only who is known by this to the backend, by this address.
+    /// Restricts the list to the user with this id of the backend; `email` likewise with this address.
     let externalId: String?
     let email: String?
     package init(domain: String?, matching: String?, after: String?, limit: Int) {
@@ -36,7 +36,7 @@ package enum ListUsers: AdminOperation {
     if !identities.isEmpty {
       let users = try await context.parley.read { reader in
         let ids = try identities.map { try reader.user(of: $0, in: realm.id) }
-        // Of two names both.
+        // If both are given, both must match.
         guard let id = ids[0], ids.allSatisfy({ $0 == id }) else { return [User]() }
         return try reader.user(id).map { $0.state == .deleted ? [] : [$0] } ?? []
       }

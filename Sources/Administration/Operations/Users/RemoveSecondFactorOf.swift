@@ -1,7 +1,7 @@
 import Accounts
 package import Dialogs
 
-/// Takes a user's second factor away, for who has lost the telephone and the recovery codes.
+/// Removes the second factor of a user who has lost the telephone and the recovery codes.
 package enum RemoveSecondFactorOf: AdminOperation {
   package static let name = "users.secondFactor.remove"
 
@@ -12,7 +12,7 @@ package enum RemoveSecondFactorOf: AdminOperation {
 
   package struct Output: Codable, Sendable {
     package let user: UserRow
-    /// false: there was none.
+    /// False if there was none.
     package let removed: Bool
   }
 

@@ -1,7 +1,7 @@
 import Accounts
 package import Dialogs
 
-/// Gives a user a mail address or a telephone number that the operator vouches for, or takes it away.
+/// Sets or removes a user's email address or telephone number, which counts as verified.
 package enum SetAddress: AdminOperation {
   package static let name = "users.address"
 
@@ -9,7 +9,7 @@ package enum SetAddress: AdminOperation {
     package enum Kind: String, Codable, Sendable { case email, phone }
     let jid: String
     let kind: Kind
-    /// nil takes it away.
+    /// nil removes it.
     let address: String?
     package init(jid: String, kind: Kind, address: String?) {
       self.jid = jid
@@ -20,7 +20,7 @@ package enum SetAddress: AdminOperation {
 
   package struct Output: Codable, Sendable {
     package let user: UserRow
-    /// Normalised; nil: none any more.
+    /// The normalised address; nil if there is none.
     package let address: String?
   }
 

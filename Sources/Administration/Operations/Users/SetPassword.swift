@@ -2,7 +2,7 @@ import Accounts
 import AppProtocol
 package import Dialogs
 
-/// Gives a user another password; all their sessions and logins end.
+/// Changes a user's password; all their sessions and logins end.
 package enum SetPassword: AdminOperation {
   package static let name = "users.password"
   package static let routes = [

@@ -2,7 +2,7 @@ import Accounts
 import AppProtocol
 package import Dialogs
 
-/// Disables, enables or deletes an account. The first and the last end its sessions.
+/// Disables, enables or deletes an account. Disabling and deleting end its sessions.
 package enum SetUserState: AdminOperation {
   package static let name = "users.state"
   package static let routes = [

@@ -3,7 +3,7 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Everything an operator may know of one user; no message and no secret.
+/// Shows all that an operator may know about a user: no message and no secret.
 package enum ShowUser: AdminOperation {
   package static let name = "users.show"
   package static let routes = [
@@ -37,16 +37,16 @@ package enum ShowUser: AdminOperation {
     package let blocks: Int
     package let sessions: [Session]
     package let logins: [Login]
-    /// What they are known by besides.
+    /// The user's identities by kind; nil if there is none.
     package let externalId: String?
     package let email: String?
     package let phone: String?
-    /// The same and all other identities, as `email someone@example.org`.
+    /// All identities, such as `email someone@example.org`.
     package let identities: [String]
     package let password: Bool
     package let secondFactor: Bool
     package let lastLoginAt: String?
-    /// The terms that were accepted last, and when.
+    /// The version of the terms that the user accepted last, and when.
     package let termsVersion: String?
     package let termsAcceptedAt: String?
   }
@@ -83,7 +83,7 @@ package enum ShowUser: AdminOperation {
 }
 
 extension Identity.Issuer {
-  /// The word of tables and JSON.
+  /// The name of the issuer in tables and JSON.
   var word: String {
     switch self {
     case .external: "external"

@@ -3,7 +3,7 @@ import Addresses
 import AppProtocol
 package import Dialogs
 
-/// Changes what is known of a user. What is absent stays, an empty text takes away.
+/// Changes a user's data. An absent member keeps the value, an empty text removes it.
 package enum UpdateUser: AdminOperation {
   package static let name = "users.update"
   package static let routes = [AdminRoute(.patch, "/users/{jid}", .usersWrite)]

@@ -3,16 +3,16 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Makes a webhook: a URL of the backend that is told what happens from now on.
+/// Creates a webhook: a URL of the backend that receives events from now on.
 package enum AddWebhook: AdminOperation {
   package static let name = "webhooks.add"
   package static let routes = [AdminRoute(.post, "/webhooks", .webhooks, status: 201)]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let url: String
-    /// Names, `message.*`, `*`.
+    /// Names of events, `message.*` or `*`.
     let events: [String]
     package init(domain: String?, url: String, events: [String]) {
       self.domain = domain
@@ -23,13 +23,13 @@ package enum AddWebhook: AdminOperation {
 
   package struct Output: Codable, Hashable, Sendable {
     package let webhook: WebhookRow
-    /// What its requests are signed with (Standard Webhooks); told this once.
+    /// The secret that signs its requests (Standard Webhooks); it is returned only once.
     package let secret: String
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
-    // The operator may name any host; what a key names may be in no network of the server's own.
+    // An operator may give any host; a URL given with a key must not lead into the server's private networks.
     let (hook, secret) = try await context.parley.addHook(
       url: input.url, events: input.events, known: context.hookEvents.events, isTrusted: context.realm == nil,
       in: realm.id)
@@ -37,16 +37,16 @@ package enum AddWebhook: AdminOperation {
   }
 }
 
-/// A webhook as operators and backends see it.
+/// A webhook in the view of operators and backends.
 package struct WebhookRow: Codable, Hashable, Sendable {
   package let id: Int64
   package let url: String
   package let events: [String]
-  /// `active`, `disabled`.
+  /// `active` or `disabled`.
   package let state: String
-  /// Dead letters.
+  /// The number of failed deliveries that are kept.
   package let failures: Int
-  /// Why it did not take the last event, and since when it takes none.
+  /// The reason of the last failed attempt, and the time since which attempts have failed.
   package let reason: String?
   package let failingSince: String?
   package let nextAttemptAt: String?

@@ -2,16 +2,16 @@ import AppProtocol
 import Basics
 package import Dialogs
 
-/// Events that a webhook did not take and that are not tried any more, the oldest first.
+/// Lists the events that a webhook did not accept and that are not retried any more, oldest first.
 package enum ListWebhookFailures: AdminOperation {
   package static let name = "webhooks.failures"
   package static let routes = [AdminRoute(.get, "/webhooks/{id}/failures", .webhooks, defaults: ["limit": "50"])]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let id: Int64
-    /// The last page's `nextCursor`.
+    /// The previous page's `nextCursor`.
     let cursor: Int64?
     let limit: Int
     package init(domain: String?, id: Int64, cursor: Int64? = nil, limit: Int) {
@@ -25,17 +25,17 @@ package enum ListWebhookFailures: AdminOperation {
   package struct Row: Codable, Hashable, Sendable {
     package let id: Int64
     package let event: String
-    /// The webhook-id that it had, and will have.
+    /// The `webhook-id` of the delivery, which a redelivery keeps.
     package let webhookId: String
     package let failedAt: String
     package let reason: String
-    /// It is being sent again.
+    /// Whether it is being redelivered.
     package let due: Bool
   }
 
   package struct Output: Codable, Sendable {
     package let items: [Row]
-    /// nil: that was the last page.
+    /// nil on the last page.
     package let nextCursor: Int64?
   }
 

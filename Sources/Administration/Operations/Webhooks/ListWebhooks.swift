@@ -1,13 +1,13 @@
 import AppProtocol
 package import Dialogs
 
-/// A domain's webhooks. Their secrets are not told.
+/// Lists a domain's webhooks, without their secrets.
 package enum ListWebhooks: AdminOperation {
   package static let name = "webhooks.list"
   package static let routes = [AdminRoute(.get, "/webhooks", .webhooks)]
 
   package struct Input: Codable, Sendable {
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     package init(domain: String?) { self.domain = domain }
   }

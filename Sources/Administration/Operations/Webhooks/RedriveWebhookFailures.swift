@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Sends failures again, with the webhook-ids that they had: one, or all.
+/// Redelivers one failure or all of them, with their original `webhook-id`.
 package enum RedriveWebhookFailures: AdminOperation {
   package static let name = "webhooks.redrive"
   package static let routes = [

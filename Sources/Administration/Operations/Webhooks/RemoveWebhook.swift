@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Takes a webhook away, with its failures.
+/// Removes a webhook and its failures.
 package enum RemoveWebhook: AdminOperation {
   package static let name = "webhooks.remove"
   package static let routes = [AdminRoute(.delete, "/webhooks/{id}", .webhooks)]

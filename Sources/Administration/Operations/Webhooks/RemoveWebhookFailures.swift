@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Forgets failures: one, or all.
+/// Deletes one failure or all of them.
 package enum RemoveWebhookFailures: AdminOperation {
   package static let name = "webhooks.forget"
   package static let routes = [

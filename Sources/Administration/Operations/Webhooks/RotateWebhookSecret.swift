@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// Gives a webhook another secret. Both sign for `Limits.hookSecretOverlap`.
+/// Creates a new secret for a webhook. Both secrets sign for `Limits.hookSecretOverlap`.
 package enum RotateWebhookSecret: AdminOperation {
   package static let name = "webhooks.rotate"
   package static let routes = [AdminRoute(.post, "/webhooks/{id}/secret", .webhooks)]

@@ -1,7 +1,7 @@
 import AppProtocol
 package import Dialogs
 
-/// One webhook, and how it stands.
+/// Shows a webhook and its delivery state.
 package enum ShowWebhook: AdminOperation {
   package static let name = "webhooks.show"
   package static let routes = [AdminRoute(.get, "/webhooks/{id}", .webhooks)]
@@ -15,9 +15,9 @@ package enum ShowWebhook: AdminOperation {
   }
 }
 
-/// Which webhook.
+/// The input that identifies a webhook.
 package struct WebhookInput: Codable, Sendable {
-  /// nil: the first.
+  /// nil for the first domain.
   let domain: String?
   let id: Int64
   package init(domain: String?, id: Int64) {
@@ -26,12 +26,12 @@ package struct WebhookInput: Codable, Sendable {
   }
 }
 
-/// Which of its failures.
+/// The input that identifies failures of a webhook.
 package struct WebhookFailuresInput: Codable, Sendable {
-  /// nil: the first.
+  /// nil for the first domain.
   let domain: String?
   let id: Int64
-  /// nil: all.
+  /// nil for all failures.
   let failure: Int64?
   package init(domain: String?, id: Int64, failure: Int64?) {
     self.domain = domain
@@ -40,7 +40,7 @@ package struct WebhookFailuresInput: Codable, Sendable {
   }
 }
 
-/// Of how many.
+/// The number of affected items.
 package struct CountRow: Codable, Hashable, Sendable {
   package let count: Int
 }

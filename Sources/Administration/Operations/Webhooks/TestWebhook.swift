@@ -2,7 +2,7 @@ import AppDoor
 import AppProtocol
 package import Dialogs
 
-/// Sends `webhook.test` now, once, and says what came of it.
+/// Sends `webhook.test` once, at once, and returns the outcome.
 package enum TestWebhook: AdminOperation {
   package static let name = "webhooks.test"
   package static let routes = [AdminRoute(.post, "/webhooks/{id}/test", .webhooks)]
@@ -11,7 +11,7 @@ package enum TestWebhook: AdminOperation {
 
   package struct Output: Codable, Hashable, Sendable {
     package let taken: Bool
-    /// Why not.
+    /// The reason of a failure.
     package let reason: String?
   }
 

@@ -2,14 +2,14 @@ import AppDoor
 import AppProtocol
 package import Dialogs
 
-/// Changes where a webhook is and what it is told; `state` `active` has it go on where it stands, at once.
+/// Changes a webhook's URL and events. With `state` `active` delivery resumes at once where it stopped.
 package enum UpdateWebhook: AdminOperation {
   package static let name = "webhooks.update"
   package static let routes = [AdminRoute(.patch, "/webhooks/{id}", .webhooks)]
 
   package struct Input: Codable, Sendable {
     package enum State: String, Codable, Sendable { case active, disabled }
-    /// nil: the first.
+    /// nil for the first domain.
     let domain: String?
     let id: Int64
     let url: String?
@@ -28,7 +28,7 @@ package enum UpdateWebhook: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> WebhookRow {
     let realm = try context.realm(input.domain).id
-    // The operator's URL is not to be turned elsewhere by a key.
+    // A key must not redirect a webhook whose URL the operator has set.
     if input.url != nil, context.realm != nil, try await context.parley.hook(input.id, in: realm).hook.isTrusted {
       throw Problem(.forbidden, "webhook-of-operator", "The operator has set this webhook's URL.", field: "url")
     }
