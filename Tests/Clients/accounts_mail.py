@@ -157,7 +157,7 @@ def undelivered(checks, folder, trusted):
             with mails, Server(**settings(mails, folder, trusted, scheme)) as server:
                 server.start()
                 call(server, "POST", "/v1/codes", {"email": "somebody@montague.example"}, status=202)
-                server.log.until("it is not delivered", lambda text: "a letter was not delivered" in text)
+                server.log.until("it is not delivered", lambda text: "a code was not delivered" in text)
                 expect(mails.seen == [], f"mails: {mails.seen}")
     with checks.check("mail: to a server without TLS only where that is allowed"):
         with MailServer() as mails:
