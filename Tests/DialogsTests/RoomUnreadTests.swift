@@ -62,6 +62,27 @@ import Testing
     #expect(try await stage.unread(romeo) == 1)
   }
 
+  /// To a new member everything that was said before counts as read, although they have displayed none of it.
+  @Test func whatWasSaidBeforeSomebodyJoinedChangesNoUnread() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo)
+    let first = try #require(try await stage.say("one", in: room, by: romeo).entry)
+    let second = try #require(try await stage.say("two", in: room, by: romeo).entry)
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    try await stage.parley.post(.personal(room.dialog, .hide(first.id)), by: juliet)
+    try await stage.say("three", in: room, by: romeo)
+    #expect(try await stage.unread(juliet) == 1)
+
+    func mark(_ entry: Entry) -> RoomIntent {
+      .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: entry.id))
+    }
+    #expect(try await stage.act(mark(first), by: juliet).isRepeat)
+    #expect(try await stage.unread(juliet) == 1)
+    #expect(try await !stage.act(mark(second), by: juliet).isRepeat)
+    #expect(try await stage.unread(juliet) == 1)
+  }
+
   @Test func smallRoomsHearHowFarEverybodyHasReadAndLargeOnesDoNot() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

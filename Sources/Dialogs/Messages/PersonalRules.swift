@@ -58,8 +58,10 @@ extension Judge {
 
   /// Subtracts a hidden message from the user's unread ones.
   private mutating func uncount(_ entry: Entry, for user: Party, _ writer: any StoreWriter) throws {
+    // Not by position: a new member has displayed nothing, and what was said before they joined counts as read.
+    let number = try writer.counting(in: entry.dialog, upTo: entry.position, by: user.id).all
     try changeMark(of: user, in: entry.dialog, writer) { mark, _ in
-      if entry.position > mark.displayed { mark.hidden += 1 }
+      if number > mark.displayedOrdinal { mark.hidden += 1 }
     }
   }
 

@@ -425,6 +425,11 @@ extension Judge {
         target.position >= state.room.last
         ? (all: state.room.ordinal, own: mark.own)
         : try counted(upTo: target.position, by: reader.id, in: state, writer)
+      // What was said before the reader joined counts as read: a marker there makes nothing of it unread.
+      guard counting.all >= mark.displayedOrdinal else {
+        receipt.isRepeat = true
+        return settle(post, receipt)
+      }
       if mark.hidden > 0 {
         mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
       }
