@@ -26,6 +26,8 @@ VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60
 FUZZ_SECONDS ?= 600
+# Of `make simulate`.
+SIMULATE_SECONDS ?= 600
 # Ends what hangs: a crashed process otherwise starts a symbolicator first.
 export SWIFT_BACKTRACE ?= enable=no
 
@@ -98,6 +100,11 @@ $(VENV)/ready: Makefile
 .PHONY: fuzz
 fuzz: packages ## the fuzz tests for FUZZ_SECONDS=600
 	@PARLEY_FUZZ_SECONDS=$(FUZZ_SECONDS) swift test --filter FuzzTests
+
+.PHONY: simulate
+simulate: packages ## the core against a model of it for SIMULATE_SECONDS=600, from a random seed or SEED=N
+	@swift build -c release --product simulate
+	.build/release/simulate $(SIMULATE_SECONDS) $(SEED)
 
 .PHONY: soak
 soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, both cores busy; SOAK='--seed N' or other options

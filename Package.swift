@@ -272,6 +272,15 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: settings),
+    // The core against a model of it: a library, a test that runs a little of it, and a program that runs it for long.
+    .target(
+      name: "Simulation", dependencies: ["Dialogs", "Basics", "SQLiteStore", "Addresses", logging],
+      path: "Tests/SimulationTests/Simulation", swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["Simulation"], exclude: ["Simulation", "simulate"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "simulate", dependencies: ["Simulation"], path: "Tests/SimulationTests/simulate", swiftSettings: settings),
 
     // Micro-benchmarks: plain executables, run by `make bench`
     .executableTarget(

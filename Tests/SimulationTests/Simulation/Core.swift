@@ -1,0 +1,437 @@
+import Addresses
+import Basics
+import Dialogs
+import Foundation
+import Logging
+import SQLiteStore
+import Synchronization
+
+/// The real core on a database of its own: all that the simulation uses of it stands here and in `Follower`. Confined to the
+/// committer's thread while that runs.
+final class Core {
+  static let usersMax = 12
+
+  let parties: [Party]
+  let store: FailingStore
+  let clock: SetClock
+  private let parley: Parley
+  private let folder: Folder
+  /// By number.
+  private var entries: [Int: Entry] = [:]
+  private var dialogs: [Model.Place: DialogID] = [:]
+  private var texts: [Int: Int] = [:]
+
+  /// A folder in memory, where the system has such, that goes with its owner.
+  private final class Folder: Sendable {
+    let path: String
+    var database: String { "\(path)/parley.db" }
+
+    init() throws {
+      let root = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+      path = "\(root)/parley-simulation-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  /// A database of `usersMax` users, whose copies each run begins with. The realm's key is always the same, so that ids are.
+  private static let template = Result { () throws -> Data in
+    let folder = try Folder()
+    let store = try SQLiteStore(path: folder.database)
+    try store.write { writer in
+      let realm = try writer.insertRealm(
+        domain: "localhost", rooms: "conference.localhost", key: Array(repeating: 7, count: 32), epoch: 1)
+      for number in 0..<Core.usersMax {
+        // The name is their nick, also in rooms that hide who people are.
+        _ = try writer.insertUser(
+          try BareJID("user\(number)@localhost"), in: realm.id, profile: Profile(displayName: "user\(number)"),
+          createdAt: SetClock.start)
+      }
+    }
+    try store.close()
+    return try Data(contentsOf: URL(fileURLWithPath: folder.database))
+  }
+
+  /// Starts the server, on the database of the former one.
+  init(after former: Core? = nil) throws {
+    folder = try former?.folder ?? Folder()
+    if former == nil { try Self.template.get().write(to: URL(fileURLWithPath: folder.database)) }
+    clock = former?.clock ?? SetClock()
+    store = FailingStore(try SQLiteStore(path: folder.database))
+    parley = try Parley(
+      store: store, clock: clock, options: Parley.Options(domains: ["localhost"]),
+      logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+    parties = try store.read { reader in
+      try (0..<Core.usersMax).compactMap { number in
+        try reader.user(try BareJID("user\(number)@localhost")).map {
+          Party(id: $0.id, realm: $0.realm, address: $0.address)
+        }
+      }
+    }
+    (entries, dialogs, texts) = (former?.entries ?? [:], former?.dialogs ?? [:], former?.texts ?? [:])
+  }
+
+  func stop() async {
+    await parley.stop()
+    store.recover()
+  }
+  func close() throws { try store.close() }
+
+  // MARK: Posts
+
+  /// The post of an action; nil: nobody could post that now.
+  ///
+  /// - Parameter text: in place of the action's own.
+  func post(
+    _ action: Action, text: Int? = nil, by session: Session?, completion: Post.Completion
+  ) -> Post? {
+    guard let (user, intent) = intent(action, text: text, session) else { return nil }
+    return Post(author: parties[user], intent: intent, completion: completion)
+  }
+
+  func submit(_ post: Post) -> Bool { parley.submit(post) }
+
+  /// Runs `body` on the committer's thread, behind what was submitted.
+  func finally(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let nothing = WriteTransaction(keepsCaches: true) { _ in 0 }
+    return parley.submit(Post(author: parties[0], intent: .work(nothing), completion: .callback { _ in body() }))
+  }
+
+  func unregister(_ session: Session) { parley.hub.unregister(session, time: clock.now) }
+
+  private func intent(_ action: Action, text: Int?, _ session: Session?) -> (Int, Intent)? {
+    switch action {
+    case .say(let user, let door, let chat, let id):
+      return (user, message(text ?? id, door, to: chat, key: id))
+    case .forward(let user, let target, let chat, let number):
+      guard let entry = entries[target] else { return nil }
+      return (user, message(number, .app, to: chat, forward: ForwardDraft(dialog: entry.dialog, message: entry.id)))
+    case .change(let user, let door, let change, let target, let number):
+      guard let entry = entries[target], let chat = chat(of: entry, for: user), door == .app || change == .edit else {
+        return nil
+      }
+      let kind: Reference.Kind =
+        switch change {
+        case .reply: .reply
+        case .edit: .correction
+        case .react: .reactions(["👍"])
+        case .retract: .retraction(reason: nil)
+        case .moderate: .moderation(reason: nil)
+        }
+      return (
+        user,
+        message(
+          change == .reply || change == .edit ? number : nil, door, to: chat,
+          reference: ReferenceDraft(kind: kind, target: .entry(entry.id)))
+      )
+    case .mark(let user, let mark, let target):
+      guard let entry = entries[target] else { return nil }
+      let kind = mark == .delivered ? Marker.Kind.delivered : .displayed
+      let isPrivate = mark == .displayedPrivately
+      switch chat(of: entry, for: user) {
+      case nil: return nil
+      case .user(let peer):
+        let with = parties[peer].address
+        return (user, .marker(MarkerDraft(with: with, kind: kind, target: .entry(entry.id), isPrivate: isPrivate)))
+      case .room(let room):
+        return (user, .room(.marker(at(room), RoomMarkerDraft(kind: kind, target: entry.id, isPrivate: isPrivate))))
+      }
+    case .hide(let user, let target):
+      return entries[target].map { (user, .personal($0.dialog, .hide($0.id))) }
+    case .clear(let user, let chat):
+      return dialogs[Model.Place(user, chat)].map { (user, .personal($0, .clear(leaves: false))) }
+    case .block(let user, let other): return (user, .block([BlockPattern(JID(parties[other].address))]))
+    case .unblock(let user, let other): return (user, .unblock([BlockPattern(JID(parties[other].address))]))
+    case .create(let user, let room, let isOpen, let sinceJoin):
+      var settings = isOpen ? RoomSettings.open : .group
+      settings.history = sinceJoin ? .sinceJoin : .all
+      return (user, .room(.create(RoomDraft(localpart: "room\(room)", settings: settings))))
+    case .affiliate(let actor, let user, let standing, let room):
+      let affiliation: Affiliation =
+        switch standing {
+        case .outcast: .outcast
+        case .none: .none
+        case .member: .member
+        case .admin: .admin
+        case .owner: .owner
+        }
+      return (
+        actor, .room(.members(at(room), [MemberDraft(address: parties[user].address, affiliation: affiliation)]))
+      )
+    case .join(let user, let room): return (user, .room(.register(at(room), nick: nil)))
+    case .enter(let user, let room):
+      guard let session else { return nil }
+      let entering = Entering(
+        session: session, nick: "user\(user)", password: nil, presence: presence(of: session), isJoin: true)
+      return (user, .room(.enter(at(room), entering)))
+    case .exit(let user, let room): return (user, .room(.exit(at(room), nil)))
+    case .kick(let actor, let user, let room):
+      return (actor, .room(.roles(at(room), [RoleDraft(nick: "user\(user)", role: .none, reason: nil)])))
+    case .configure(let user, let room, let sinceJoin):
+      return (user, .room(.configure(at(room), SettingsDraft { $0.history = sinceJoin ? .sinceJoin : .all })))
+    case .destroy(let user, let room): return (user, .room(.destroy(at(room), reason: nil, alternate: nil)))
+    case .come(let user, let door):
+      guard let session else { return nil }
+      var online = OnlineSession(session: session, door: door == .app ? .app : .xmpp, resource: door.rawValue)
+      online.presence = presence(of: session)
+      online.carbons = door == .xmpp
+      return (user, .goOnline(online))
+    case .go(let user, _): return session.map { (user, .room(.vacate($0.id))) }
+    case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash:
+      return nil
+    }
+  }
+
+  /// - Parameter number: what it says; nil: nothing.
+  private func message(
+    _ number: Int?, _ door: Door, to chat: Chat, key: Int? = nil, reference: ReferenceDraft? = nil,
+    forward: ForwardDraft? = nil
+  ) -> Intent {
+    let content = number.map { Content(kind: .text, text: Self.text($0)) } ?? Content(kind: .none)
+    var traits: Message.Traits = [.counts, .archived, .replayed]
+    if door == .app { traits.formUnion([.fromApp, .markable, .receipted]) }
+    let key = key.map {
+      RepeatKey(rule: door == .app ? .app : .xmpp, id: "id\($0)", bodyHash: UInt64(number ?? 0))
+    }
+    let envelope = Envelope(
+      type: .chat, fromResource: door.rawValue, id: number.map { "id\($0)" })
+    switch chat {
+    case .user(let peer):
+      return .message(
+        MessageDraft(
+          to: parties[peer].address, content: content, envelope: envelope, traits: traits, key: key,
+          reference: reference, forward: forward))
+    case .room(let room):
+      return .room(
+        .say(
+          at(room),
+          RoomMessageDraft(
+            content: content, envelope: envelope, traits: traits, key: key, reference: reference, forward: forward)))
+    }
+  }
+
+  static func text(_ number: Int) -> String { "word number\(number)" }
+
+  /// By its address, which is known before the room is.
+  private func at(_ room: Int) -> RoomReference {
+    .address(BareJID(parsing: "room\(room)@conference.localhost") ?? parties[0].address)
+  }
+
+  private func presence(of session: Session) -> Presence {
+    Presence(from: session.party, resource: session.door.rawValue, availability: .online, time: clock.now)
+  }
+
+  private func user(_ party: Party) -> Int? { parties.firstIndex { $0.id == party.id } }
+
+  /// nil: the user cannot name it.
+  private func chat(of entry: Entry, for user: Int) -> Chat? {
+    if let room = entry.room {
+      return room.address.local.flatMap { Int($0.dropFirst("room".count)) }.map { .room($0) }
+    }
+    guard let author = self.user(entry.author), let peer = entry.peer.flatMap({ self.user($0) }) else { return nil }
+    return user == author ? .user(peer) : user == peer ? .user(author) : nil
+  }
+
+  /// What the author is told, of which the core keeps the ids.
+  func answer(to action: Action, text: Int?, _ result: Result<Receipt, Problem>) -> Answer {
+    switch result {
+    case .failure(let problem): return problem == .storage ? .failed : .refused(problem.code)
+    case .success(let receipt):
+      if let entry = receipt.entry {
+        if entry.isShown, let number = text ?? action.message { entries[number] = entry }
+        if let place = action.place { dialogs[place] = entry.dialog }
+      }
+      return .done(
+        head: receipt.position.number, isRepeat: receipt.isRepeat, entry: receipt.entry?.position.number)
+    }
+  }
+
+  // MARK: What is stored
+
+  /// Compares what is stored, and what users find in it, with the model.
+  func violation(against model: Model) throws -> String? {
+    // What looks for messages is filled later than the log.
+    while try store.write({ try $0.indexMessages(limit: 10_000) }) {}
+    return try store.read { reader in
+      for place in model.places {
+        if let violation = try violation(in: place, model, reader) { return violation }
+      }
+      for user in 0..<Core.usersMax {
+        if let violation = try violation(for: user, model, reader) { return violation }
+      }
+      return nil
+    }
+  }
+
+  /// Everything that was acknowledged is in the log once, in the order in which it was posted, and nothing else.
+  private func violation(in place: Model.Place, _ model: Model, _ reader: any StoreReader) throws -> String? {
+    guard let dialog = dialogs[place] else { return "\(place) has events and no dialog" }
+    let stored = try reader.history(of: dialog, after: .zero, before: .end, limit: 100_000, ascending: true)
+    let events = model.events.filter { $0.place == place && $0.isShown }
+    guard stored.map(\.position.number) == events.map(\.position) else {
+      return "the log of \(place) has \(stored.map(\.position.number)), the model \(events.map(\.position))"
+    }
+    for (index, (entry, event)) in zip(stored, events).enumerated() {
+      switch (entry.fact, event.subject) {
+      case (.message(let said), .message(let number)):
+        guard let message = model.messages[number] else { return "message \(number) is unknown" }
+        let now = message.isRetracted ? "" : entry.state?.text ?? said.content.text
+        guard said.sequence == index + 1, user(entry.author) == message.author,
+          said.content.text == (message.isRetracted ? "" : Self.text(message.said)),
+          now == (message.isRetracted ? "" : Self.text(message.text)),
+          (entry.state?.retraction != nil) == message.isRetracted,
+          Set((entry.state?.reactions ?? []).compactMap { self.user($0.user) }) == message.reactions
+        else {
+          return
+            "message \(number) is stored as number \(said.sequence), \"\(said.content.text)\", now \"\(now)\": \(message)"
+        }
+      case (.room(let change), .notice):
+        if change.sequence != index + 1 { return "the notice at \(entry.position) is number \(change.sequence)" }
+      default: return "the entry at \(entry.position) is \(entry.fact), not \(event.subject)"
+      }
+    }
+    return nil
+  }
+
+  /// What makes dialogs unread is what a recount finds, and searches find what the user may read.
+  private func violation(for user: Int, _ model: Model, _ reader: any StoreReader) throws -> String? {
+    let party = parties[user]
+    var sum: Int64 = 0
+    for place in model.places where place.has(user) != false {
+      guard let dialog = dialogs[place] else { continue }
+      let ordinal = try reader.dialog(dialog)?.ordinal ?? reader.room(dialog)?.ordinal ?? 0
+      let unread = try reader.mark(party.id, in: dialog)?.unread(ordinal: ordinal)
+      let expected = model.unread(user, in: place).map(Int64.init)
+      if unread != expected {
+        return "unread of user \(user) in \(place): \(String(describing: unread)), not \(String(describing: expected))"
+      }
+      sum += expected ?? 0
+    }
+    let total = try reader.unread(of: party.id)
+    if total != sum { return "unread of user \(user): \(total), not \(sum)" }
+
+    if let violation = try violation(inFeedOf: user, model, reader) { return violation }
+    var found: Set<Int64> = []
+    var query = MessageQuery(text: "word", limit: 500)
+    while true {
+      let page = try reader.find(query, for: party)
+      found.formUnion(page.entries.map(\.position.number))
+      guard let next = page.next else { break }
+      query.before = next
+    }
+    let readable = Set(model.messages.values.filter { !$0.isRetracted && model.reads(user, $0) }.map(\.position))
+    if found != readable {
+      return
+        "user \(user) reads \(found.subtracting(readable)) against the rules, and misses \(readable.subtracting(found))"
+    }
+    return nil
+  }
+
+  /// A client that comes for the first time and asks for everything is told what concerns the user, and nothing of what was
+  /// taken back.
+  private func violation(inFeedOf user: Int, _ model: Model, _ reader: any StoreReader) throws -> String? {
+    let party = parties[user]
+    let rooms = try reader.memberships(of: party.id).map { (room: $0.room.dialog, since: $0.since) }
+    let events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
+    var told: [Int64] = []
+    var after = Position.zero
+    while true {
+      let page = try reader.page(of: party.id, rooms: rooms, after: after, limit: 100)
+      for entry in page.entries where Session.isCompared(entry, by: party) {
+        told.append(entry.position.number)
+        guard case .message(let message) = entry.fact, let event = events[entry.position.number] else { continue }
+        let text: Int? =
+          switch event.subject {
+          case .message(let number): model.messages[number].flatMap { $0.isRetracted ? nil : $0.said }
+          case .change(let target, let text): model.messages[target]?.isRetracted == true ? nil : text
+          case .marker, .notice: nil
+          }
+        if message.content.text != text.map(Self.text) ?? "" {
+          return "user \(user) is told \(message.content.text) by \(event)"
+        }
+      }
+      after = page.end
+      if page.isLast { return model.violation(ofTold: told, to: user, after: 0) }
+    }
+  }
+}
+
+extension Action {
+  /// The message that it posts.
+  var message: Int? {
+    switch self {
+    case .say(_, _, _, let number), .forward(_, _, _, let number), .change(_, _, _, _, let number): number
+    default: nil
+    }
+  }
+
+  /// Where it is known from the action alone.
+  var place: Model.Place? {
+    switch self {
+    case .say(let user, _, let chat, _), .forward(let user, _, let chat, _): Model.Place(user, chat)
+    case .create(_, let room, _, _): .room(room)
+    default: nil
+    }
+  }
+}
+
+/// A clock that is set by hand.
+final class SetClock: Clock {
+  static let start = Timestamp(milliseconds: 1_700_000_000_000)
+  private let time = Mutex(start)
+  var now: Timestamp { time.withLock { $0 } }
+  func move(by milliseconds: Int) {
+    time.withLock { $0 = Timestamp(milliseconds: $0.milliseconds + Int64(milliseconds)) }
+  }
+}
+
+/// A store whose commits fail as they are told to.
+final class FailingStore: Store {
+  struct Failed: Error {}
+  private struct Plan {
+    var passing = 0
+    var failing = 0
+    var isDead = false
+    var isPaused = false
+    var count = 0
+  }
+
+  private let inner: SQLiteStore
+  private let plan = Mutex(Plan())
+
+  init(_ inner: SQLiteStore) { self.inner = inner }
+
+  /// Of the next commits so many succeed, and then so many fail after all has been written.
+  func fail(_ count: Int, after passing: Int) { plan.withLock { ($0.failing, $0.passing) = (count, passing) } }
+  /// Every commit from now on fails.
+  func die() { plan.withLock { $0.isDead = true } }
+  /// No commit fails any more.
+  func recover() { plan.withLock { $0 = Plan() } }
+  func pause(_ isPaused: Bool) { plan.withLock { $0.isPaused = isPaused } }
+  /// How many have failed so far.
+  var failures: Int { plan.withLock { $0.count } }
+
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try inner.read(body) }
+
+  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+    try inner.write { writer in
+      let result = try body(writer)
+      let fails = plan.withLock { plan in
+        if plan.isDead { return true }
+        if plan.isPaused || plan.failing == 0 { return false }
+        if plan.passing > 0 {
+          plan.passing -= 1
+          return false
+        }
+        plan.failing -= 1
+        plan.count += 1
+        return true
+      }
+      if fails { throw Failed() }
+      return result
+    }
+  }
+
+  func copy(to path: String) throws { try inner.copy(to: path) }
+  func close() throws { try inner.close() }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Simulation
+import Synchronization
+
+// The simulation for as long as asked: `simulate [seconds [seed [count]]]`. Without a seed it begins at a random one.
+
+let arguments = CommandLine.arguments.dropFirst().map { Int($0) ?? 0 }
+let seconds = arguments.first ?? 60
+let seed = arguments.dropFirst().first.map { UInt64($0) } ?? .random(in: 0..<1 << 32)
+let count = arguments.dropFirst(2).first ?? .max
+let start = ContinuousClock.now
+let shown = Mutex(start)
+
+@Sendable func line(_ totals: Simulation.Totals) -> String {
+  let elapsed = max(1, Int((ContinuousClock.now - start) / .seconds(1)))
+  return
+    "\(elapsed) s: \(totals.seeds) seeds, \(totals.conversations) conversations (\(totals.conversations / elapsed)/s), "
+    + "\(totals.posts) posts in \(totals.batches) batches (\(totals.posts / elapsed) posts/s)"
+}
+
+print("from seed \(seed), \(Simulation.steps) steps each")
+fflush(nil)
+do {
+  let totals = try await Simulation.run(
+    from: seed, count: count, for: .seconds(seconds), threads: ProcessInfo.processInfo.activeProcessorCount
+  ) { totals in
+    guard isatty(1) == 1 else { return }
+    let isDue = shown.withLock { shown in
+      guard ContinuousClock.now - shown > .milliseconds(500) else { return false }
+      shown = .now
+      return true
+    }
+    if isDue {
+      print("\r\(line(totals))", terminator: "")
+      fflush(nil)
+    }
+  }
+  print(isatty(1) == 1 ? "\r\(line(totals))" : line(totals))
+} catch let failure as Simulation.Failure {
+  print("\n\(failure)\nTry it again with: make simulate SEED=\(failure.seed)")
+  exit(1)
+}
