@@ -98,6 +98,7 @@ package enum FirstStart {
 
       \(table.text())
 
+
       """
     let ports = [
       settings.xmpp.isOn ? "port \(settings.xmpp.port) with STARTTLS" : nil,

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct AnnounceText: AsyncParsableCommand {
+struct AnnounceText: AdminCommand {
+  typealias Operation = Announce
   static let configuration = CommandConfiguration(
     commandName: "announce",
     abstract: "Tells everybody who is online with an XMPP client something.",
@@ -16,14 +16,11 @@ struct AnnounceText: AsyncParsableCommand {
 
   @Argument(help: "What to say.") var text: String
   @Option(name: .long, help: "To whose users; else the first domain's.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let told = try await administration.call(Announce.self, Announce.Input(domain: domain, text: text))
-      try output.print(
-        told, "Told \(told.sessions) session\(told.sessions == 1 ? "" : "s") of users of \(told.domain).")
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: text) }
+
+  func text(_ told: Operation.Output) -> String {
+    "Told \(told.sessions) session\(told.sessions == 1 ? "" : "s") of users of \(told.domain)."
   }
 }

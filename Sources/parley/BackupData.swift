@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import Basics
-import ParleyServer
 import ServerConfiguration
 
 struct BackupData: AsyncParsableCommand {
@@ -20,18 +19,17 @@ struct BackupData: AsyncParsableCommand {
       """)
 
   @Argument(help: "The file to make.", completion: .file(extensions: ["db"])) var file: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
+    try await options.withData { context in
       let path = Files.absolute(file)
-      let watch = Task { await Self.show(path + ".part", of: settings.data + "/parley.db") }
+      let watch = Task { await Self.show(path + ".part", of: context.settings.data + "/parley.db") }
       defer { watch.cancel() }
-      let made = try await administration.call(Backup.self, Backup.Input(path: path))
+      let made = try await context.call(Backup.self, Backup.Input(path: path))
       watch.cancel()
       _ = await watch.value
-      try output.print(made, "\(made.path): \(ProgressBar.grouped(Int(made.bytes))) bytes.")
+      try options.output.print(made, "\(made.path): \(ProgressBar.grouped(Int(made.bytes))) bytes.")
     }
   }
 

@@ -35,7 +35,7 @@ struct Check: AsyncParsableCommand {
     if prints {
       var table = TextTable("Key", "Value", "From")
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }
-      try output.print(settings.effective, String(table.text().dropLast()))
+      try output.print(settings.effective, table.text())
     } else {
       let notes = settings.shortcomings
       let verdict =
@@ -54,7 +54,7 @@ struct Check: AsyncParsableCommand {
         row.category, row.level, row.feature, row.specifications, row.isMet ? "yes" : "NO: \(row.remedy ?? "")",
       ])
     }
-    try output.print(rows, String(table.text().dropLast()))
+    try output.print(rows, table.text())
     if rows.contains(where: { !$0.isMet }) { throw ExitCode(1) }
   }
 }

@@ -38,7 +38,7 @@ struct Health: AsyncParsableCommand {
           + "\(ProgressBar.grouped(Int(status.webhookBehind))) positions behind)",
       ])
     }
-    try output.print(status, String(table.text().dropLast()))
+    try output.print(status, table.text())
     if !status.accepting { throw ExitCode(1) }
   }
 }

@@ -28,25 +28,6 @@ struct ConfigurationOptions: ParsableArguments {
     }
     return try Settings.load(arguments, environment: ProcessInfo.processInfo.environment)
   }
-
-  /// Returns an address; a text without an @ is a localpart of the first domain.
-  func address(_ text: String, _ settings: Settings) -> String {
-    text.contains("@") ? text : "\(text)@\(settings.domains[0].name)"
-  }
-
-  /// Calls `body` with a connection to the data.
-  func withAdministration(creating: Bool = false, _ body: (AdminConnection, Settings) async throws -> Void) async throws
-  {
-    let settings = try settings()
-    let administration = try await AdminConnection.open(settings, creating: creating)
-    do {
-      try await body(administration, settings)
-    } catch {
-      await administration.close()
-      throw error
-    }
-    await administration.close()
-  }
 }
 
 /// The options for output to programs.
@@ -58,6 +39,42 @@ struct OutputOptions: ParsableArguments {
   func print(_ value: some Encodable, _ text: @autoclosure () -> String) throws {
     Terminal.print(json ? String(decoding: try AdminJSON.encode(value, pretty: true), as: UTF8.self) : text())
   }
+}
+
+/// The options of every command that works on the data.
+struct CommandOptions: ParsableArguments {
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var configuration: ConfigurationOptions
+
+  /// Calls `body` with access to the data.
+  ///
+  /// - Parameter creating: Whether a missing data folder is created; otherwise it is an error.
+  func withData(creating: Bool = false, _ body: (CommandContext) async throws -> Void) async throws {
+    let settings = try configuration.settings()
+    let administration = try await AdminConnection.open(settings, creating: creating)
+    do {
+      try await body(CommandContext(settings: settings, administration: administration))
+    } catch {
+      await administration.close()
+      throw error
+    }
+    await administration.close()
+  }
+}
+
+/// The data that a command works on.
+struct CommandContext {
+  let settings: Settings
+  let administration: AdminConnection
+
+  func call<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ input: Operation.Input
+  ) async throws -> Operation.Output {
+    try await administration.call(operation, input)
+  }
+
+  /// Returns an address; a text without an @ is a localpart of the first domain.
+  func address(_ text: String) -> String { text.contains("@") ? text : "\(text)@\(settings.domains[0].name)" }
 }
 
 /// The source of a password. It is never an argument, since other users of the machine see those.

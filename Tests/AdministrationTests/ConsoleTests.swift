@@ -114,7 +114,6 @@ extension CSVReader {
         alice@localhost  Alice                 7
         li@localhost     李小龍            1,200
         evil@localhost   a\\u{1b}[2Jb\\n
-
         """)
   }
 

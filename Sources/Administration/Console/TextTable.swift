@@ -1,7 +1,7 @@
 import Basics
 
 /// A table of text, aligned by terminal columns.
-package struct TextTable {
+package struct TextTable: Sendable {
   package enum Side: Sendable { case left, right }
 
   private let columns: [(title: String, side: Side)]
@@ -18,7 +18,7 @@ package struct TextTable {
     rows.append(columns.indices.map { $0 < cells.count ? Line.safe(cells[$0]) : "" })
   }
 
-  /// Returns the title row and the rows, with two spaces between columns and none at the end of a line.
+  /// Returns the title row and the rows as lines, with two spaces between columns and none at the end of a line.
   package func text() -> String {
     let widths = columns.indices.map { column in
       rows.reduce(Line.width(columns[column].title)) { max($0, Line.width($1[column])) }
@@ -34,7 +34,7 @@ package struct TextTable {
         if column < cells.count - 1 { line += "  " }
       }
       while line.last == " " { line.removeLast() }
-      return line + "\n"
-    }.joined()
+      return line
+    }.joined(separator: "\n")
   }
 }

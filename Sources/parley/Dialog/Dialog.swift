@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
 struct Dialog: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

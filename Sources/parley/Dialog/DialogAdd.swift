@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct DialogAdd: AsyncParsableCommand {
+struct DialogAdd: AdminCommand {
+  typealias Operation = AddDialogMember
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Puts a user into a dialog.",
@@ -17,15 +16,11 @@ struct DialogAdd: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Option(name: .long, help: "What the user becomes there.") var role = DialogRole.member
   @Option(name: .long, help: "What the user is called there; else as everywhere.") var nick: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let member = try await administration.call(
-        AddDialogMember.self,
-        AddDialogMember.Input(dialog: dialog, jid: options.address(jid, settings), role: role, nick: nick))
-      try output.print(member, "\(member.jid) is \(member.role) in \(dialog).")
-    }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(dialog: dialog, jid: context.address(jid), role: role, nick: nick)
   }
+
+  func text(_ member: DialogMemberRow) -> String { "\(member.jid) is \(member.role) in \(dialog)." }
 }

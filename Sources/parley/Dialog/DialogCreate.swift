@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct DialogCreate: AsyncParsableCommand {
+struct DialogCreate: AdminCommand {
+  typealias Operation = CreateDialog
   static let configuration = CommandConfiguration(
     commandName: "create",
     abstract: "Makes a group, or with --public a dialog that anybody may find and join.",
@@ -29,17 +28,13 @@ struct DialogCreate: AsyncParsableCommand {
   var externalID: String?
   @Option(name: .customLong("member"), help: "A member beside the owner; may be given several times.")
   var members: [String] = []
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let made = try await administration.call(
-        CreateDialog.self,
-        CreateDialog.Input(
-          dialog: dialog, owner: options.address(owner, settings), name: name, about: about, topic: topic,
-          isPublic: isPublic, externalId: externalID, members: members.map { options.address($0, settings) }))
-      try output.print(made, "Created \(made.jid).")
-    }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(
+      dialog: dialog, owner: context.address(owner), name: name, about: about, topic: topic, isPublic: isPublic,
+      externalId: externalID, members: members.map(context.address))
   }
+
+  func text(_ made: DialogRow) -> String { "Created \(made.jid)." }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct DialogDelete: AsyncParsableCommand {
+struct DialogDelete: AdminCommand {
+  typealias Operation = DeleteDialog
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Deletes a dialog for everybody, for good. Its address is never given out again.",
@@ -17,15 +17,14 @@ struct DialogDelete: AsyncParsableCommand {
   @Argument(help: "The dialog.") var dialog: String
   @Flag(name: .long, help: "Does not ask.") var yes = false
   @Option(name: .long, help: "For those who were in it.") var reason: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
     if !yes { try Terminal.confirm("Delete \(dialog) for everybody?") }
-    try await options.withAdministration { administration, _ in
-      let gone = try await administration.call(
-        DeleteDialog.self, DeleteDialog.Input(dialog: dialog, reason: reason))
-      try output.print(gone, "Deleted \(gone.jid).")
-    }
+    try await perform()
   }
+
+  func input(in context: CommandContext) -> Operation.Input { .init(dialog: dialog, reason: reason) }
+
+  func text(_ gone: DialogRow) -> String { "Deleted \(gone.jid)." }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct DialogMembers: AsyncParsableCommand {
+struct DialogMembers: ListCommand {
+  typealias Operation = ListDialogMembers
   static let configuration = CommandConfiguration(
     commandName: "members",
     abstract: "Lists a dialog's members, or those with one role.",
@@ -16,22 +16,16 @@ struct DialogMembers: AsyncParsableCommand {
   @Argument(help: "The dialog.") var dialog: String
   @Option(name: .long, help: "Only those with this role; banned people are listed with theirs only.")
   var role: DialogRole?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      var members: [DialogMemberRow] = []
-      var after: Int64?
-      repeat {
-        let page = try await administration.call(
-          ListDialogMembers.self, ListDialogMembers.Input(dialog: dialog, role: role, after: after, limit: 500))
-        members += page.items
-        after = page.nextCursor
-      } while after != nil
-      var table = TextTable("Member", "Role", "Called", "Since")
-      for member in members { table.add([member.jid, member.role, member.nick ?? "", member.since ?? ""]) }
-      try output.print(members, members.isEmpty ? "There is nobody." : String(table.text().dropLast()))
-    }
+  static let none = "There is nobody."
+  static let table = TextTable("Member", "Role", "Called", "Since")
+
+  func input(in context: CommandContext, after cursor: Int64?) -> Operation.Input {
+    .init(dialog: dialog, role: role, after: cursor, limit: 500)
+  }
+
+  func cells(_ member: DialogMemberRow) -> [String] {
+    [member.jid, member.role, member.nick ?? "", member.since ?? ""]
   }
 }

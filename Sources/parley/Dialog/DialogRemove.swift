@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct DialogRemove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,15 +14,14 @@ struct DialogRemove: AsyncParsableCommand {
   @Argument(help: "The dialog.") var dialog: String
   @Argument(help: "The user's address.") var jid: String
   @Option(name: .long, help: "For those who are told.") var reason: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let user = options.address(jid, settings)
-      _ = try await administration.call(
+    try await options.withData { context in
+      let user = context.address(jid)
+      _ = try await context.call(
         RemoveDialogMember.self, RemoveDialogMember.Input(dialog: dialog, jid: user, reason: reason))
-      try output.print(["dialog": dialog, "jid": user], "\(user) is not in \(dialog) any more.")
+      try options.output.print(["dialog": dialog, "jid": user], "\(user) is not in \(dialog) any more.")
     }
   }
 }

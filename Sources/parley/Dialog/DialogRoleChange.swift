@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct DialogRoleChange: AsyncParsableCommand {
+struct DialogRoleChange: AdminCommand {
+  typealias Operation = SetDialogRole
   static let configuration = CommandConfiguration(
     commandName: "role",
     abstract: "Changes what a member is to a dialog, or bans a user from it.",
@@ -21,15 +20,11 @@ struct DialogRoleChange: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "What the user becomes.") var role: DialogRole
   @Option(name: .long, help: "For those who are told.") var reason: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let member = try await administration.call(
-        SetDialogRole.self,
-        SetDialogRole.Input(dialog: dialog, jid: options.address(jid, settings), role: role, reason: reason))
-      try output.print(member, "\(member.jid) is \(member.role) in \(dialog).")
-    }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(dialog: dialog, jid: context.address(jid), role: role, reason: reason)
   }
+
+  func text(_ member: DialogMemberRow) -> String { "\(member.jid) is \(member.role) in \(dialog)." }
 }

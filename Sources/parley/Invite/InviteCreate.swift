@@ -1,9 +1,9 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct InviteCreate: AsyncParsableCommand {
+struct InviteCreate: AdminCommand {
+  typealias Operation = CreateInvite
+  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "create",
     abstract: "Makes an invitation and prints its links. Nobody can be shown them again.",
@@ -20,16 +20,14 @@ struct InviteCreate: AsyncParsableCommand {
   @Option(name: .long, help: ArgumentHelp("A user whose contact the guest becomes.", valueName: "jid"))
   var contact: String?
   @Option(name: .long, help: "The account's domain; else the contact's, or the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration(creating: true) { administration, settings in
-      let input = CreateInvite.Input(
-        domain: domain, name: name, contact: contact.map { options.address($0, settings) })
-      let links = try await administration.call(CreateInvite.self, input)
-      let page = links.page.map { "\($0)\n" } ?? ""
-      try output.print(links, "\(page)\(links.uri)\nInvitation \(links.id), good once until \(links.expires).")
-    }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(domain: domain, name: name, contact: contact.map(context.address))
+  }
+
+  func text(_ links: InviteLinks) -> String {
+    let page = links.page.map { "\($0)\n" } ?? ""
+    return "\(page)\(links.uri)\nInvitation \(links.id), good once until \(links.expires)."
   }
 }

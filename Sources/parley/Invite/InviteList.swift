@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct InviteList: AsyncParsableCommand {
+struct InviteList: ListCommand {
+  typealias Operation = ListInvites
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists invitations that nobody has used yet.",
@@ -13,19 +13,14 @@ struct InviteList: AsyncParsableCommand {
       """)
 
   @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let invites = try await administration.call(ListInvites.self, ListInvites.Input(domain: domain))
-      var table = TextTable("Invitation", "For", "Name", "By", "Created", "Expires")
-      for invite in invites {
-        table.add([
-          String(invite.id), invite.kind, invite.name ?? "", invite.inviter ?? "", invite.createdAt, invite.expires,
-        ])
-      }
-      try output.print(invites, invites.isEmpty ? "There are no invitations." : String(table.text().dropLast()))
-    }
+  static let none = "There are no invitations."
+  static let table = TextTable("Invitation", "For", "Name", "By", "Created", "Expires")
+
+  func input(in context: CommandContext, after cursor: Never?) -> Operation.Input { .init(domain: domain) }
+
+  func cells(_ invite: ListInvites.Row) -> [String] {
+    [String(invite.id), invite.kind, invite.name ?? "", invite.inviter ?? "", invite.createdAt, invite.expires]
   }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct InviteRevoke: AsyncParsableCommand {
+struct InviteRevoke: AdminCommand {
+  typealias Operation = RevokeInvite
   static let configuration = CommandConfiguration(
     commandName: "revoke",
     abstract: "Takes an invitation back: its links open nothing any more.",
@@ -12,13 +12,9 @@ struct InviteRevoke: AsyncParsableCommand {
       """)
 
   @Argument(help: "The invitation's number, as in the list.") var id: Int64
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let done = try await administration.call(RevokeInvite.self, RevokeInvite.Input(id: id))
-      try output.print(done, "Revoked invitation \(id).")
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(id: id) }
+
+  func text(_ output: Operation.Output) -> String { "Revoked invitation \(id)." }
 }

@@ -1,8 +1,9 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct KeyAdd: AsyncParsableCommand {
+struct KeyAdd: AdminCommand {
+  typealias Operation = AddKey
+  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Makes a key and prints its secret. Nobody can be shown it again.",
@@ -18,13 +19,11 @@ struct KeyAdd: AsyncParsableCommand {
   @Argument(help: "What the key is called, for people.") var name: String
   @Option(name: .long, help: "What it may do; may be given several times.") var scope: [String]
   @Option(name: .long, help: "The domain that it reaches; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration(creating: true) { administration, _ in
-      let made = try await administration.call(AddKey.self, AddKey.Input(domain: domain, name: name, scopes: scope))
-      try output.print(made, "\(made.secret)\nKey \(made.key.id), may \(made.key.scopes.joined(separator: ", ")).")
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, name: name, scopes: scope) }
+
+  func text(_ made: Operation.Output) -> String {
+    "\(made.secret)\nKey \(made.key.id), may \(made.key.scopes.joined(separator: ", "))."
   }
 }

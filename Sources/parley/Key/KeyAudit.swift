@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct KeyAudit: AsyncParsableCommand {
+struct KeyAudit: ListCommand {
+  typealias Operation = ListAudit
   static let configuration = CommandConfiguration(
     commandName: "audit",
     abstract: "Lists what keys have called, the newest first.",
@@ -14,16 +14,17 @@ struct KeyAudit: AsyncParsableCommand {
 
   @Option(name: .long, help: "How many calls.") var limit = 50
   @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let page = try await administration.call(ListAudit.self, ListAudit.Input(domain: domain, limit: limit))
-      var table = TextTable("Time", "Key", "Operation", "Path", "Status")
-      for call in page.items { table.add([call.time, call.key, call.operation, call.path, String(call.status)]) }
-      try output.print(
-        page.items, page.items.isEmpty ? "No key has called anything." : String(table.text().dropLast()))
-    }
+  static let none = "No key has called anything."
+  static let table = TextTable("Time", "Key", "Operation", "Path", "Status")
+  static let readsAllPages = false
+
+  func input(in context: CommandContext, after cursor: Int64?) -> Operation.Input {
+    .init(domain: domain, limit: limit)
+  }
+
+  func cells(_ call: ListAudit.Row) -> [String] {
+    [call.time, call.key, call.operation, call.path, String(call.status)]
   }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct KeyList: AsyncParsableCommand {
+struct KeyList: ListCommand {
+  typealias Operation = ListKeys
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists keys, without their secrets.",
@@ -13,19 +13,14 @@ struct KeyList: AsyncParsableCommand {
       """)
 
   @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let keys = try await administration.call(ListKeys.self, ListKeys.Input(domain: domain))
-      var table = TextTable("Key", "Name", "Begins", "May", "Created", "Used")
-      for key in keys {
-        table.add([
-          String(key.id), key.name, key.prefix, key.scopes.joined(separator: " "), key.createdAt, key.usedAt ?? "",
-        ])
-      }
-      try output.print(keys, keys.isEmpty ? "There are no keys." : String(table.text().dropLast()))
-    }
+  static let none = "There are no keys."
+  static let table = TextTable("Key", "Name", "Begins", "May", "Created", "Used")
+
+  func input(in context: CommandContext, after cursor: Never?) -> Operation.Input { .init(domain: domain) }
+
+  func cells(_ key: KeyRow) -> [String] {
+    [String(key.id), key.name, key.prefix, key.scopes.joined(separator: " "), key.createdAt, key.usedAt ?? ""]
   }
 }

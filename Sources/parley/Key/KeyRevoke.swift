@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct KeyRevoke: AsyncParsableCommand {
+struct KeyRevoke: AdminCommand {
+  typealias Operation = RevokeKey
   static let configuration = CommandConfiguration(
     commandName: "revoke",
     abstract: "Takes a key back: it opens nothing any more.",
@@ -13,13 +13,9 @@ struct KeyRevoke: AsyncParsableCommand {
 
   @Argument(help: "The key's number, as in the list.") var id: Int64
   @Option(name: .long, help: "The key's domain; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let done = try await administration.call(RevokeKey.self, RevokeKey.Input(domain: domain, id: id))
-      try output.print(done, "Revoked key \(id).")
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, id: id) }
+
+  func text(_ output: Operation.Output) -> String { "Revoked key \(id)." }
 }

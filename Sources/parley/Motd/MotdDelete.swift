@@ -1,6 +1,8 @@
+import Administration
 import ArgumentParser
 
-struct MotdDelete: AsyncParsableCommand {
+struct MotdDelete: AdminCommand {
+  typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Takes the message away: nobody is told any more.",
@@ -9,11 +11,10 @@ struct MotdDelete: AsyncParsableCommand {
         parley motd delete
       """)
 
-  @OptionGroup var common: MotdOptions
+  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await Motd.set(nil, again: false, in: common.domain, common.options, common.output) {
-      "Deleted the message of the day of \($0)."
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: nil, again: false) }
+
+  func text(_ message: Operation.Output) -> String { "Deleted the message of the day of \(message.domain)." }
 }

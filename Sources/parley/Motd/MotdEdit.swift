@@ -1,6 +1,8 @@
+import Administration
 import ArgumentParser
 
-struct MotdEdit: AsyncParsableCommand {
+struct MotdEdit: AdminCommand {
+  typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "edit",
     abstract: "Corrects the message; who was told it before is not told again.",
@@ -10,11 +12,10 @@ struct MotdEdit: AsyncParsableCommand {
       """)
 
   @Argument(help: "The message.") var text: String
-  @OptionGroup var common: MotdOptions
+  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await Motd.set(text, again: false, in: common.domain, common.options, common.output) {
-      "Changed the message of the day of \($0)."
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: text, again: false) }
+
+  func text(_ message: Operation.Output) -> String { "Changed the message of the day of \(message.domain)." }
 }

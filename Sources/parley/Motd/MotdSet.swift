@@ -1,6 +1,8 @@
+import Administration
 import ArgumentParser
 
-struct MotdSet: AsyncParsableCommand {
+struct MotdSet: AdminCommand {
+  typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "set",
     abstract: "Sets a new message, which everybody is told once.",
@@ -10,11 +12,10 @@ struct MotdSet: AsyncParsableCommand {
       """)
 
   @Argument(help: "The message.") var text: String
-  @OptionGroup var common: MotdOptions
+  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await Motd.set(text, again: true, in: common.domain, common.options, common.output) {
-      "Set the message of the day of \($0)."
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: text, again: true) }
+
+  func text(_ message: Operation.Output) -> String { "Set the message of the day of \(message.domain)." }
 }

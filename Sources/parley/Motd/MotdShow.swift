@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct MotdShow: AsyncParsableCommand {
+struct MotdShow: AdminCommand {
+  typealias Operation = ShowMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Shows the message of the day.",
@@ -11,13 +11,12 @@ struct MotdShow: AsyncParsableCommand {
         parley motd show
       """)
 
-  @OptionGroup var common: MotdOptions
+  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await common.options.withAdministration { administration, _ in
-      let message = try await administration.call(
-        ShowMessageOfTheDay.self, ShowMessageOfTheDay.Input(domain: common.domain))
-      try common.output.print(message, message.text ?? "There is no message of the day of \(message.domain).")
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain) }
+
+  func text(_ message: Operation.Output) -> String {
+    message.text ?? "There is no message of the day of \(message.domain)."
   }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct ReportDismiss: AsyncParsableCommand {
+struct ReportDismiss: AdminCommand {
+  typealias Operation = DismissReport
   static let configuration = CommandConfiguration(
     commandName: "dismiss",
     abstract: "Puts a report away for good, with what it quotes.",
@@ -12,13 +12,9 @@ struct ReportDismiss: AsyncParsableCommand {
       """)
 
   @Argument(help: "The report's number, as in the list.") var id: Int64
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let done = try await administration.call(DismissReport.self, DismissReport.Input(id: id))
-      try output.print(done, "Dismissed report \(id).")
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(id: id) }
+
+  func text(_ output: Operation.Output) -> String { "Dismissed report \(id)." }
 }

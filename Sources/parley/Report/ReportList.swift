@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct ReportList: AsyncParsableCommand {
+struct ReportList: ListCommand {
+  typealias Operation = ListReports
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists reports, the newest first.",
@@ -13,19 +13,14 @@ struct ReportList: AsyncParsableCommand {
       """)
 
   @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let reports = try await administration.call(ListReports.self, ListReports.Input(domain: domain)).items
-      var table = TextTable("Report", "Of", "By", "Reason", "Messages", "Made")
-      for report in reports {
-        table.add([
-          String(report.id), report.reported, report.reporter, report.reason, String(report.messages), report.createdAt,
-        ])
-      }
-      try output.print(reports, reports.isEmpty ? "There are no reports." : String(table.text().dropLast()))
-    }
+  static let none = "There are no reports."
+  static let table = TextTable("Report", "Of", "By", "Reason", "Messages", "Made")
+
+  func input(in context: CommandContext, after cursor: String?) -> Operation.Input { .init(domain: domain) }
+
+  func cells(_ report: ReportRow) -> [String] {
+    [String(report.id), report.reported, report.reporter, report.reason, String(report.messages), report.createdAt]
   }
 }

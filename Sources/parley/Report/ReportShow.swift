@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct ReportShow: AsyncParsableCommand {
+struct ReportShow: AdminCommand {
+  typealias Operation = ShowReport
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Shows a report with the messages that it quotes.",
@@ -12,22 +12,20 @@ struct ReportShow: AsyncParsableCommand {
       """)
 
   @Argument(help: "The report's number, as in the list.") var id: Int64
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let shown = try await administration.call(ShowReport.self, ShowReport.Input(id: id))
-      var table = TextTable("Report", String(shown.report.id))
-      table.add(["of", shown.report.reported])
-      table.add(["by", shown.report.reporter])
-      table.add(["reason", shown.report.reason])
-      table.add(["text", shown.report.text])
-      table.add(["made", shown.report.createdAt])
-      table.add(["may be told", Self.consent(shown)])
-      for message in shown.messages { table.add(["message \(message.id)", message.text ?? "(not readable)"]) }
-      try output.print(shown, String(table.text().dropLast()))
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(id: id) }
+
+  func text(_ shown: Operation.Output) -> String {
+    var table = TextTable("Report", String(shown.report.id))
+    table.add(["of", shown.report.reported])
+    table.add(["by", shown.report.reporter])
+    table.add(["reason", shown.report.reason])
+    table.add(["text", shown.report.text])
+    table.add(["made", shown.report.createdAt])
+    table.add(["may be told", Self.consent(shown)])
+    for message in shown.messages { table.add(["message \(message.id)", message.text ?? "(not readable)"]) }
+    return table.text()
   }
 
   private static func consent(_ shown: ShowReport.Output) -> String {

@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct RosterAdd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,17 +19,16 @@ struct RosterAdd: AsyncParsableCommand {
   @Option(name: .customLong("group"), help: "A group of the contact; may be given several times.")
   var groups: [String] = []
   @Flag(name: .long, help: "Also the other way round, with presence both ways.") var mutual = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let user = options.address(jid, settings)
-      let other = options.address(contact, settings)
-      _ = try await administration.call(
+    try await options.withData { context in
+      let user = context.address(jid)
+      let other = context.address(contact)
+      _ = try await context.call(
         AddContact.self,
         AddContact.Input(jid: user, contact: other, name: name, groups: groups, mutual: mutual))
-      try output.print(
+      try options.output.print(
         ["jid": user, "contact": other],
         mutual ? "\(user) and \(other) are contacts." : "\(other) is a contact of \(user).")
     }

@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct RosterExport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,8 +14,7 @@ struct RosterExport: AsyncParsableCommand {
 
   @Argument(help: "Only this user's contacts; else those of all users.") var jid: String?
   @Option(name: .long, help: "Users of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   private struct Row: Encodable {
     let jid: String
@@ -25,13 +22,13 @@ struct RosterExport: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
+    try await options.withData { context in
       var rows: [Row] = []
-      if !output.json { Terminal.print(CSVWriter.line(["jid", "contact", "name", "groups"])) }
+      if !options.output.json { Terminal.print(CSVWriter.line(["jid", "contact", "name", "groups"])) }
       func export(_ user: String) async throws {
-        for item in try await administration.call(ListRoster.self, ListRoster.Input(jid: user))
+        for item in try await context.call(ListRoster.self, ListRoster.Input(jid: user))
         where item.listed {
-          if output.json {
+          if options.output.json {
             rows.append(Row(jid: user, item: item))
           } else {
             Terminal.print(
@@ -40,17 +37,17 @@ struct RosterExport: AsyncParsableCommand {
         }
       }
       if let jid {
-        try await export(options.address(jid, settings))
+        try await export(context.address(jid))
       } else {
         var after: String?
         repeat {
-          let page = try await administration.call(
+          let page = try await context.call(
             ListUsers.self, ListUsers.Input(domain: domain, matching: nil, after: after, limit: 500))
           for user in page.items { try await export(user.jid) }
           after = page.nextCursor
         } while after != nil
       }
-      if output.json { try output.print(rows, "") }
+      if options.output.json { try options.output.print(rows, "") }
     }
   }
 }

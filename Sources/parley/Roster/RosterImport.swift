@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct RosterImport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,24 +16,23 @@ struct RosterImport: AsyncParsableCommand {
 
   @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv"])) var file: String
   @Flag(name: .long, help: "Each line makes both contacts of each other, with presence both ways.") var mutual = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
+    try await options.withData { context in
       var run = Import.run("contacts", path: file)
       try await run.run(required: ["jid", "contact"], optional: ["name", "groups"]) { records in
-        try await administration.call(
+        try await context.call(
           ImportContacts.self,
           ImportContacts.Input(
             rows: records.map { record in
               ImportContacts.Row(
-                jid: options.address(record["jid"], settings), contact: options.address(record["contact"], settings),
+                jid: context.address(record["jid"]), contact: context.address(record["contact"]),
                 name: record["name"].isEmpty ? nil : record["name"],
                 groups: RosterGroups.list(record["groups"]))
             }, mutual: mutual))
       }
-      try Import.finish(run, output)
+      try Import.finish(run, options.output)
     }
   }
 }

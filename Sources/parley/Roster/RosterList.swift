@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct RosterList: AsyncParsableCommand {
+struct RosterList: ListCommand {
+  typealias Operation = ListRoster
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists a user's contacts.",
@@ -14,22 +13,18 @@ struct RosterList: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let items = try await administration.call(
-        ListRoster.self, ListRoster.Input(jid: options.address(jid, settings)))
-      var table = TextTable("Contact", "Name", "Groups", "Subscription", "Waiting")
-      for item in items {
-        let waiting = [item.asked ? "for the contact" : nil, item.asks ? "for the user" : nil].compactMap { $0 }
-        table.add([
-          item.jid, item.name ?? "", item.groups.joined(separator: "; "), item.subscription,
-          waiting.joined(separator: ", "),
-        ])
-      }
-      try output.print(items, items.isEmpty ? "There are no contacts." : String(table.text().dropLast()))
-    }
+  static let none = "There are no contacts."
+  static let table = TextTable("Contact", "Name", "Groups", "Subscription", "Waiting")
+
+  func input(in context: CommandContext, after cursor: Never?) -> Operation.Input { .init(jid: context.address(jid)) }
+
+  func cells(_ item: ListRoster.Item) -> [String] {
+    let waiting = [item.asked ? "for the contact" : nil, item.asks ? "for the user" : nil].compactMap { $0 }
+    return [
+      item.jid, item.name ?? "", item.groups.joined(separator: "; "), item.subscription,
+      waiting.joined(separator: ", "),
+    ]
   }
 }

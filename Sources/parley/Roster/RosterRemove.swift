@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct RosterRemove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,16 +14,15 @@ struct RosterRemove: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The contact's address.") var contact: String
   @Flag(name: .long, help: "Also the other way round.") var mutual = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let user = options.address(jid, settings)
-      let other = options.address(contact, settings)
-      _ = try await administration.call(
+    try await options.withData { context in
+      let user = context.address(jid)
+      let other = context.address(contact)
+      _ = try await context.call(
         RemoveContact.self, RemoveContact.Input(jid: user, contact: other, mutual: mutual))
-      try output.print(["jid": user, "contact": other], "\(other) is no contact of \(user) any more.")
+      try options.output.print(["jid": user, "contact": other], "\(other) is no contact of \(user) any more.")
     }
   }
 }

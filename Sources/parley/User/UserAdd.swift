@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct UserAdd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,8 +17,7 @@ struct UserAdd: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Option(name: .long, help: "The name that others see.") var name: String?
   @OptionGroup var password: PasswordOptions
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   private struct Added: Encodable {
     let user: UserRow
@@ -29,10 +26,10 @@ struct UserAdd: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
-    try await options.withAdministration(creating: true) { administration, settings in
-      let user = try await administration.call(
-        AddUser.self, AddUser.Input(jid: options.address(jid, settings), password: secret.text, name: name))
-      try output.print(
+    try await options.withData(creating: true) { context in
+      let user = try await context.call(
+        AddUser.self, AddUser.Input(jid: context.address(jid), password: secret.text, name: name))
+      try options.output.print(
         Added(user: user, password: secret.isGenerated ? secret.text : nil),
         "Added \(user.jid)." + (secret.isGenerated ? "\nPassword: \(secret.text)" : ""))
     }

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct UserEmail: AsyncParsableCommand {
+struct UserEmail: AdminCommand {
+  typealias Operation = SetAddress
   static let configuration = CommandConfiguration(
     commandName: "email",
     abstract: "Gives a user a mail address to sign in and reset the password by.",
@@ -17,15 +16,19 @@ struct UserEmail: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The mail address.") var email: String?
   @Flag(name: .long, help: "Takes it away.") var remove = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(email, remove) }
 
-  func run() async throws { try await UserAddress.set(.email, jid, email, options, output) }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(jid: context.address(jid), kind: .email, address: email)
+  }
+
+  func text(_ set: Operation.Output) -> String { UserAddress.text(set) }
 }
 
-struct UserPhone: AsyncParsableCommand {
+struct UserPhone: AdminCommand {
+  typealias Operation = SetAddress
   static let configuration = CommandConfiguration(
     commandName: "phone",
     abstract: "Gives a user a telephone number to sign in and reset the password by.",
@@ -39,12 +42,15 @@ struct UserPhone: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The number, with a plus and the country's code.") var phone: String?
   @Flag(name: .long, help: "Takes it away.") var remove = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(phone, remove) }
 
-  func run() async throws { try await UserAddress.set(.phone, jid, phone, options, output) }
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(jid: context.address(jid), kind: .phone, address: phone)
+  }
+
+  func text(_ set: Operation.Output) -> String { UserAddress.text(set) }
 }
 
 /// The common part of both commands.
@@ -53,14 +59,7 @@ enum UserAddress {
     if (address == nil) != remove { throw ValidationError("Either an address or --remove is needed.") }
   }
 
-  static func set(
-    _ kind: SetAddress.Input.Kind, _ jid: String, _ address: String?, _ options: ConfigurationOptions,
-    _ output: OutputOptions
-  ) async throws {
-    try await options.withAdministration { administration, settings in
-      let set = try await administration.call(
-        SetAddress.self, SetAddress.Input(jid: options.address(jid, settings), kind: kind, address: address))
-      try output.print(set, set.address.map { "\(set.user.jid) has \($0)." } ?? "\(set.user.jid) has none any more.")
-    }
+  static func text(_ set: SetAddress.Output) -> String {
+    set.address.map { "\(set.user.jid) has \($0)." } ?? "\(set.user.jid) has none any more."
   }
 }

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct UserDisconnect: AsyncParsableCommand {
+struct UserDisconnect: AdminCommand {
+  typealias Operation = EndSessions
   static let configuration = CommandConfiguration(
     commandName: "disconnect",
     abstract: "Ends a user's sessions. They may come back at once.",
@@ -16,14 +15,11 @@ struct UserDisconnect: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let ended = try await administration.call(
-        EndSessions.self, EndSessions.Input(jid: options.address(jid, settings)))
-      try output.print(ended, "Ended \(ended.sessions) session\(ended.sessions == 1 ? "" : "s") of \(ended.jid).")
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid)) }
+
+  func text(_ ended: Operation.Output) -> String {
+    "Ended \(ended.sessions) session\(ended.sessions == 1 ? "" : "s") of \(ended.jid)."
   }
 }

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct UserExport: AsyncParsableCommand {
+struct UserExport: AdminCommand {
+  typealias Operation = ExportUser
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Makes an archive of all that is a user's, and says where it is fetched.",
@@ -17,15 +16,11 @@ struct UserExport: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let export = try await administration.call(
-        ExportUser.self, ExportUser.Input(jid: options.address(jid, settings)))
-      try output.print(
-        export, "\(export.size) bytes, until \(export.expiresAt ?? "ever"):\n\(export.url)")
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid)) }
+
+  func text(_ export: Operation.Output) -> String {
+    "\(export.size) bytes, until \(export.expiresAt ?? "ever"):\n\(export.url)"
   }
 }

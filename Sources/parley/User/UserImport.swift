@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct UserImport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -20,23 +18,22 @@ struct UserImport: AsyncParsableCommand {
   @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv"])) var file: String
   @Flag(name: .customLong("skip-existing"), help: "Users that exist are passed over, and are no errors.")
   var skipExisting = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withAdministration(creating: true) { administration, settings in
+    try await options.withData(creating: true) { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
       try await run.run(required: ["jid", "password"], optional: ["name"]) { records in
-        try await administration.call(
+        try await context.call(
           ImportUsers.self,
           ImportUsers.Input(
             rows: records.map { record in
               ImportUsers.Row(
-                jid: options.address(record["jid"], settings), password: record["password"],
+                jid: context.address(record["jid"]), password: record["password"],
                 name: record["name"].isEmpty ? nil : record["name"])
             }))
       }
-      try Import.finish(run, output)
+      try Import.finish(run, options.output)
     }
   }
 }

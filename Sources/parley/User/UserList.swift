@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct UserList: AsyncParsableCommand {
+struct UserList: ListCommand {
+  typealias Operation = ListUsers
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists users by name.",
@@ -17,26 +17,16 @@ struct UserList: AsyncParsableCommand {
   @Option(
     name: .long, help: ArgumentHelp("Names that begin with this text, or display names with it.", valueName: "text"))
   var matching: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      var users: [UserRow] = []
-      var after: String?
-      repeat {
-        let page = try await administration.call(
-          ListUsers.self, ListUsers.Input(domain: domain, matching: matching, after: after, limit: 500))
-        users += page.items
-        after = page.nextCursor
-      } while after != nil
-      var table = TextTable("User", "Name", "State", "Online", "Created", "Last seen")
-      for user in users {
-        table.add([
-          user.jid, user.name ?? "", user.state, user.online ? "yes" : "", user.createdAt, user.lastSeenAt ?? "",
-        ])
-      }
-      try output.print(users, users.isEmpty ? "There are no users." : String(table.text().dropLast()))
-    }
+  static let none = "There are no users."
+  static let table = TextTable("User", "Name", "State", "Online", "Created", "Last seen")
+
+  func input(in context: CommandContext, after cursor: String?) -> Operation.Input {
+    .init(domain: domain, matching: matching, after: cursor, limit: 500)
+  }
+
+  func cells(_ user: UserRow) -> [String] {
+    [user.jid, user.name ?? "", user.state, user.online ? "yes" : "", user.createdAt, user.lastSeenAt ?? ""]
   }
 }

@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct UserPassword: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,8 +14,7 @@ struct UserPassword: AsyncParsableCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @OptionGroup var password: PasswordOptions
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   private struct Changed: Encodable {
     let user: UserRow
@@ -26,10 +23,10 @@ struct UserPassword: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
-    try await options.withAdministration { administration, settings in
-      let user = try await administration.call(
-        SetPassword.self, SetPassword.Input(jid: options.address(jid, settings), password: secret.text))
-      try output.print(
+    try await options.withData { context in
+      let user = try await context.call(
+        SetPassword.self, SetPassword.Input(jid: context.address(jid), password: secret.text))
+      try options.output.print(
         Changed(user: user, password: secret.isGenerated ? secret.text : nil),
         "Changed the password of \(user.jid)." + (secret.isGenerated ? "\nPassword: \(secret.text)" : ""))
     }

@@ -1,7 +1,5 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
 struct UserSecondFactor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,7 +11,8 @@ struct UserSecondFactor: AsyncParsableCommand {
       """,
     subcommands: [Off.self])
 
-  struct Off: AsyncParsableCommand {
+  struct Off: AdminCommand {
+    typealias Operation = RemoveSecondFactorOf
     static let configuration = CommandConfiguration(
       abstract: "Takes a user's second factor away: the password alone lets them in again.",
       discussion: """
@@ -22,16 +21,12 @@ struct UserSecondFactor: AsyncParsableCommand {
         """)
 
     @Argument(help: "The user's address.") var jid: String
-    @OptionGroup var output: OutputOptions
-    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var options: CommandOptions
 
-    func run() async throws {
-      try await options.withAdministration { administration, settings in
-        let done = try await administration.call(
-          RemoveSecondFactorOf.self, RemoveSecondFactorOf.Input(jid: options.address(jid, settings)))
-        try output.print(
-          done, done.removed ? "\(done.user.jid) has no second factor any more." : "\(done.user.jid) had none.")
-      }
+    func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid)) }
+
+    func text(_ done: Operation.Output) -> String {
+      done.removed ? "\(done.user.jid) has no second factor any more." : "\(done.user.jid) had none."
     }
   }
 }

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct UserShow: AsyncParsableCommand {
+struct UserShow: AdminCommand {
+  typealias Operation = ShowUser
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Shows a user: state, contacts, sessions, logins.",
@@ -14,36 +13,33 @@ struct UserShow: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, settings in
-      let shown = try await administration.call(
-        ShowUser.self, ShowUser.Input(jid: options.address(jid, settings)))
-      var table = TextTable("User", shown.user.jid)
-      table.add(["name", shown.user.name ?? ""])
-      table.add(["status", shown.status ?? ""])
-      table.add(["state", shown.user.state])
-      table.add(["created", shown.user.createdAt])
-      table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
-      table.add(["last login", shown.lastLoginAt ?? "never"])
-      for identity in shown.identities { table.add(["known as", identity]) }
-      table.add(["password", shown.password ? "yes" : "none"])
-      table.add(["second factor", shown.secondFactor ? "on" : "off"])
-      table.add(["contacts", String(shown.contacts)])
-      table.add(["blocks", String(shown.blocks)])
-      if let version = shown.termsVersion {
-        table.add(["terms", "\(version), accepted \(shown.termsAcceptedAt ?? "")"])
-      }
-      for session in shown.sessions {
-        let presence = session.available ? "available, priority \(session.priority)" : "not available"
-        table.add(["session", "\(session.door) \(session.resource): \(presence)"])
-      }
-      for login in shown.logins {
-        table.add(["login", "\(login.device) \(login.client ?? ""), used \(login.usedAt)"])
-      }
-      try output.print(shown, String(table.text().dropLast()))
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid)) }
+
+  func text(_ shown: Operation.Output) -> String {
+    var table = TextTable("User", shown.user.jid)
+    table.add(["name", shown.user.name ?? ""])
+    table.add(["status", shown.status ?? ""])
+    table.add(["state", shown.user.state])
+    table.add(["created", shown.user.createdAt])
+    table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
+    table.add(["last login", shown.lastLoginAt ?? "never"])
+    for identity in shown.identities { table.add(["known as", identity]) }
+    table.add(["password", shown.password ? "yes" : "none"])
+    table.add(["second factor", shown.secondFactor ? "on" : "off"])
+    table.add(["contacts", String(shown.contacts)])
+    table.add(["blocks", String(shown.blocks)])
+    if let version = shown.termsVersion {
+      table.add(["terms", "\(version), accepted \(shown.termsAcceptedAt ?? "")"])
     }
+    for session in shown.sessions {
+      let presence = session.available ? "available, priority \(session.priority)" : "not available"
+      table.add(["session", "\(session.door) \(session.resource): \(presence)"])
+    }
+    for login in shown.logins {
+      table.add(["login", "\(login.device) \(login.client ?? ""), used \(login.usedAt)"])
+    }
+    return table.text()
   }
 }

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
-import ServerConfiguration
 
-struct UserDisable: AsyncParsableCommand {
+struct UserDisable: AdminCommand {
+  typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "disable",
     abstract: "Closes an account to its user for a while; nothing is lost.",
@@ -13,15 +12,15 @@ struct UserDisable: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await UserState.set(.disabled, of: jid, options, output) { "Disabled \($0)." }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid), state: .disabled) }
+
+  func text(_ user: UserRow) -> String { "Disabled \(user.jid)." }
 }
 
-struct UserEnable: AsyncParsableCommand {
+struct UserEnable: AdminCommand {
+  typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "enable",
     abstract: "Opens a disabled account again.",
@@ -31,15 +30,15 @@ struct UserEnable: AsyncParsableCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await UserState.set(.active, of: jid, options, output) { "Enabled \($0)." }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid), state: .active) }
+
+  func text(_ user: UserRow) -> String { "Enabled \(user.jid)." }
 }
 
-struct UserDelete: AsyncParsableCommand {
+struct UserDelete: AdminCommand {
+  typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Deletes an account for good. Its name is never given out again.",
@@ -56,30 +55,19 @@ struct UserDelete: AsyncParsableCommand {
   @Argument(help: "The user's address.") var jid: String
   @Flag(name: .long, help: "Takes back all that they said, too.") var erase = false
   @Flag(name: .long, help: "Does not ask.") var yes = false
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
     if !yes { try Terminal.confirm(erase ? "Erase \(jid) and all they said?" : "Delete \(jid) for good?") }
-    guard erase else { return try await UserState.set(.deleted, of: jid, options, output) { "Deleted \($0)." } }
-    try await options.withAdministration { administration, settings in
-      let gone = try await administration.call(
-        DeleteUser.self, DeleteUser.Input(jid: options.address(jid, settings), erase: true))
-      try output.print(gone, "Erased \(gone.jid).")
+    guard erase else { return try await perform() }
+    try await options.withData { context in
+      let gone = try await context.call(
+        DeleteUser.self, DeleteUser.Input(jid: context.address(jid), erase: true))
+      try options.output.print(gone, "Erased \(gone.jid).")
     }
   }
-}
 
-/// The common part of the three commands.
-enum UserState {
-  static func set(
-    _ state: SetUserState.Input.State, of jid: String, _ options: ConfigurationOptions, _ output: OutputOptions,
-    _ text: (String) -> String
-  ) async throws {
-    try await options.withAdministration { administration, settings in
-      let user = try await administration.call(
-        SetUserState.self, SetUserState.Input(jid: options.address(jid, settings), state: state))
-      try output.print(user, text(user.jid))
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid), state: .deleted) }
+
+  func text(_ user: UserRow) -> String { "Deleted \(user.jid)." }
 }

@@ -1,8 +1,9 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookAdd: AsyncParsableCommand {
+struct WebhookAdd: AdminCommand {
+  typealias Operation = AddWebhook
+  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Has a URL told what happens from now on, and prints the secret that signs it.",
@@ -18,14 +19,9 @@ struct WebhookAdd: AsyncParsableCommand {
   @Argument(help: "Where to: http or https, any host.") var url: String
   @Option(name: .long, help: "What it is told; may be given several times.") var event: [String]
   @Option(name: .long, help: "The domain of which it is told; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration(creating: true) { administration, _ in
-      let made = try await administration.call(
-        AddWebhook.self, AddWebhook.Input(domain: domain, url: url, events: event))
-      try output.print(made, "\(made.secret)\nWebhook \(made.webhook.id).")
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, url: url, events: event) }
+
+  func text(_ made: Operation.Output) -> String { "\(made.secret)\nWebhook \(made.webhook.id)." }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookFailures: AsyncParsableCommand {
+struct WebhookFailures: ListCommand {
+  typealias Operation = ListWebhookFailures
   static let configuration = CommandConfiguration(
     commandName: "failures",
     abstract: "Lists events that a webhook did not take; sends them again, or forgets them.",
@@ -17,35 +17,34 @@ struct WebhookFailures: AsyncParsableCommand {
   @Flag(name: .long, help: "Sends all of them again, with the webhook-ids that they had.") var again = false
   @Flag(name: .long, help: "Forgets all of them.") var forget = false
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
   func validate() throws {
     if again, forget { throw ValidationError("--again and --forget exclude each other") }
   }
 
+  static let none = "There are no failures."
+  static let table = TextTable("Failure", "Event", "Failed", "Reason")
+
   func run() async throws {
-    try await options.withAdministration { administration, _ in
+    guard again || forget else { return try await perform() }
+    try await options.withData { context in
       let all = WebhookFailuresInput(domain: domain, id: id, failure: nil)
       if again {
-        let done = try await administration.call(RedriveWebhookFailures.self, all)
-        return try output.print(done, "\(done.count) are sent again.")
+        let done = try await context.call(RedriveWebhookFailures.self, all)
+        try options.output.print(done, "\(done.count) are sent again.")
+      } else {
+        let done = try await context.call(RemoveWebhookFailures.self, all)
+        try options.output.print(done, "\(done.count) are forgotten.")
       }
-      if forget {
-        let done = try await administration.call(RemoveWebhookFailures.self, all)
-        return try output.print(done, "\(done.count) are forgotten.")
-      }
-      var failures: [ListWebhookFailures.Row] = []
-      var cursor: Int64?
-      repeat {
-        let page = try await administration.call(
-          ListWebhookFailures.self, ListWebhookFailures.Input(domain: domain, id: id, cursor: cursor, limit: 500))
-        failures += page.items
-        cursor = page.nextCursor
-      } while cursor != nil
-      var table = TextTable("Failure", "Event", "Failed", "Reason")
-      for failure in failures { table.add([String(failure.id), failure.event, failure.failedAt, failure.reason]) }
-      try output.print(failures, failures.isEmpty ? "There are no failures." : String(table.text().dropLast()))
     }
+  }
+
+  func input(in context: CommandContext, after cursor: Int64?) -> Operation.Input {
+    .init(domain: domain, id: id, cursor: cursor, limit: 500)
+  }
+
+  func cells(_ failure: ListWebhookFailures.Row) -> [String] {
+    [String(failure.id), failure.event, failure.failedAt, failure.reason]
   }
 }

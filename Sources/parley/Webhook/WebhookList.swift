@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookList: AsyncParsableCommand {
+struct WebhookList: ListCommand {
+  typealias Operation = ListWebhooks
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists webhooks and how they stand.",
@@ -13,20 +13,17 @@ struct WebhookList: AsyncParsableCommand {
       """)
 
   @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let hooks = try await administration.call(ListWebhooks.self, ListWebhooks.Input(domain: domain)).items
-      var table = TextTable("Webhook", "URL", "Events", "State", "Failures", "Reason")
-      for hook in hooks {
-        table.add([
-          String(hook.id), hook.url, hook.events.joined(separator: " "), hook.state, String(hook.failures),
-          hook.reason ?? "",
-        ])
-      }
-      try output.print(hooks, hooks.isEmpty ? "There are no webhooks." : String(table.text().dropLast()))
-    }
+  static let none = "There are no webhooks."
+  static let table = TextTable("Webhook", "URL", "Events", "State", "Failures", "Reason")
+
+  func input(in context: CommandContext, after cursor: String?) -> Operation.Input { .init(domain: domain) }
+
+  func cells(_ hook: WebhookRow) -> [String] {
+    [
+      String(hook.id), hook.url, hook.events.joined(separator: " "), hook.state, String(hook.failures),
+      hook.reason ?? "",
+    ]
   }
 }

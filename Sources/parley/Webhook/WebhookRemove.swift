@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookRemove: AsyncParsableCommand {
+struct WebhookRemove: AdminCommand {
+  typealias Operation = RemoveWebhook
   static let configuration = CommandConfiguration(
     commandName: "remove",
     abstract: "Takes a webhook away, with its failures.",
@@ -13,13 +13,9 @@ struct WebhookRemove: AsyncParsableCommand {
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let done = try await administration.call(RemoveWebhook.self, WebhookInput(domain: domain, id: id))
-      try output.print(done, "Removed webhook \(id).")
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, id: id) }
+
+  func text(_ output: Operation.Output) -> String { "Removed webhook \(id)." }
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookRotate: AsyncParsableCommand {
+struct WebhookRotate: AdminCommand {
+  typealias Operation = RotateWebhookSecret
   static let configuration = CommandConfiguration(
     commandName: "rotate",
     abstract: "Gives a webhook another secret and prints it. For a day the one before signs too.",
@@ -13,13 +13,9 @@ struct WebhookRotate: AsyncParsableCommand {
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let made = try await administration.call(RotateWebhookSecret.self, WebhookInput(domain: domain, id: id))
-      try output.print(made, made.secret)
-    }
-  }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, id: id) }
+
+  func text(_ made: Operation.Output) -> String { made.secret }
 }

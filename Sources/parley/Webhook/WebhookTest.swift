@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import ParleyServer
 
-struct WebhookTest: AsyncParsableCommand {
+struct WebhookTest: AdminCommand {
+  typealias Operation = TestWebhook
   static let configuration = CommandConfiguration(
     commandName: "test",
     abstract: "Sends webhook.test now, and says what came of it.",
@@ -15,14 +15,13 @@ struct WebhookTest: AsyncParsableCommand {
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: CommandOptions
 
-  func run() async throws {
-    try await options.withAdministration { administration, _ in
-      let outcome = try await administration.call(TestWebhook.self, WebhookInput(domain: domain, id: id))
-      try output.print(outcome, outcome.taken ? "It was taken." : "It was not taken. \(outcome.reason ?? "")")
-      if !outcome.taken { throw ExitCode(1) }
-    }
+  func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, id: id) }
+
+  func text(_ outcome: Operation.Output) -> String {
+    outcome.taken ? "It was taken." : "It was not taken. \(outcome.reason ?? "")"
   }
+
+  func hasSucceeded(_ outcome: Operation.Output) -> Bool { outcome.taken }
 }
