@@ -176,7 +176,7 @@ enum UnicodeTables {
     0x2a70002b73901, 0x2b74002b81d01, 0x2b82002cea101, 0x2ceb002ebe001, 0x2f80002fa1d02, 0x3000003134a01, 0x313500323af01,
   ]
 
-  /// Where RFC 5892 differs from the identifier class after mapping to lower case: 1 disallowed, 2 valid as it is.
+  /// The deviations of RFC 5892 from the identifier class after mapping to lower case: 1 disallowed, 2 valid as it is.
   static let idna: [UInt64] = [
     0x34500034501, 0x13a00013f502, 0x13f80013fd01, 0x1c80001c8801, 0x1f80001f8701, 0x1f90001f9701, 0x1fa0001fa701, 0x1fb2001fb401,
     0x1fb7001fb701, 0x1fc2001fc401, 0x1fc7001fc701, 0x1ff2001ff401, 0x1ff7001ff701, 0x20d00020dc01, 0x20e10020e101, 0x20e50020f001,

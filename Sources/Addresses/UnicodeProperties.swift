@@ -6,7 +6,7 @@ enum DerivedProperty: UInt8 {
   case valid = 1
   /// ID_DIS or FREE_PVAL: allowed in free-form strings only.
   case freeform = 2
-  /// As `freeform`, and of General_Category Zs, which the profiles map to U+0020.
+  /// Allowed as `freeform`, and of General_Category Zs, which the profiles map to U+0020.
   case space = 3
   /// CONTEXTJ and CONTEXTO: allowed where a rule of RFC 5892 Appendix A says so.
   case contextJ = 4

@@ -12,7 +12,7 @@ package enum Files {
       self.code = code
     }
 
-    /// What `errno` means, in words.
+    /// The meaning of `errno` in words.
     package var reason: String { Files.reason(code) }
   }
 
@@ -101,7 +101,7 @@ package enum Files {
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
       try makeFolder(String(path[..<slash]), mode: 0o755)
     }
-    // EEXIST: somebody else was quicker.
+    // EEXIST: another process was quicker.
     guard mkdir(path, mode) == 0 || errno == EEXIST else { throw Failure(path: path, code: errno) }
   }
 

@@ -1,7 +1,7 @@
 /// Text that came from elsewhere, made fit for one line of a terminal or a log.
 package enum Line {
-  /// Control characters, line breaks and direction overrides become their escapes: what somebody calls
-  /// themself cannot move the cursor, hide what follows or make up a log line.
+  /// Returns the text with escapes in place of control characters, line breaks and direction overrides, so that a
+  /// user's name cannot move the cursor, hide the following text or forge a log line.
   package static func safe(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = ""

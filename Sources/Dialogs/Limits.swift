@@ -111,7 +111,7 @@ public enum Limits {
   public static let markersToldMax = 20
   /// Unconfigured rooms at a time, over all users; the next is refused, and each ends with its creator's session.
   public static let leasesMax = 10_000
-  /// Of those, the number of one user's, so that no user takes them all.
+  /// The maximum number of those of one user, so that no user takes them all.
   public static let leasesPerUserMax = 32
   public static let slowModeSecondsMax = 86_400
 

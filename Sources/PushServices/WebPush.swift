@@ -73,7 +73,7 @@ public struct WebPush: PushSender {
     words.fitting(PushLimits.webPushBytesMax) { notice.json($0).bytes }
   }
 
-  /// Returns the origin (RFC 6454 6.1), as far as an endpoint was let in; `nil` if there is none.
+  /// Returns the origin (RFC 6454 6.1) of an accepted endpoint; `nil` if there is none.
   static func origin(of url: String) -> String? {
     guard url.hasPrefix("https://") else { return nil }
     var authority = url.dropFirst(8).prefix { !"/?#".contains($0) }

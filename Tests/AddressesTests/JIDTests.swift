@@ -2,7 +2,7 @@ import Testing
 
 @testable import Addresses
 
-/// What a parse gives: the normal form, or the error.
+/// The result of a parse: the normal form, or the error.
 private func outcome(_ string: String) -> Result<String, JIDError> {
   do { return .success(try JID(string).description) } catch { return .failure(error) }
 }

@@ -24,7 +24,7 @@ import Testing
     #expect(JID(uri: uri) == jid)
   }
 
-  /// What says nothing of the address, and an IRI, in which nothing outside of ASCII is encoded.
+  /// URIs without an address, and an IRI, whose characters outside of ASCII are not encoded.
   @Test(arguments: [
     ("xmpp://guest@example.com/support@example.com/x?message#part", "support@example.com/x"),
     ("xmpp:example-node@example.com?message;subject=Hello%20World", "example-node@example.com"),

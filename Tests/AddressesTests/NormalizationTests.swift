@@ -50,7 +50,7 @@ private func scalars(_ values: [UInt32]) -> [Unicode.Scalar] { values.compactMap
     #expect(Normalization.formKC(scalars(source)) == scalars(formKC))
   }
 
-  /// Whatever form C changes stays canonically equal, by the standard library's own judgement.
+  /// Every change by form C yields a canonically equivalent string, by the comparison of the standard library.
   @Test func formCIsCanonicallyEqual() {
     var changed = 0
     for value in UInt32(0)...0x2FFFF {

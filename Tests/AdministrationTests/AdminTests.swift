@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  /// Of two rows about one contact the later one counts.
+  /// The later of two rows about one contact counts.
   @Test func importedContactsKeepTheOrderOfTheFile() async throws {
     try await withCore { _, context, _ in
       for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }

@@ -22,7 +22,7 @@ import Yams
   private func strings(_ node: Node?) -> [String] { node?.sequence?.compactMap(\.string) ?? [] }
   private func keys(_ node: Node?) -> [String] { node?.mapping?.keys.compactMap(\.string) ?? [] }
 
-  /// One operation as either side has it.
+  /// An operation, as the code or the document defines it.
   struct Described: Hashable, Comparable {
     let name: String
     let method: String

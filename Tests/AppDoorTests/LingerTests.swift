@@ -13,7 +13,7 @@ import Testing
 @testable import AppDoor
 @testable import Dialogs
 
-/// Who is gone without a word is shown for `AppLimits.lingerTime`. Time is moved by hand.
+/// A user whose connection is lost is shown as online for `AppLimits.lingerTime`. The test moves the time by hand.
 @Suite struct LingerTests {
   private final class HandClock: Clock {
     private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))

@@ -10,14 +10,14 @@ import Testing
 
 @testable import AppDoor
 
-/// Whoever may not know who the people of a dialog are is told of them by ids that they
-/// have there alone, whatever it is that is told.
+/// In a dialog that hides its members' addresses, members without the right to see them get ids that are valid only
+/// there, in every event and answer.
 @Suite struct NamingTests {
   private static let time = Timestamp(milliseconds: 1_784_021_400_123)
   private static func party(_ number: Int64, _ name: String) -> Party {
     Party(id: UserID(number), realm: RealmID(1), address: BareJID(parsing: "\(name)@localhost")!)  // constants
   }
-  /// Their names stand in nothing else that is told.
+  /// The users concerned, whose names occur in nothing else that is sent.
   private static let author = party(1, "id-of-author")
   private static let actor = party(2, "id-of-actor")
   private static let other = party(3, "id-of-other")
@@ -73,8 +73,8 @@ import Testing
           isKicked: kick == true)))
   }
 
-  /// Everything that an app is told of a room. The switches have no default: who adds a
-  /// fact, a change or a reference adds it here.
+  /// One entry of every kind that an app receives of a room. The switches have no default, so that a new fact, change
+  /// or reference must be added here.
   private static var told: [Entry] {
     var told: [Entry] = []
     for kind in [

@@ -124,7 +124,7 @@ import Testing
     #expect(try json(change) == expected)
   }
 
-  /// Whatever somebody is called, the notice is one JSON object.
+  /// The notice is one JSON object, whatever characters a name contains.
   @Test func namesAreQuoted() throws {
     let text = try json(Self.settings { $0.name = "\"},\n\\" })
     #expect(try JSONValue(parsing: text)["name"] == .string("\"},\n\\"))
@@ -146,7 +146,7 @@ import Testing
           joinedAt: Timestamp(milliseconds: 0), version: Position(9)) : nil)
   }
 
-  /// Who may not know of a dialog is told what anybody is told who makes up an id.
+  /// A user who must not know of a dialog gets the same answer as for an invented id.
   @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
   func strangersLearnNothing(problem: Problem) {
     #expect(RoomAccess.told(problem, nil) == DialogResolver.unknown)

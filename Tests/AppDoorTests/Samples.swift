@@ -6,9 +6,9 @@ import Testing
 /// each.
 struct Sample: Sendable, CustomTestStringConvertible {
   let schema: String
-  /// As the server writes it.
+  /// The JSON that the server writes.
   let written: JSONValue
-  /// As `Codable` has it: what clients in Swift use.
+  /// The JSON of `Codable`, which clients in Swift use.
   let coded: JSONValue
   var testDescription: String { schema }
 
@@ -69,7 +69,7 @@ enum Samples {
       provider: "apns", kind: "alert", environment: "sandbox", appId: "org.example.chat", silent: true),
     updatedAt: time, current: true)
   static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
-  /// With the members of all types of dialogs.
+  /// A dialog with the members of all types of dialogs.
   static let dialog: DialogBody = {
     var dialog = group
     dialog.memberIds = ["juliet", "romeo"]
@@ -115,7 +115,7 @@ enum Samples {
   static let thumbnail = ThumbnailBody(
     url: "https://localhost/uploads/a/b/thumbnail.jpg", mediaType: "image/jpeg", width: 4, height: 3)
 
-  /// By the name of the schema in `openapi.yaml`.
+  /// Returns the samples by the name of their schema in `openapi.yaml`.
   static func rest() throws -> [Sample] {
     [
       try Sample("Mention", MentionBody(userId: "romeo", begin: 0, end: 5)),
@@ -192,7 +192,7 @@ enum Samples {
     ]
   }
 
-  /// By the name of the message in `asyncapi.yaml`.
+  /// Returns the samples by the name of their message in `asyncapi.yaml`.
   static func events() throws -> [Sample] {
     func durable<Body: Codable & Hashable & Sendable & JSONWritable>(_ name: EventName, _ body: Body) throws -> Sample {
       try Sample(name.rawValue, EventFrame(name, cursor: "c2", time: time, data: body, prevCursor: "c1"))

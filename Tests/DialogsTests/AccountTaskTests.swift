@@ -85,7 +85,8 @@ import Testing
     #expect(try await texts(stage, said.dialog) == ["hush"])
   }
 
-  /// As after a crash at any moment, for what fails is not written: the next start goes on, and nobody has to ask again.
+  /// A failed commit is like a crash at that moment, since nothing is written: the next start continues the task
+  /// without a new request.
   @Test(arguments: 0..<9) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

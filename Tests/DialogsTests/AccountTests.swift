@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// As after a crash at any moment, for what fails is not written.
+  /// A failed commit is like a crash at that moment, since nothing is written.
   @Test(arguments: 0..<9) func whereverADeletionBreaksOffTheNextOneEndsIt(commits: Int) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -98,7 +98,7 @@ import Testing
     await #expect(throws: Problem.self) { try await stage.accounts.caller(accessToken: login.accessToken) }
   }
 
-  /// Between the password and the login.
+  /// The user is shut out between the check of the password and the login.
   @Test(arguments: [true, false]) func whoIsShutOutWhileLoggingInStaysOut(isPassword: Bool) async throws {
     let stage = try Stage()
     let juliet = try BareJID("juliet@localhost")

@@ -1,8 +1,8 @@
 import Dialogs
 import Testing
 
-/// Who may change whom: the charts of XEP-0045, cell by cell. A watcher, whom the
-/// XEP does not know, is a member who enters without voice.
+/// The charts of XEP-0045 on changes of affiliations, cell by cell. A watcher, which the XEP does not define, is a
+/// member who enters without voice.
 @Suite struct AffiliationsTests {
   /// Table 7, the affiliation state chart: who brings about what. Row: what
   /// somebody is; column: what they are to be. A: admin or owner; O: owner; -: no change.
@@ -44,8 +44,8 @@ import Testing
     }
   }
 
-  /// One's own affiliation is given up, never raised; a ban is not lifted by whom it
-  /// keeps out; who may ban may not ban themselves (9.1: `conflict`).
+  /// Users can give up their own affiliation and not raise it; a banned user cannot lift the ban; users with the right
+  /// to ban cannot ban themselves (9.1: `conflict`).
   @Test func oneOnlyGivesUpWhatOneIs() {
     // What each may become.
     let ways: [Affiliation: [Affiliation]] = [

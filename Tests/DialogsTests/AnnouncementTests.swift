@@ -1,7 +1,7 @@
 import Dialogs
 import Testing
 
-/// What a domain says to its users (XEP-0133 4.23, 4.24).
+/// Announcements and messages of the day of a domain (XEP-0133 4.23, 4.24).
 @Suite struct AnnouncementTests {
   @Test func theMessageOfTheDayIsForEachUserOnce() async throws {
     let stage = try Stage()

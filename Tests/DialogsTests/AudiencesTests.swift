@@ -3,7 +3,7 @@ import Testing
 
 @testable import Dialogs
 
-/// Who hears a room: a seat is found without looking at the others, and each session has one.
+/// The audience of a room: a session is found without looking at the others, and each session occurs once.
 @Suite struct AudiencesTests {
   private let room = DialogID(7)
   private let people: [RecordingSession] = (1...6).map { number in

@@ -29,7 +29,7 @@ import Testing
     return session
   }
 
-  /// What says that there is a room to enter.
+  /// Returns the deliveries that announce a room to enter.
   private func told(_ session: RecordingSession) -> [String] {
     session.taken().compactMap {
       switch $0 {
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  /// One bookmark grows and another shrinks, where nothing more may be published.
+  /// One bookmark grows and another one shrinks while nothing more may be published.
   @Test func aListForWhichThereIsNoRoomIsRefusedWholeAndOthersAreToldOfTheirs() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Dialogs
 
-/// What somebody does with a call, and what it is then.
+/// The actions of users in a call, and the states that follow.
 @Suite struct CallMachineTests {
   private static let romeo = Party(id: UserID(1), realm: RealmID(1), address: BareJID(parsing: "romeo@localhost")!)
   private static let juliet = Party(id: UserID(2), realm: RealmID(1), address: BareJID(parsing: "juliet@localhost")!)

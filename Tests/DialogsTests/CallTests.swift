@@ -43,7 +43,7 @@ import Testing
       return try #require(receipt.value as? Call)
     }
 
-    /// As an XMPP client says it.
+    /// Sends the message of an XMPP client.
     func say(
       _ act: CallAct, _ name: String, from author: Party, _ resource: String, to peer: Party, id: String? = nil
     ) async throws {

@@ -125,7 +125,7 @@ import Testing
     }.get().0
   }
 
-  /// One count, many at once: one comes in.
+  /// Several simultaneous logins with one count: one succeeds.
   @Test func aReplayAtTheSameMomentComesToNothing() async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
@@ -269,7 +269,7 @@ import Testing
     #expect(byPassword.taken() == [])
   }
 
-  /// Not even when its session goes before its wish is looked at.
+  /// This holds even if its session ends before its request is judged.
   @Test(arguments: [true, false]) func anAppPasswordEndsNobodyElsesAccess(isThere: Bool) async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// One-time codes, addresses, password resets.
+/// Tests of one-time codes, addresses and password resets.
 @Suite struct CodeTests {
   @Test(arguments: [
     ("Juliet@Capulet.example", "juliet@capulet.example"), ("a.b+c@x.example", "a.b+c@x.example"),
@@ -104,7 +104,7 @@ import Testing
     #expect(Set([await one, await other]) == [nil, "wrong-code"])
   }
 
-  /// Who is not known gets no code, and whoever asks cannot tell: the same writes, the same answer, the same bounds.
+  /// An unknown user gets no code, and the requester cannot tell: the writes, the answer and the bounds are the same.
   @Test func whetherAnAddressIsKnownIsNotTold() async throws {
     let (stage, box, realm) = try stage()
     _ = try await juliet(stage)
@@ -184,7 +184,8 @@ import Testing
     try await stage.accounts.unbind(.phone, from: caller.user)
   }
 
-  /// What lets nobody in does not count, be it taken away as an address or as an identity.
+  /// An identity that admits nobody does not count as a way to log in, whether it is removed as an address or as an
+  /// identity.
   @Test func theLastWayInStays() async throws {
     let (stage, _, _) = try stage()
     let user = try await stage.user("romeo")

@@ -8,7 +8,7 @@ private let states: [String: Subscription] = [
   "From + Pending Out": .fromPendingOut, "Both": .both,
 ]
 
-/// One row of a table of RFC 6121 A: existing state, route or deliver, new state ("no state change" is nil).
+/// A row of a table of RFC 6121 A: existing state, route or deliver, new state ("no state change" is nil).
 private struct Row: Sendable, CustomTestStringConvertible {
   let existing: String
   let isRouted: Bool
@@ -256,7 +256,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(state.removalActs == acts)
   }
 
-  /// Only reachable combinations exist, every reachable one does, and each survives storage.
+  /// Only reachable combinations exist, every reachable one does, and storage preserves each of them.
   @Test func combinations() {
     let all = (UInt8.min...UInt8.max).compactMap { Subscription(rawValue: $0) }
     // Nine states, two of them with and without an item, and three that can be approved in advance.
@@ -274,8 +274,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(reached == Set(all))
   }
 
-  /// Two servers that follow the tables agree: after any exchange, one side's "to" is the other's "from", and what one waits
-  /// for the other has been asked.
+  /// Two servers that follow the tables agree: after any exchange, the "to" of one side is the "from" of the other, and
+  /// a request that one side waits for is pending on the other.
   @Test func bothSidesAgree() {
     struct Pair: Hashable {
       var one: Subscription

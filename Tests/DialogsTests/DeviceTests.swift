@@ -185,7 +185,7 @@ import Testing
     #expect(try await owed(juliet, stage).count == 1)
   }
 
-  /// What each of these is told of, and how.
+  /// The events of which each device is notified, and how.
   private func told(
     _ kind: OwedPush.Kind, isCall: Bool = false, _ device: PushDevice?, rings: Set<Int64?> = [],
     isAttended: Bool = false

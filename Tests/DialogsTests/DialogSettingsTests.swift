@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import Testing
 
-/// What users want of their dialogs, and that a bookmark and the app say the same of it (XEP-0492, XEP-0469).
+/// Users' settings of their dialogs, which are the same in a bookmark and in the app (XEP-0492, XEP-0469).
 @Suite struct DialogSettingsTests {
   // MARK: Rules of a bookmark
 

@@ -60,7 +60,7 @@ import Testing
     _ = try await guest(stage)
   }
 
-  /// One place for each, whoever takes it, and given back when they go.
+  /// Every guest takes one place, which is free again when the guest ends.
   @Test func boundedFromOneAddressAndInAll() async throws {
     let stage = try Stage(guests: policy(max: 3, perNetwork: 2))
     let first = try await guest(stage)

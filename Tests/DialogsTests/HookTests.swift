@@ -9,7 +9,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// What a hook becomes of attempts, and that it loses nothing, repeats nothing under another id, and holds up nobody.
+/// The state of a hook after attempts. It loses no event, repeats none under another id, and delays nothing else.
 @Suite struct HookTests {
   // MARK: The machine
 
@@ -99,7 +99,7 @@ import Testing
     private struct State {
       var got: [Got] = []
       var refused: [Got] = []
-      /// By what is said, and how much was refused before.
+      /// Whether the backend refuses an event, by its content and the number of earlier refusals.
       var refuses: @Sendable (String, Int) -> Bool = { _, _ in false }
       var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }

@@ -95,8 +95,7 @@ import Testing
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
   }
 
-  /// What an admin makes of them meanwhile is no way back in; being put out and added
-  /// again is.
+  /// Later changes of the affiliation by an admin do not end a kick; being removed and added again does.
   @Test func onlyComingBackOrBeingAddedAnewEndsIt() async throws {
     let stage = try Stage()
     let (romeo, juliet) = try await cast(stage)

@@ -6,7 +6,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// Who is told what: routing, presence, blocks, markers, unread.
+/// Tests of live delivery: routing, presence, blocks, markers, unread counts.
 @Suite struct LiveTests {
   @Test func aMessageToTheBareAddressReachesEveryResourceThatWantsIt() async throws {
     let stage = try Stage()

@@ -6,7 +6,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// Who may guess how often, and who is never locked out.
+/// The bounds on guesses, and the users who are never locked out.
 @Suite struct LoginFailuresTests {
   private static let home = "192.0.2.1"
   private let failures = LoginFailures()
@@ -24,7 +24,7 @@ import Testing
     LoginAttempt(of: user, from: network, device: device)
   }
 
-  /// How many of `count` wrong passwords are looked at.
+  /// Returns the number of `count` wrong passwords that are verified.
   private func wrong(_ attempt: LoginAttempt, _ count: Int, at now: Timestamp) -> Int {
     (0..<count).filter { _ in
       guard let paid = try? failures.payer(attempt, now: now) else { return false }
@@ -70,7 +70,7 @@ import Testing
     #expect(!logsIn(attempt(romeo, Self.home, "phone"), at: time(2)))
   }
 
-  /// Who shares her network guesses at her from her own budget; her device has another.
+  /// Guesses from her own network spend her budget of that network; her device has a budget of its own.
   @Test func whoSharesTheNetworkGuessesSlowly() {
     #expect(logsIn(attempt(juliet, Self.home, "phone"), at: time(0)))
     #expect(wrong(attempt(juliet, Self.home), 50, at: time(0)) == 20)
@@ -80,7 +80,7 @@ import Testing
     #expect(wrong(attempt(juliet, "203.0.113.9", "phone"), 50, at: time(0)) == 20)
   }
 
-  /// What is right costs nothing, nor what was never looked at.
+  /// A right password costs nothing, and neither does one that was not verified.
   @Test func onlyTheWrongIsPaidFor() throws {
     for _ in 0..<200 { #expect(logsIn(attempt(juliet, Self.home), at: time(0))) }
     for _ in 0..<200 {
@@ -97,7 +97,7 @@ import Testing
     #expect(logsIn(attempt(romeo, Self.home), at: time(0)))
   }
 
-  /// Those that were looked at before the first verdict are owed, and paid off before the next is looked at.
+  /// Guesses that were verified before the first verdict are owed, and paid before the next one is verified.
   @Test func manyWrongOnesAtTheSameMomentAreOwed() {
     let payers = (0..<24).compactMap { _ in try? failures.payer(attempt(juliet, Self.home), now: time(0)) }
     for payer in payers { failures.settle(payer, .wrong, now: time(0)) }
@@ -190,8 +190,8 @@ import Testing
     try SCRAMKeys.deriveKeys(password: password, salt: [1, 2, 3], hash: hash)
   }
 
-  /// What a client makes of the password gives the same keys as the password. By Python's `hashlib.pbkdf2_hmac` of
-  /// "r0m30" and the salt 01 02 03.
+  /// The proof that a client derives from the password gives the same keys as the password. The values come from
+  /// Python's `hashlib.pbkdf2_hmac` of "r0m30" and the salt 01 02 03.
   @Test func saltedPasswords() throws {
     let salted: [(SCRAMHash, String)] = [
       (

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Dialogs
 
-/// Whom a message mentions, and for whom it counts.
+/// The users whom a message mentions, and those whose counter it increments.
 @Suite struct MentionTests {
   private func at(_ address: String, _ begin: Int? = nil, _ end: Int? = nil) throws -> MentionDraft {
     MentionDraft(address: try JID(address), begin: begin, end: end)
@@ -28,7 +28,7 @@ import Testing
     try await stage.parley.read { try $0.mentions(of: user.id, in: room?.dialog) }
   }
 
-  /// By reading everything that is unread.
+  /// Returns the count by reading everything unread.
   private func recount(_ user: Party, in room: RoomName, _ stage: Stage) async throws -> Int64 {
     try await stage.parley.read { reader in
       guard let mark = try reader.mark(user.id, in: room.dialog),
@@ -260,7 +260,7 @@ import Testing
     #expect(try await count(juliet, stage) == 0)
   }
 
-  /// Whatever happens, the count is that of the unread messages that mention the member now.
+  /// After any change, the count is that of the unread messages that mention the member now.
   @Test(arguments: [1, 2, 3] as [UInt64])
   func aRecountSaysTheSame(_ seed: UInt64) async throws {
     var dice = Dice(state: seed)

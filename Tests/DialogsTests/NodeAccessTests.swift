@@ -2,8 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// Who may read and write nodes of somebody else, and who is told: each access model, tried by
-/// those it is not for.
+/// Reading, writing and notification of other users' nodes: every access model, tried by users without access.
 @Suite struct NodeAccessTests {
   private let stage: Stage
   private let romeo: Party
@@ -46,7 +45,7 @@ import Testing
     try await stage.parley.read { try $0.people(of: node, of: romeo.id) }
   }
 
-  /// What was told of nodes, with how it was addressed.
+  /// The notifications of nodes, with their addresses.
   private func told(_ session: RecordingSession) -> [String] {
     session.deliveries().compactMap { delivery in
       guard case .signal(.node(let event), let form) = delivery else { return nil }
@@ -383,7 +382,7 @@ import Testing
     #expect(try await people().affiliations.isEmpty)
   }
 
-  /// Who lets everybody publish still has room for their own keys.
+  /// A user whose node is open to all publishers still has room for their own keys.
   @Test func othersLeaveTheOwnerRoom() async throws {
     try await post(.create(node: "n", [.access(.open), .publishers(.open), .itemsMax(nil)]))
     func draft(_ id: String) -> NodePublication {
@@ -398,7 +397,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.published(by: romeo.id) }.bytes == (most + 1) * Limits.itemBytesMax)
   }
 
-  /// Two of everything at once: what is decided is what the log says came first.
+  /// Pairs of simultaneous requests: the order of the log decides.
   @Test func asksAndAnswersAtOnceEndAlike() async throws {
     try await post(.create(node: "n", [.access(.authorize)]))
     for _ in 0..<20 {

@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// What users publish: who is told, what is kept, what is refused.
+/// Tests of publishing: who is notified, what is stored, what is refused.
 @Suite struct NodeTests {
   private func publish(
     _ id: String, _ bytes: [UInt8] = [1], in node: String = "tune", _ conditions: [NodeOption] = []
@@ -113,7 +113,7 @@ import Testing
     #expect(try await items(stage, romeo) == ["b"])
   }
 
-  /// One entry per item that is there, and one for each that was taken out.
+  /// The log has one entry per existing item and one per removed item.
   @Test func theLogDoesNotGrowWithWhatIsOverwritten() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Dialogs
 
-/// Who is in a room, as a value: each way in has a way back to the same value.
+/// The occupants of a room as a value: every change can be undone to the same value.
 @Suite struct OccupantsTests {
   private let romeo = Person("romeo", 1)
   private let juliet = Person("juliet", 2)
@@ -186,7 +186,7 @@ import Testing
     #expect(shown.isShown)
   }
 
-  /// Whatever happens: a session is in one place, a user under one nick, and nobody without a seat.
+  /// Invariants: a session is in one place, a user has one nickname, and every occupant has a session.
   @Test func itsIndexesAgreeAfterAnyWalk() {
     var generator = Seeded(7)
     let people = (1...6).map { Person("p\($0)", Int64($0)) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Dialogs
 
-/// What components do in users' names (`Privileges`).
+/// Actions of components in the names of users (`Privileges`).
 @Suite struct PrivilegeTests {
   private static let domain = "irc.localhost"
 

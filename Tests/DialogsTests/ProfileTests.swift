@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// One profile in all its dresses, whichever is written.
+/// Tests of one profile in all its forms, whichever is written.
 @Suite struct ProfileTests {
   private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
   private let rose = Avatar(Self.signature + [1])
@@ -290,7 +290,7 @@ import Testing
     #expect(try await profile(stage, romeo) == Profile(displayName: "romeo"))
   }
 
-  /// Whoever has filled their nodes can still change their picture.
+  /// A user whose nodes are full can still change the avatar.
   @Test func aFullAccountIsNotRefusedItsProfile() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

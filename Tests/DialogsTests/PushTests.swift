@@ -6,12 +6,12 @@ import Testing
 @testable import Dialogs
 
 extension PushRegistration {
-  /// Of a service.
+  /// The node of a push service; empty for another target.
   var node: String { if case .service(_, let node, _) = target { node } else { "" } }
   var service: JID? { if case .service(let service, _, _) = target { service } else { nil } }
 }
 
-/// Who is woken for what (XEP-0357), and that nothing of it is lost or told twice.
+/// The users to whom pushes are sent (XEP-0357), none of which is lost or repeated.
 @Suite struct PushTests {
   // MARK: The rule
 
@@ -81,7 +81,7 @@ extension PushRegistration {
     #expect(Pushes.isAttended([OnlineSession(session: session, door: .app, resource: "a")]))
   }
 
-  /// Of the dialog on the screen of an app nobody is alerted, be it away or not.
+  /// No device is alerted of the dialog on the screen of an app, whether its user is away or not.
   @Test func whatIsOnTheScreen() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
@@ -225,8 +225,8 @@ extension PushRegistration {
 
   // MARK: Settings of dialogs
 
-  /// How juliet, who has asked for pushes and is away, has set a dialog, and of which of these she is told: what is just
-  /// said, what mentions her, what answers her.
+  /// Juliet's settings of a dialog, while she is offline with a push registration, and the messages of which she is
+  /// notified: a plain one, a mention of her, a reply to her.
   struct Wish: Sendable, CustomStringConvertible {
     let name: String
     var settings = DialogSettingsDraft()

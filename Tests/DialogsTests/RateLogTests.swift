@@ -24,7 +24,7 @@ import Testing
     #expect(bucket.standing("some", rate, now: time(1_000)).reset == 1)
   }
 
-  /// Of what is taken by many at once, the wait is for as many, and what is left is so many acts.
+  /// For an act that takes several tokens, the wait is until that many are there, and the rest is counted in acts.
   @Test func manyAtOnce() {
     let rate = Rate(burst: 100, perSecond: 1)
     var bucket = TokenBucket(rate, now: time(0))
@@ -62,7 +62,7 @@ import Testing
     #expect(log.tightest == nil)
   }
 
-  /// What others spend too is not told before it refuses.
+  /// A shared budget is not reported before it refuses.
   @Test func whatOthersSpendIsNotTold() async throws {
     let stage = try Stage()
     let act = PacedAct.letterOfHour(RealmID(1), Identity(.email, "juliet@example.org"))

@@ -2,8 +2,8 @@ import Addresses
 import Dialogs
 import Testing
 
-/// Where a room shows addresses to moderators only, the committer says with each thing
-/// whether the app session that gets it may know who it is about.
+/// In a room that shows addresses to moderators only, the committer states with each delivery whether the receiving app
+/// session may know the user concerned.
 @Suite struct RoomAnonymityTests {
   private struct Scene {
     let stage: Stage
@@ -72,7 +72,7 @@ import Testing
     #expect(said == [.said("hi", .feed), .said("ho", .feedVeiled)])
   }
 
-  /// Whoever is added as an admin may know by whom.
+  /// A user who is added as an admin may know by whom.
   @Test(arguments: [(Affiliation.member, true), (.admin, false)])
   func invitationsSayNoMore(affiliation: Affiliation, isAnonymized: Bool) async throws {
     let s = try await scene()
@@ -112,7 +112,7 @@ import Testing
 }
 
 extension RecordingSession {
-  /// In what dress what was heard came, outcomes left out.
+  /// The form of each delivery, without outcomes.
   fileprivate func forms() -> [Form] {
     deliveries().compactMap {
       switch $0 {

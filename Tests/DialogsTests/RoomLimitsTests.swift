@@ -90,7 +90,7 @@ import Testing
     #expect(try await stage.stored(room).memberCount == Limits.memberChangesMax + 1)
   }
 
-  /// So many that neither one change nor the next person gets above it.
+  /// Neither one change nor the next user can exceed the limit.
   @Test func aRoomHasSoManyMembersAndBansAsMany() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// One log: what comes first is told first, and what is not stored never was.
+/// Tests of the order of a room: earlier entries are delivered first, and what is not stored is never delivered.
 @Suite struct RoomOrderTests {
   @Test func whoJoinsHearsWhatIsSaidAfterAndReadsWhatWasSaidBefore() async throws {
     let stage = try Stage()
@@ -203,7 +203,7 @@ import Testing
     try await stage.say("hi", in: room.name, by: balcony)
   }
 
-  /// What the creator says first makes the room (10.1.2); others come in the same batch.
+  /// The first post of the creator creates the room (10.1.2); others enter in the same batch.
   @Test(arguments: [true, false])
   func whoComesBehindTheFirstWordsIsInTheRoomThatTheyMade(fails: Bool) async throws {
     let stage = try Stage()

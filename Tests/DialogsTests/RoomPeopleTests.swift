@@ -3,7 +3,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// Who belongs to a room, under which nick, and what others may do to them.
+/// Tests of the members of a room, their nicknames, and what others may do to them.
 @Suite struct RoomPeopleTests {
   // MARK: Affiliations
 
@@ -164,7 +164,7 @@ import Testing
     #expect(try await stage.stored(room).memberCount == 2)
   }
 
-  /// In one batch the second sees what the first did.
+  /// In one batch the second post sees the effect of the first.
   @Test func twoOwnersWhoLeaveInOneBatchAreNotBothGone() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
@@ -234,7 +234,7 @@ import Testing
       } == .unreachable)
   }
 
-  /// Of two occupants one may be told no by the other, whom they invited; nobody uses a room to reach others.
+  /// An occupant can decline only an invitation, to its inviter, once; a room cannot be used to reach others.
   @Test func aRefusalIsHeardOnceAndOnlyFromWhoWasInvited() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
@@ -378,7 +378,7 @@ import Testing
     #expect(try await stage.member(paris, of: chapel.name)?.nick == "SUN 2")
   }
 
-  /// Whatever people are called: everybody gets a nick with which they can enter.
+  /// Every user gets a nickname with which they can enter, whatever their name is.
   @Test func whoIsCalledLikeEverybodyOrHasNoNameGetsANickToo() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

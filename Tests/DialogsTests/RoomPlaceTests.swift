@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// What one is in a room, asked without the list of the others; and whether a list of members is still the list.
+/// A user's place in a room, queried without the list of the others; and whether a list of members is still current.
 @Suite struct RoomPlaceTests {
   private func place(_ stage: Stage, _ room: RoomName, _ party: Party) async throws -> Occupancy {
     try #require(try await stage.act(.place(.address(room.address)), by: party).value as? Occupancy)

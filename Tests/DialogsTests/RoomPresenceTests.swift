@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import Testing
 
-/// Who is in a room, who is shown to whom, and who gets in.
+/// The occupants of a room, who is shown to whom, and who may enter.
 @Suite struct RoomPresenceTests {
   // MARK: Being there
 

@@ -45,7 +45,7 @@ extension Stage {
     return receipt.value as? Entrance
   }
 
-  /// Everybody's new session in the room, all that was heard on the way forgotten.
+  /// Lets every party enter the room with a new session, and discards the deliveries of that.
   func seats(_ room: RoomName, _ parties: Party...) async throws -> [RecordingSession] {
     var sessions: [RecordingSession] = []
     for party in parties {
@@ -57,7 +57,7 @@ extension Stage {
     return sessions
   }
 
-  /// As XMPP does: by a session, and awaited.
+  /// Posts as an XMPP session does, and waits for the outcome.
   @discardableResult
   func act(_ intent: RoomIntent, by session: RecordingSession) async throws -> Receipt {
     let token = submit(intent, by: session)
@@ -68,7 +68,7 @@ extension Stage {
     return try outcome.get()
   }
 
-  /// As the app does.
+  /// Posts as the app does.
   @discardableResult
   func act(_ intent: RoomIntent, by party: Party) async throws -> Receipt {
     try await parley.post(.room(intent), by: party)
@@ -85,7 +85,7 @@ extension Stage {
   /// Returns when all that was submitted has been committed and told.
   func settle(_ party: Party) async throws { try await parley.post(.confirm(.zero), by: party) }
 
-  /// What `body` submits becomes one batch.
+  /// Commits the posts that `body` submits as one batch.
   func together(_ party: Party, _ body: () -> Void) async throws {
     let gate = Gate()
     let held = Task { try await parley.work { _ in gate.wait() } }
@@ -96,7 +96,7 @@ extension Stage {
     try await settle(party)
   }
 
-  /// In a batch: fails the whole of it, which is then tried again without this.
+  /// Submits a post that makes its whole batch fail, which is then retried without it.
   func submitPoison(_ session: RecordingSession) {
     let work = WriteTransaction { _ in throw Problem(.conflict, "poison", "It does not work.") }
     #expect(
@@ -181,7 +181,7 @@ extension SettingsDraft {
 }
 
 extension RecordingSession {
-  /// What has been heard since the last time, outcomes of its own posts left out.
+  /// Returns the deliveries since the last call, without outcomes of the session's own posts.
   func effects() -> [Heard] {
     taken().filter {
       switch $0 {

@@ -4,7 +4,7 @@ import Basics
 import Dialogs
 import Testing
 
-/// What people say in rooms, and what the others hear of it.
+/// Messages in rooms, and their deliveries to others.
 @Suite struct RoomTalkTests {
   @Test func whatIsSaidReachesEverybodyAndItsAuthor() async throws {
     let stage = try Stage()
@@ -192,7 +192,7 @@ import Testing
     #expect(all[1].effects() == [.notice(.declined(by: paris.address, reason: "no"))])
   }
 
-  /// Who blocks is, for whom they block, as if they were not (XEP-0191 3.3).
+  /// A user who blocks another one looks absent to them (XEP-0191 3.3).
   @Test func whoBlocksCannotBeToldFromWhoIsNot() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)

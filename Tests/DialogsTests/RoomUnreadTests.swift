@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// What counts as unread in a room, and how far everybody has read.
+/// Unread counts of a room, and how far every member has read.
 @Suite struct RoomUnreadTests {
   @Test func unreadInARoomIsWhatARecountSays() async throws {
     let stage = try Stage()

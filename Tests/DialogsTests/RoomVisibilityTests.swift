@@ -4,8 +4,8 @@ import Testing
 
 /// A closed room that nobody lists is not there for whom it does not concern.
 @Suite struct RoomVisibilityTests {
-  /// Everything a stranger could try of a room by its address or number. The switch
-  /// has no default: who adds an intent says here what strangers learn by it.
+  /// Whether a stranger could use the intent to probe a room by its address or number. The switch has no default, so
+  /// that a new intent must state here what strangers learn by it.
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
     case .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure, .abandon,
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  /// Its own people are told what is the matter.
+  /// The room's own members are told the reason.
   @Test func whoBelongsToAHiddenRoomIsToldWhatIsRefused() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -135,7 +135,7 @@ import Testing
     #expect(try await problem { _ = try await stage.occupancy(room, for: juliet) } == .roomBanned)
   }
 
-  /// Who has no power in a room does not find out by it who has an account.
+  /// A user without rights in a room cannot find out with it which accounts exist.
   @Test func whoMayChangeNobodyLearnsOfNobody() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -158,7 +158,7 @@ final class RecordingSession: LiveSession {
     }
   }
 
-  /// What has been heard since the last time.
+  /// Returns the deliveries since the last call.
   func taken() -> [Heard] { deliveries().map { Heard($0) } }
 
   func deliveries() -> [Delivery] {
@@ -267,7 +267,7 @@ final class TracingStore: Store {
   func failNext(_ count: Int, after passing: Int = 0) {
     state.withLock { ($0.failures, $0.passing) = (count, passing) }
   }
-  /// What happens between the next read and whatever is made of it.
+  /// Runs `body` between the next read and the use of its result.
   func afterNextRead(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.afterRead = body } }
 
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {

@@ -399,7 +399,7 @@ private struct Gallery: PictureFinder {
     }
   }
 
-  /// What asks for something is there; and who has a login comes back by it when the server starts again.
+  /// A guest with a pending request counts as online, and a guest with a login can use it after a restart.
   @Test func guestsOfTheAppAreKeptWhileTheyAsk() async throws {
     let stage = try stage(guests: guestPolicy)
     let (visitor, login) = try await guest(stage)

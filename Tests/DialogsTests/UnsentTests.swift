@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import Testing
 
-/// What users have written and not sent.
+/// Tests of drafts and scheduled messages.
 @Suite struct UnsentTests {
   private struct Cast {
     let stage: Stage
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  /// What would be refused when it is sent is refused when it is scheduled.
+  /// A message that would be refused when it is sent is refused when it is scheduled.
   @Test func aMentionLiesInTheText() async throws {
     let cast = try await Cast()
     func mention(_ begin: Int?, _ end: Int?) -> MentionDraft {

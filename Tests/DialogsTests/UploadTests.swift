@@ -233,7 +233,7 @@ private struct Opinion: BlobScanner {
     #expect(files.kept.withLock { $0.whole[BlobName(done)] } == bytes)
   }
 
-  /// What it is its bytes say, whatever was announced.
+  /// The bytes of a file determine its type, whatever was announced.
   @Test func picturesAreWhatTheyAre() async throws {
     let png: [UInt8] =
       [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8) + [0, 0, 0, 7, 0, 0, 0, 5]

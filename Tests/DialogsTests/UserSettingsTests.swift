@@ -5,7 +5,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// Who sees what of a user, and who finds them.
+/// Tests of what others see of a user, and of who finds them.
 @Suite struct UserSettingsTests {
   private func set(_ stage: Stage, _ party: Party, _ draft: UserSettingsDraft) async throws {
     try await stage.parley.post(.profile(ProfileDraft(settings: draft)), by: party)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import FileStorage
 
-/// What every store of files must do, said once and asked of each.
+/// The requirements of every store of files, written once and checked for each.
 @Suite(.timeLimit(.minutes(2)))
 struct BlobStoreTests {
   enum Kind: CaseIterable { case folder, bucket }
@@ -222,7 +222,7 @@ private final class BucketServer: Sendable {
   }
   /// The next requests are answered with these.
   func answer(with statuses: [Int]) { state.value.withLock { $0.planned = statuses } }
-  /// What was not as it must be.
+  /// The unmet expectations.
   var mistakes: [String] { state.value.withLock { $0.mistakes } }
   func stop() async { try? await channel.close() }
 

@@ -107,7 +107,7 @@ struct ChildProgramTests {
   }
 }
 
-/// With the program, which `make test` installs.
+/// Tests of pictures with the program, which `make test` installs.
 @Suite(.timeLimit(.minutes(2)))
 struct PictureTests {
   /// 3 x 2 pixels.

@@ -43,7 +43,7 @@ import Testing
     _ = try? reader.finish()
   }
 
-  /// More than a buffer is worth is handed on before the flush, so that the channel can count it.
+  /// Output beyond the size of a buffer is passed on before the flush, so that the channel can count it.
   @Test func aLargeMessageDoesNotGather() throws {
     let channel = EmbeddedChannel()
     try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())

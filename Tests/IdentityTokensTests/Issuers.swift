@@ -54,7 +54,7 @@ func base64(_ bytes: [UInt8]) -> String {
   Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
 }
 
-/// As a provider publishes it.
+/// The key sets, as a provider publishes them.
 enum JWKSet {
   static func rsa(_ key: _RSA.Signing.PublicKey, _ id: String?, more: [String: String] = [:]) throws -> [String: String]
   {
@@ -85,7 +85,7 @@ final class HandClock: Clock {
   func advance(_ seconds: Int64) { time.withLock { $0 = Timestamp(milliseconds: $0.milliseconds + seconds * 1_000) } }
 }
 
-/// What others publish. Counts who asks.
+/// The documents that other servers publish; requests are counted.
 final class Web: DocumentSource {
   private struct State {
     var documents: [String: Document] = [:]

@@ -93,7 +93,7 @@ import Testing
     #expect(problem.code == code && asked.count == 1)
   }
 
-  /// What cannot be a code of the app's is not brought to anybody.
+  /// A text that cannot be a code of the app is not sent to any provider.
   @Test func nobodyIsAskedOfWhatIsNone() async {
     for (code, redirect, verifier) in [
       ("", "app://a", nil), ("a\n", "app://a", nil), (String(repeating: "x", count: 2_049), "app://a", nil),

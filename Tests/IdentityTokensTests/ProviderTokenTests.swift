@@ -245,7 +245,7 @@ import Testing
     }
   }
 
-  /// What was proved to the provider, and not what somebody only says.
+  /// Identities that were proved to the provider count; others that a user only claims do not.
   @Test func contactsMustBeVerified() async throws {
     try publish([try JWKSet.rsa(Issuer.rsa.publicKey, "1")])
     let tokens = try tokens()

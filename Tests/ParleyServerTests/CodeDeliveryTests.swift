@@ -8,7 +8,7 @@ import Testing
 @testable import ParleyServer
 @testable import ServerConfiguration
 
-/// What codes look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
+/// The form of codes and their configuration. `Tests/Clients/accounts_mail.py` tests their delivery.
 @Suite struct CodeDeliveryTests {
   private static let time = Timestamp(milliseconds: 1_709_164_800_000)
 

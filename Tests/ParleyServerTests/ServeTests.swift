@@ -45,7 +45,7 @@ import Testing
       }
     }
 
-    /// What standard error has next.
+    /// Returns the next output on standard error.
     func more() async throws -> String {
       let errors = errors
       return try await NIOThreadPool.singleton.runIfActive {

@@ -5,7 +5,7 @@ import Testing
 /// `docs/xep-0045.md` says of every example of XEP-0045 where it is played, or why it is not; and of every error and status
 /// code. It can say no more than the plays have, and no less.
 @Suite struct ExamplesTests {
-  /// In version 1.35.5.
+  /// The number of the last example in version 1.35.5.
   private static let last = 220
 
   private struct Row {
@@ -18,7 +18,7 @@ import Testing
         return Array(first...last)
       }
     }
-    /// What the scene that plays these examples is called.
+    /// The name of the scene that plays these examples.
     var scene: String { "\(numbers.count > 1 ? "Examples" : "Example") \(cells[0]): \(cells[1])" }
   }
 

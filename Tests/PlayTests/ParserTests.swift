@@ -129,7 +129,7 @@ import Testing
     #expect(try PlayParser.parse(cast + "server is killed", name: "kill.play").needsProcess)
   }
 
-  /// What is wrong, the line it is on, and a part of what is said about it.
+  /// A faulty play, the line of the error, and a part of the error's text.
   @Test(arguments: [
     ("", 1, "cast"),
     ("  <presence/>", 1, "indented"),

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ParleyTesting
 
-/// Where the plays are, and the binary.
+/// The paths of the plays and of the binary.
 enum Playbill {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
   private static let folder = tests.appending(path: "Plays")

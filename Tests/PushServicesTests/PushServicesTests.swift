@@ -10,7 +10,7 @@ import WebClient
 
 @testable import PushServices
 
-/// What providers are sent, to the byte where a specification says it, and what is made of their answers.
+/// The requests to providers, byte for byte where a specification defines them, and the handling of their answers.
 @Suite struct PushServicesTests {
   static let now: Int64 = 1_700_000_000
 
@@ -210,7 +210,7 @@ import WebClient
     #expect(PushWords.prefix("aé👩‍👩‍👧‍👦b", bytes: 28) == "aé👩‍👩‍👧‍👦")
   }
 
-  /// What people write to make payloads too large: long, in bytes that are escaped, in names as well.
+  /// Texts that make payloads too large: long, in bytes that are escaped, in names as well.
   @Test(arguments: ["a", "\u{1}", "\"", "👩‍👩‍👧‍👦"])
   func noPayloadIsLargerThanItsProviderTakes(character: String) throws {
     let text = String(repeating: character, count: 10_000)
@@ -263,7 +263,7 @@ import WebClient
     #expect(android?["notification"] == nil && android?["priority"]?.string == "NORMAL")
   }
 
-  /// Two of them are two, and a repeat of one has its place.
+  /// Two pushes have two ids, and a repeated one keeps its place.
   @Test func eachTakesItsOwnPlace() {
     let one = Self.notice(AppNotification(id: "1", body: .text("x")))
     var other = one

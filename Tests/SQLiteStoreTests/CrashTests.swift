@@ -6,8 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What is left when the process or the machine stops anywhere, and what others
-/// see meanwhile.
+/// The state after the process or the machine stops at any moment, and what other connections see meanwhile.
 @Suite struct CrashTests {
   /// Opens the files as they are at this moment, which is what a killed process
   /// leaves, and returns the head found there, after writing on. `cut` keeps only
@@ -98,8 +97,7 @@ import Testing
     try store.close()
   }
 
-  /// With a cache this small the engine writes pages of a running transaction to
-  /// the log and reads them back from it.
+  /// With a cache of this size the engine writes pages of a running transaction to the log and reads them from it.
   @Test func aTransactionLargerThanTheCacheIsWholeOrGone() throws {
     let folder = try Folder()
     let store = try folder.open { $0.writerCacheBytes = 0 }

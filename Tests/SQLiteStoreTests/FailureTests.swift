@@ -5,8 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What happens when things go wrong: each failure has its name, and what was
-/// committed stays.
+/// Tests of failures: each has its name, and committed data remains.
 @Suite struct FailureTests {
   @Test func commitsAreSynced() throws {
     let folder = try Folder()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What lists and searches cost, by what the engine says it will do.
+/// The costs of lists and searches, by the query plan of the engine.
 @Suite struct FindingCostTests {
   private func plan(_ query: Query) throws -> [String] {
     let folder = try Folder()
@@ -23,7 +23,7 @@ import Testing
     #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
   }
 
-  /// In the order of the index, from where the page before ended.
+  /// The query reads in the order of the index, from the end of the previous page.
   @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
     for query in [Query.media, .mediaHeads] {
       let plan = try plan(query)

@@ -162,8 +162,8 @@ import Testing
         == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
   }
 
-  /// Before there were whispers, mentions and kicks: a room, a member, somebody who is
-  /// banned, and a message that was edited.
+  /// A database from before private messages in rooms, mentions and kicks: a room, a member, a banned user, and an
+  /// edited message.
   @Test func aRoomOfTheFourthSchemaHasNobodyKickedAndNobodyMentioned() throws {
     let folder = try Folder()
     let edited = MessageState(version: Position(4), revision: 1, text: "two", editedAt: Timestamp(milliseconds: 40))

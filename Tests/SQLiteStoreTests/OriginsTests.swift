@@ -33,7 +33,7 @@ import Testing
     RepeatKey(rule: .xmpp, id: id, bodyHash: UInt64(position))
   }
 
-  /// With generations of so few positions that they change all the time.
+  /// Returns the writer with generations of so few positions that they change all the time.
   private func small(_ writer: any StoreWriter) throws -> Writer {
     let writer = try #require(writer as? Writer)
     if writer.origins.span > 16 { writer.origins = OriginGenerations(start: 0, span: 16, slice: 4) }
@@ -180,7 +180,7 @@ import Testing
     try store.close()
   }
 
-  /// What a transaction that fails has moved is moved again.
+  /// Rows that a failed transaction has moved are moved again.
   @Test func aGenerationIsAValue() {
     var origins = OriginGenerations(start: 0, span: 4, slice: 2)
     for position in Int64(1)...4 {
@@ -217,8 +217,8 @@ import Testing
     range.map { OriginFilter.Key(dialog: $0 % 300, hash: Int32(truncatingIfNeeded: $0 &* 0x5851_F42D)) }
   }
 
-  /// Whatever is in the table is "perhaps", while the filter is made, when it is whole, and while it grows; and of what is not,
-  /// little.
+  /// The filter answers "perhaps" for every id in the table, while it is made, when it is complete, and while it grows;
+  /// and for few others.
   @Test func theFilterForgetsNothingAndGuessesSeldom() {
     var filter = OriginFilter(ids: 0, bytesMin: 1 << 10, bytesMax: 1 << 16)
     let old = keys(0..<500)
@@ -274,7 +274,7 @@ import Testing
     try again.close()
   }
 
-  /// One look at a range for what is older, none that sorts.
+  /// The query reads one range for older rows and sorts nothing.
   @Test func whatIsOlderIsOneRange() throws {
     let folder = try Folder()
     let store = try folder.open()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What a message to a room writes: pages are what a commit costs.
+/// The writes of a message to a room: pages determine the cost of a commit.
 @Suite struct RoomCostTests {
   private func rows(_ store: SQLiteStore) throws -> [String: Int] {
     // The index of words has no rows of its own to count.

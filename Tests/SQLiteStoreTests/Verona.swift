@@ -3,8 +3,7 @@ import Basics
 import Dialogs
 import SQLiteStore
 
-/// Two users and their dialog in a fresh store; every message has 100 bytes of
-/// its own, so that stores fill quickly.
+/// Two users and their dialog in a fresh store; every message has 100 bytes of content, so that stores fill quickly.
 struct Verona {
   let romeo: Party
   let juliet: Party

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServerConfiguration
 
-/// How codes reach users, as the configuration says it.
+/// The configuration of the delivery of codes.
 @Suite struct DeliverySettingsTests {
   @Test func theConfigurationIsChecked() throws {
     func settings(_ values: [String: String]) throws -> Settings {

@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// What users want of their dialogs.
+/// The users' settings of their dialogs.
 extension StoreConformance {
   private static func settings(_ change: (inout DialogSettings) -> Void) -> DialogSettings {
     var settings = DialogSettings()

@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// Whom messages mention, and how many of those somebody has not read.
+/// The mentions in messages, and the number of unread ones.
 extension StoreConformance {
   static let mentions: [Case] = [
     Case(name: "whom a message mentions comes back as it was said, and as it was said anew") { scene in

@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// What users did with messages for themselves alone, what is pinned, what messages said before, and where.
+/// Users' changes of messages for themselves alone, pinned messages, and earlier versions of messages.
 extension StoreConformance {
   static let personal: [Case] = [
     Case(name: "what somebody has deleted for themselves is in nothing that they read, and in all that others do") {
@@ -233,7 +233,7 @@ extension StoreConformance {
 }
 
 extension Scene {
-  /// What a user reads of a dialog, by all ways there are, ascending.
+  /// Returns the messages that a user reads of a dialog, by each way of reading, in ascending order.
   fileprivate func views(of user: UserID, in dialog: DialogID, _ reader: any StoreReader) throws -> [[Position]] {
     var ofDialog = ArchiveQuery(limit: 9)
     ofDialog.with = dialog

@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// What became of messages (`MessageState`), and what messages say about others.
+/// The states of messages (`MessageState`), and the references of messages to others.
 extension StoreConformance {
   static let states: [Case] = [
     Case(name: "what a message says about another comes back as it was said") { scene in

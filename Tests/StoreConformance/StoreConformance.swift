@@ -47,7 +47,7 @@ func equal<Value: Equatable>(
   }
 }
 
-/// Everything an entry says, field by field.
+/// Compares entries field by field.
 func equal(_ entry: Entry?, _ expected: Entry, file: String = #fileID, line: Int = #line) throws {
   try equal(entry.map(account), account(expected), "entry", file: file, line: line)
 }

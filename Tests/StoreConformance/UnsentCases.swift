@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// What users have written and not sent.
+/// Drafts and scheduled messages.
 extension StoreConformance {
   private static func scheduled(
     _ id: Int64, by author: Party, in dialog: DialogID, due: Int64, failure: ScheduledMessage.Failure? = nil

@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// What users settle about themselves, where they share to be, what they are matched by, what is done for their accounts.
+/// Users' settings, shared locations, contact matches, and tasks of their accounts.
 extension StoreConformance {
   static let userSettings: [Case] = [
     Case(name: "settings of a user are the usual until they are put, and go with the user") { scene in

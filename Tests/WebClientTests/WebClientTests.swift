@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebClient
 
-/// What a client makes of other servers' answers, over real sockets.
+/// The client's handling of other servers' answers, over real sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct WebClientTests {
   private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -24,7 +24,7 @@ enum Corpus {
     "<a>&#", "<a><![CDATA[x]]", "<a xmlns:p='u' xmlns:q='u' p:b='' q:b=''/>",
   ]
 
-  /// What mutation inserts.
+  /// The texts that mutations insert.
   static let pieces: [String] = [
     "<", ">", "/", "'", "\"", "=", " ", "&", ";", ":", "]", "]]>", "<![CDATA[", "<a>", "</a>", "<a/>", "<p:a>",
     "</p:a>", "&lt;", "&amp;", "&#65;", "&#x41;", "&#0;", "&#xFFFE;", "&#13;", "&e;", "&#",

@@ -104,7 +104,7 @@ enum Comparison: Equatable {
 
 /// The property that cuts do not matter.
 enum CutComparison {
-  /// As a document within a stream: whole, by single bytes, by random cuts.
+  /// Compares readings of a document within a stream: whole, by single bytes, by random cuts.
   static func difference(_ bytes: [UInt8], seed: UInt64) -> String? {
     let stream = Array(header.utf8) + bytes
     let whole = read(stream, limits: .authenticated)

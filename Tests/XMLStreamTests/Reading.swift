@@ -31,8 +31,8 @@ extension ReaderLimits {
 let header =
   "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' to='parley.example' version='1.0'>"
 
-/// What a new reader sees of `bytes`, fed `step` bytes at a time. Runs of
-/// whitespace count once, however they were cut.
+/// Returns the events of a new reader for `bytes`, fed `step` bytes at a time. Runs of whitespace count as one, however
+/// they were cut.
 func read(_ bytes: some Sequence<UInt8>, step: Int = .max, limits: ReaderLimits = .authenticated) -> [Seen] {
   var reader = ElementReader(limits: limits)
   return read(bytes, step: step, by: &reader)
@@ -70,7 +70,7 @@ func stanzas(_ xml: String, limits: ReaderLimits = .authenticated) throws -> [El
   }
 }
 
-/// How a reader and a document parser refuse bytes; nil if they do not.
+/// Returns the error with which a reader and a document parser refuse the bytes; nil if they accept them.
 func violation(_ bytes: some Collection<UInt8>, limits: ReaderLimits = .authenticated) -> XMLViolation? {
   do throws(XMLViolation) {
     _ = try Element(parsing: bytes, defaultNamespace: "", limits: limits)
@@ -85,6 +85,6 @@ func violation(_ xml: String, limits: ReaderLimits = .authenticated) -> XMLViola
 }
 
 extension XMLViolation {
-  /// Only the kind: the text says more than tests should fix.
+  /// The kind of the violation, since tests should not fix its text.
   var kind: String { "\(condition)" }
 }

@@ -9,7 +9,7 @@ struct ArchiveStub: StoreReader {
   var users: [BareJID: User] = [:]
   /// Listed, by localpart.
   var rooms: [Room] = []
-  /// In the order of publication.
+  /// The items in the order of publication.
   var nodeItems: [NodeItem] = []
 
   struct NotAsked: Error {}
@@ -153,7 +153,7 @@ struct ArchiveStub: StoreReader {
     throw NotAsked()
   }
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
-  /// Nothing has gone: what is not in this archive is in another.
+  /// No entry has been removed: an entry that is not in this archive is in another one.
   func hasEntry(at position: Position) throws -> Bool { true }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }

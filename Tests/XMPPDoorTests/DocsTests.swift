@@ -69,7 +69,7 @@ struct DocsTests {
 
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
 
-  /// By number, the tests whose text names the specification: one of each kind first.
+  /// The tests whose text names the specification, by its number: one of each kind first.
   private static let naming: [Int: [String]] = {
     let kinds = [
       "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/DialogsTests",

@@ -7,7 +7,7 @@ import Testing
 
 /// XEP-0352: what waits for a client that nobody looks at.
 @Suite struct HeldSignalsTests {
-  /// What waits, changed within an expectation.
+  /// The signals that wait. It is a class so that expectations can change it.
   private final class Waiting {
     var signals = DeferredSignals()
     func hold(_ signal: Signal) -> Bool { signals.hold(signal, .direct) }
@@ -47,7 +47,7 @@ import Testing
     #expect(held.signals.count == 0)
   }
 
-  /// At the bound a new sender does not wait; those who wait already may still change their mind, at no cost in memory.
+  /// At the bound no new sender can wait; those who wait already may replace their signal, at no cost in memory.
   @Test func noMoreSendersThanTheBound() throws {
     let held = Waiting()
     for number in 1...DoorLimits.heldSendersMax { #expect(held.hold(try presence(number))) }

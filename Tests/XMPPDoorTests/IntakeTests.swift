@@ -3,7 +3,7 @@ import Testing
 
 @testable import XMPPDoor
 
-/// How much of what it was told a client has.
+/// The messages that a client has confirmed, of those it was sent.
 @Suite struct IntakeTests {
   private final class Walk {
     var value: DeliveryConfirmation
@@ -41,7 +41,7 @@ import Testing
     #expect(walk.due() == Position(5))
   }
 
-  /// What was confirmed before the session began is not news.
+  /// Messages that were confirmed before the session began are not confirmed again.
   @Test func aSessionBeginsWhereTheUserIs() {
     let walk = Walk(DeliveryConfirmation(told: Position(9), confirmed: Position(2)))
     walk.value.begin(at: Position(5))

@@ -57,7 +57,7 @@ import Testing
 /// Chooses among so many steps.
 protocol Chooser {
   mutating func choose(_ count: Int) -> Int
-  /// Of the length of a run; every step of a small case is taken.
+  /// Whether runs have no end of their own and need a bounded length; of a small case every step is taken.
   var isEndless: Bool { get }
 }
 
@@ -112,7 +112,7 @@ final class Odometer: Chooser {
   }
 }
 
-/// What the server once did.
+/// A former defect of the server.
 enum Defect: CaseIterable, Sendable {
   /// A delivery is told without a look at its position.
   case ignoresPositions
@@ -129,7 +129,7 @@ enum Defect: CaseIterable, Sendable {
 /// A log, a committer, a store and two event loops, with one session of one user. Every step is one thing that happens.
 struct World<Choice: Chooser> {
   struct Plan {
-    /// What may be said, in all.
+    /// The maximum number of messages in all.
     var said: Int
     var kinds: [Kind]
     var resumptions = 0
@@ -142,7 +142,7 @@ struct World<Choice: Chooser> {
     var carbons = false
     /// The session stands when the steps begin and, where nothing but a room is talked in, has just entered that.
     var isThere = false
-    /// What is told is delivered at once.
+    /// Whether deliveries arrive at once.
     var hasNoMailboxes = false
 
     static var arrival: Plan { Plan(said: 2, kinds: [.message, .copy], offline: 1) }
@@ -161,16 +161,16 @@ struct World<Choice: Chooser> {
   }
 
   enum Kind: CaseIterable {
-    /// To the user: told live to a session that is available, and by the replay.
+    /// To the user: delivered live to an available session, and by the replay.
     case message
-    /// To the session's full address: told to it at once.
+    /// To the session's full address: delivered to it at once.
     case exact
-    /// What the user says elsewhere, and the like: told live, and not by the replay.
+    /// A message that the user sends from another session, and the like: delivered live, and not by the replay.
     case copy
     case room
   }
 
-  /// What the committer tells, in order.
+  /// The deliveries of the committer, in order.
   private enum News {
     case entry(Entry, Kind)
     case attended(Int, at: Position)
@@ -179,7 +179,7 @@ struct World<Choice: Chooser> {
     case left
   }
 
-  /// What is in the mailbox of a session's handle.
+  /// The deliveries in the mailbox of a session's handle.
   private enum Mail {
     case entry(Entry, Form)
     case attended(Position)
@@ -220,7 +220,7 @@ struct World<Choice: Chooser> {
     var hasAnswered: Bool { pages.isEmpty && answers.isEmpty }
   }
 
-  /// What one stream has been told, over its resumptions.
+  /// The messages that one stream has received, over its resumptions.
   private struct Stream {
     var attended = Position.zero
     var told: Set<Position> = []
@@ -239,7 +239,7 @@ struct World<Choice: Chooser> {
   private var news: [News] = []
   /// Mailboxes by handle; two loops, so two of them can be drained in any order.
   private var mail: [[Mail]] = []
-  /// Where the hub delivers.
+  /// The handle that the hub delivers to.
   private var handle: Int?
   private var isAvailable = false
   private var seat: Int?
@@ -620,7 +620,7 @@ struct World<Choice: Chooser> {
     readOn()
   }
 
-  /// What live routing would have said.
+  /// Returns the form in which live routing would have delivered the entry.
   private func form(of entry: Entry, at handle: Int) -> Form? {
     switch kind(entry) {
     case .exact: .direct
@@ -657,7 +657,7 @@ struct World<Choice: Chooser> {
     sessions[handle]?.stream = stream
   }
 
-  /// What of this kind lies before an entry and has not been told.
+  /// Returns an entry of this kind before `entry` that has not been delivered; nil if there is none.
   private func passed(by entry: Entry, behind first: Position, in kind: Kind, told: Set<Position>) -> Position? {
     let before = log.prefix(Int(entry.position.number) - 1).dropFirst(Int(first.number))
     return before.first {
@@ -685,7 +685,7 @@ struct World<Choice: Chooser> {
     sessions[handle]?.stream.visit = visit
   }
 
-  /// At the end everything has been told, or never will be.
+  /// The error if, at the end, an entry has not been delivered that should have been; otherwise nil.
   private var missing: String? {
     guard let handle, let session = sessions[handle] else { return "the session is gone" }
     let stream = session.stream

@@ -355,7 +355,7 @@ struct PEPTests {
 
   // MARK: Bytes
 
-  /// What comes back is what was sent, also where it is hostile to whoever writes by hand.
+  /// The item that is returned is the one that was sent, even with content that is hostile to hand-written XML.
   @Test func payloadsComeBackAsTheyWere() throws {
     for payload in [
       "<a xmlns='urn:a' b='&lt;&amp;&quot;&apos;&#9;&#10;&#13;'>&lt;!-- ]]&gt; &amp;amp; &#13;</a>",

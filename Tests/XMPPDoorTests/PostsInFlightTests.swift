@@ -40,7 +40,7 @@ import Testing
     #expect(session.done.suffix(2) == ["enter again done", "leave again"])
   }
 
-  /// What is posted later does not hold it up.
+  /// Later posts do not delay it.
   @Test func whatWaitedDoesNotWaitForWhatCameLater() {
     let session = Session()
     session.post("first")

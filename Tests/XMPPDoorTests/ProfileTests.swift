@@ -87,7 +87,7 @@ struct ProfileTests {
     #expect(written { VCard.write(stored, into: &$0) }.contains(long), "the vCard keeps the whole name")
   }
 
-  /// Before there was a full name of its own, FN was what others called somebody.
+  /// Before FN was stored separately, it was the display name of the user.
   @Test func oldVCardsAreReadAsTheyWere() throws {
     let text = "<FN>Romeo Montague</FN><NICKNAME>Rom</NICKNAME>"
     let stored = VCard.Stored(

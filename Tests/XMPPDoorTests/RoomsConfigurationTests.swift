@@ -176,7 +176,7 @@ struct RoomsConfigurationTests {
     #expect(try password(nil, ["bubble"]) == "bubble")
   }
 
-  /// What the server offers, it takes, and nothing changes.
+  /// The server accepts the form that it offers, and nothing changes.
   @Test(arguments: [RoomSettings.Whispers.anyone, .participants, .moderators, .none])
   func whatIsOfferedIsTaken(whispers: RoomSettings.Whispers) throws {
     var room = RoomSettings.open

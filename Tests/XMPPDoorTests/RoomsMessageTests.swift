@@ -392,7 +392,7 @@ struct RoomsMessageTests {
         == "<query xmlns='jabber:iq:register'><registered/></query>")
   }
 
-  /// Of the example's fields the one that matters.
+  /// The only field of the example that matters.
   @Test func example70ServiceReturnsRegistrationForm() throws {
     let query = try element { RegistrationForm.write(suggesting: "thirdwitch", into: &$0) }
     #expect(query.first(Name("instructions", NS.register))?.hasText == true)

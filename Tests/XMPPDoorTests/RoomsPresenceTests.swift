@@ -9,7 +9,7 @@ import XMPP
 
 @Suite("Presence in rooms: XEP-0045 7 to 10")
 struct RoomsPresenceTests {
-  /// What a client said: here its priority, which is passed on, or nothing at all.
+  /// Returns a client's presence: here its priority, which is forwarded, or nothing.
   private func said(
     _ address: String, _ resource: String, _ availability: Presence.Availability = .online, id: String? = nil,
     status: String? = nil, extras: String? = "<priority>1</priority>"
@@ -374,7 +374,7 @@ struct RoomsPresenceTests {
     #expect(user?.first(.mucAffiliations)?["until"] == "ruz41312vw")
   }
 
-  /// Who sees no addresses reads no lists, and learns of no versions.
+  /// An occupant who sees no addresses can read no lists, and gets no versions.
   @Test("XEP-0463 5.2.2") func versionsAreForThoseWhoSeeAddresses() throws {
     for showsAddress in [true, false] {
       let presence = try occupant(

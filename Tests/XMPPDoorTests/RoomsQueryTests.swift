@@ -193,7 +193,7 @@ struct RoomsQueryTests {
     #expect(try get("<item affiliation='member'/>") == .affiliation(.member))
   }
 
-  /// Without the role of the example, which 17.4 rule 6 forbids.
+  /// The answer lacks the role of the example, which 17.4 rule 6 forbids.
   @Test func example130ServiceSendsMemberList() throws {
     let members = try [
       member("hag66@shakespeare.lit", .member, nick: "thirdwitch"), member("hecate@shakespeare.lit", .watcher),

@@ -4,8 +4,8 @@ import Testing
 
 @testable import XMPPDoor
 
-/// What a session has been told of the log, and of the messages of before. Every order of what happens around it:
-/// `InterleavingTests`.
+/// The entries and earlier messages that a session has been sent. `InterleavingTests` tests every order of the events
+/// around it.
 @Suite struct StreamCursorTests {
   private func at(_ number: Int64) -> Position { Position(number) }
 
@@ -117,7 +117,7 @@ import Testing
     #expect(read == .replay(after: at(9), log: at(9)))
   }
 
-  /// There is nothing older that it would be told behind them.
+  /// There is nothing older that would be sent after them.
   @Test func whoReadsTheArchiveGetsCopiesAtOnce() {
     var cursor = StreamCursor(at: at(9), replayed: at(3))
     cursor.readsArchive()

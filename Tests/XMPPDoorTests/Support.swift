@@ -8,7 +8,7 @@ import XMPP
 
 @testable import XMPPDoor
 
-/// What a writer wrote, as text, in the scope of a client's stream.
+/// Returns the output of a writer as text, in the scope of a client's stream.
 func written(_ body: (inout ElementWriter) -> Void) -> String {
   var writer = ElementWriter()
   body(&writer)
@@ -21,7 +21,7 @@ func element(_ body: (inout ElementWriter) -> Void) throws -> Element { try stan
 /// An element as a client sends it on its stream.
 func stanza(_ text: String) throws -> Element { try Element(parsing: Array(text.utf8)) }
 
-/// What the children of a message add up to.
+/// Returns the draft that the children of a message make.
 func draft(_ text: String, _ table: FeatureTable = Features.table()) throws -> Draft {
   var draft = Draft()
   for child in try stanza(text).children { try table.read(child, into: &draft) }

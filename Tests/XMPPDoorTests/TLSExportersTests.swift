@@ -3,8 +3,8 @@ import Testing
 
 @testable import XMPPDoor
 
-/// What the key log gives to bind to. That it is what OpenSSL exports of the same connection is proved from outside
-/// (Tests/Clients/scram.py).
+/// The secrets that the key log provides for channel binding. Tests/Clients/scram.py proves that they are those that
+/// OpenSSL exports of the same connection.
 @Suite struct TLSExportersTests {
   /// RFC 8448 3, `exp master`; what it exports by this label is of an HKDF written in Python.
   private static let secret = "fe22f881176eda18eb8f44529e6792c50c9a3f89452f68d8ae311b4309d3cf50"
@@ -66,7 +66,8 @@ import Testing
     #expect(exporters.take(try #require(Self.value)) == nil)
   }
 
-  /// Somebody repeats another's ClientHello: neither gets the other's binding, and those who come later get theirs.
+  /// An attacker repeats the ClientHello of another client: neither gets the other's binding, and later connections get
+  /// theirs.
   @Test(arguments: [false, true]) func twoOfOneRandom(isLate: Bool) throws {
     let exporters = TLSExporters()
     let value = try #require(Self.value)
@@ -87,7 +88,7 @@ import Testing
   private static let hello: [UInt8] =
     [22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3] + [UInt8](repeating: 10, count: 32) + [0, 0]
 
-  /// What is announced when these bytes come in these pieces.
+  /// Returns the exported value when these bytes arrive in these pieces.
   private static func binding(of pieces: [[UInt8]]) throws -> String? {
     let exporters = TLSExporters()
     let random = ClientRandom(exporters)

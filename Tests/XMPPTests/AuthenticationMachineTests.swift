@@ -18,7 +18,7 @@ import XMLStream
   }
 
   static func response(_ message: String) -> Element { Element(.response, text: Base64.string(bytes(message))) }
-  /// What the challenge says of the offer to a client of the core's profile (XEP-0474).
+  /// Returns the hash of the offer that a challenge has for a client of the core's profile (XEP-0474).
   static func offered(_ mechanism: SCRAMMechanism) -> String {
     let names = ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN"]
     return Base64.string(SASLOffer(mechanisms: names, channelBindings: []).digest(mechanism))

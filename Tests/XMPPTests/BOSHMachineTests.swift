@@ -317,7 +317,7 @@ import XMLStream
         == [.answer(1, BOSHResponse(.terminated(.systemShutdown), payloads: [said("last")])), .over])
   }
 
-  /// Whatever comes in whatever order: no exchange without an answer, none with two.
+  /// Every exchange gets exactly one answer, in any order of events.
   @Test func everyExchangeIsAnsweredOnce() throws {
     var random = Numbers(state: 7)
     let kinds = [

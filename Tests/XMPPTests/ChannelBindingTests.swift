@@ -84,7 +84,7 @@ import XMLStream
     #expect(throws: Never.self) { try client.verify(data) }
   }
 
-  /// Of several the client says which, and each counts as itself alone.
+  /// The client names one of several bindings, and each is valid only as itself.
   @Test func ofTwoTypesTheClientTakesOne() throws {
     let endPoint = ChannelBinding.tlsServerEndPoint(Array(repeating: 9, count: 32))
     let answer = CredentialsAnswer.found(Base.pencil.credentials, .active)
@@ -109,7 +109,8 @@ import XMLStream
     }
   }
 
-  /// Somebody between the two has another connection to each: refused, and no password is counted as wrong.
+  /// An attacker between the two has another connection to each: the login is refused, and no password is counted as
+  /// wrong.
   @Test func anotherConnection() throws {
     var machine = Self.machine()
     var client = SCRAMClient(
@@ -168,7 +169,7 @@ import XMLStream
       machine.received(try Self.request("SCRAM-SHA-1-PLUS", "p=tls-exporter,,n=a,r=b")) == failure(.invalidMechanism))
   }
 
-  /// They stand in the features for whoever looks, also for a client of the core's profile.
+  /// The types are in the features, also for a client of the core's profile.
   @Test func theTypesAreHashedInBothProfiles() throws {
     var machine = Self.machine()
     _ = machine.received(Base.auth("SCRAM-SHA-1", "n,,n=juliet,r=abc"))

@@ -5,7 +5,7 @@ import XMLStream
 
 /// XEP-0114 from the server's side.
 @Suite struct ComponentMachineTests {
-  /// What a reader makes of these bytes, one stream.
+  /// Returns the outputs of the machine for these bytes, as one stream.
   private func run(_ machine: inout ComponentMachine, _ text: String) -> [ComponentMachine.Output] {
     var reader = ElementReader(limits: .authenticated)
     var outputs: [ComponentMachine.Output] = []
@@ -48,7 +48,7 @@ import XMLStream
     #expect(machine.closed() == .nothing)
   }
 
-  /// Of no secret, of another one, and in upper case.
+  /// Handshakes without a secret, with another one, and in upper case.
   @Test(arguments: ["", "aaee83c26aeeafcbabeabfcbcd50df997e0a2a1e", "B8479486B593AE8C7BA8CD709615DEBC32FD4E08"])
   func aWrongOneEndsTheStream(_ proof: String) {
     var machine = machine()

@@ -43,7 +43,7 @@ import XMLStream
     #expect(machine.attempt == 1)
   }
 
-  /// They count like others: seven, and the stream ends.
+  /// These failures count like others: the stream ends after seven.
   @Test func attemptsAreCounted() throws {
     var machine = Base.machine()
     for _ in 0..<7 { _ = machine.received(try Self.request("<user-agent id=''/>")) }

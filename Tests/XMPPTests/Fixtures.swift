@@ -14,7 +14,7 @@ func stanza(_ xml: String) throws -> Stanza {
 
 struct NotAStanza: Error { let xml: String }
 
-/// What is written at the top level of a client stream; framed, as it stands alone.
+/// Returns the output at the top level of a client stream; framed, as a document of its own.
 func written(framing: StreamFraming = .document, _ body: (inout ElementWriter) -> Void) -> String {
   var writer = StreamFraming.writer()
   body(&writer)

@@ -5,7 +5,7 @@ import XMLStream
 @testable import XMPP
 
 @Suite struct DataFormTests {
-  /// After XEP-0004 5.1, "Host returns bot creation form to user" in kind: every field type and part.
+  /// A form after XEP-0004 5.1, "Host returns bot creation form to user": every field type and part.
   static let whole = """
     <x xmlns='jabber:x:data' type='form'><title>Bot Configuration</title><instructions>Fill out this form!</instructions>\
     <instructions>All of it.</instructions>\

@@ -126,7 +126,7 @@ import XMLStream
     #expect(counter.pending == 0)
   }
 
-  /// What was dispatched behind a pending post waits with it.
+  /// Stanzas that were dispatched after a pending post wait with it.
   @Test func gapsAreNeverAcknowledged() {
     var counter = InboundCounter()
     let first = counter.began()
@@ -139,7 +139,8 @@ import XMLStream
     #expect(counter.durable == 4)
   }
 
-  /// At every moment of a random history the number told is at most the contiguous run, and equal to it at rest.
+  /// At every moment of a random history the acknowledged number is at most the contiguous run, and equal to it at
+  /// rest.
   @Test func neverTooEarly() {
     var state: UInt64 = 42
     func random(_ bound: UInt64) -> UInt64 {

@@ -41,7 +41,7 @@ import Testing
     let proof: String
     let verifier: String
 
-    /// What the server keeps for the password "pencil".
+    /// The credentials that the server stores for the password "pencil".
     var credentials: SCRAMCredentials {
       let salted = mechanism.saltedPassword(bytes("pencil"), salt: Base64.decode(bytes(salt)) ?? [], iterations: 4096)
       return SCRAMCredentials(

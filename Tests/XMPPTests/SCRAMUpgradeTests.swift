@@ -73,7 +73,7 @@ import XMLStream
     #expect(String(reflecting: SaltedPassword([1])) == "SaltedPassword")
   }
 
-  /// Who has all keys gets no task, and its success as ever.
+  /// A user with all keys gets no task, and the usual success.
   @Test func nothingToDo() throws {
     var (machine, _) = try Self.proved()
     guard case .success(let user, let data?) = machine.upgradesFound([], attempt: 1) else {
@@ -84,7 +84,8 @@ import XMLStream
     #expect(text(data).hasPrefix("v="))
   }
 
-  /// Nobody asked; there is no TLS; nothing that is known was asked for; no password was proved by SCRAM.
+  /// There is no upgrade without a request, without TLS, for unknown tasks only, or without a password that was proved
+  /// by SCRAM.
   @Test func noUpgrade() throws {
     for (wish, isSecured) in [
       ("", true), (Self.wish, false), ("<upgrade xmlns='urn:xmpp:sasl:upgrade:0'>UPGR-X</upgrade>", true),

@@ -46,7 +46,7 @@ import XMLStream
     return machine
   }
 
-  /// As offered where there are no guests.
+  /// Returns the mechanisms that are offered without guests.
   private static func mechanisms() throws -> StreamFeature {
     try #require(StreamFeature.mechanisms(policy().authentication).first { $0.forbids.contains(.guests) })
   }

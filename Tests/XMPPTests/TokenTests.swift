@@ -46,7 +46,7 @@ import XMLStream
       machine.tokenVerified(.right(answer, .active), attempt: 1) == .success(try #require(Base.juliet), answer))
   }
 
-  /// What the connection gives is in both messages, and only where the mechanism says so.
+  /// The channel binding data is in both messages, and only if the mechanism says so.
   @Test func aBoundTokenIsGoodOnItsConnectionOnly() throws {
     let here = ChannelBinding.tlsExporter([1, 2, 3])
     for (bytes, fits) in [([1, 2, 3], true), ([1, 2, 4], false), ([], false)] as [([UInt8], Bool)] {

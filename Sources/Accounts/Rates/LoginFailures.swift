@@ -203,7 +203,7 @@ extension Accounts {
   /// - Throws: `.tooFast`.
   public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }
 
-  /// Verifies a password, in one go. Only a wrong one is charged.
+  /// Verifies a password in one call. Only a wrong one is charged.
   ///
   /// - Parameter look: verifies it, without waiting for anything outside the process.
   /// - Throws: `.tooFast`, without verifying, if the budget is spent.

@@ -5,7 +5,7 @@ public struct Hook: Hashable, Sendable {
   /// The state of a hook. Stored: never renumber.
   public enum State: UInt8, Hashable, Sendable {
     case active = 1
-    /// Nothing is sent; the position is kept, so that nothing is lost.
+    /// No event is sent. The position is kept, so that none is lost.
     case disabled = 2
   }
 

@@ -4,30 +4,30 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// What the doors and the command line call: one log, one committer, one hub. A feature's own functions are in a struct of
-/// the feature's name that holds a `Parley`, and what has a state of its own is made beside it, so that this type stays as
-/// large as it is.
+/// The interface of the core for the doors and the command line: one log, one committer, one hub. The functions of a
+/// feature are in a struct with the feature's name that holds a `Parley`, and state of a feature is created beside it,
+/// so that this type does not grow.
 public final class Parley: Sendable {
   public let store: any Store
   public let hub: Hub
   public let clock: any Clock
   public let options: Options
   public let registries: Registries
-  /// The files of users; nil: this server takes none.
+  /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?
-  /// The realms that are served, the default first.
+  /// The served realms, the default one first.
   public let realms: [Realm]
   package let realmTable: RealmTable
   package let logger: Logger
   private let remoteDomains: Set<String>
   private let inbox: Inbox
   private let committer: Committer
-  /// nil: nobody is asked before a message is committed.
+  /// The queue of messages that a backend checks before they are committed; `nil` if none does.
   private let beforeSend: BeforeSendQueue?
   private let readers: ThreadPool
   let standing: AnnouncementCache
 
-  /// Opens the log and creates realms that are new.
+  /// Opens the log and creates new realms.
   public init(store: any Store, clock: any Clock, options: Options, logger: Logger) throws {
     let realms = try Self.realms(options, store)
     // Realms that are no longer served keep their users; ids of theirs still open.
@@ -60,7 +60,7 @@ public final class Parley: Sendable {
     beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox) { committer.wake() } }
   }
 
-  /// All realms of the store, after those of the options that are new were made.
+  /// Returns all realms of the store, after it has created those of the options that are new.
   private static func realms(_ options: Options, _ store: any Store) throws -> [Realm] {
     let (domains, rooms) = (options.domains, options.rooms)
     precondition(!domains.isEmpty, "a server without a domain")
@@ -97,12 +97,12 @@ public final class Parley: Sendable {
 
   // MARK: Realms and ids
 
-  /// The remote realms that are attached to a realm, by domain.
+  /// Returns the remote realms that are attached to a realm, by domain.
   public func remotes(of realm: RealmID) -> [Realm] {
     realmTable.remotes(of: realm).filter { remoteDomains.contains($0.domain) }.sorted { $0.domain < $1.domain }
   }
 
-  /// The remote realm at this domain, if users of `realm` reach it.
+  /// Returns the remote realm at this domain, if users of `realm` reach it.
   public func remote(domain: String, reachedFrom realm: RealmID) -> Realm? {
     guard remoteDomains.contains(domain) else { return nil }
     return realmTable.realm(domain: domain, reachedFrom: realm)
@@ -112,7 +112,7 @@ public final class Parley: Sendable {
     remoteDomains.contains(domain) ? realmTable.realm(domain: domain) : nil
   }
 
-  /// What components are granted from now on, by domain; of those not named nothing.
+  /// Replaces the privileges of components, by domain; those that are not named have none.
   public func grant(_ privileges: [String: Privileges]) {
     var byRealm: [RealmID: Privileges] = [:]
     for (domain, granted) in privileges {
@@ -122,7 +122,7 @@ public final class Parley: Sendable {
   }
   public var privileges: PrivilegeRegistry { hub.privileges }
 
-  /// The local realm whose users a remote one reaches.
+  /// Returns the local realm whose users a remote one reaches.
   public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
 
   public func realm(domain: String) -> Realm? { realms.first { $0.domain == domain } }
@@ -130,7 +130,7 @@ public final class Parley: Sendable {
   public func entryID(_ position: Position, in realm: RealmID) -> PublicID {
     realmTable.entryID(position, in: realm)
   }
-  /// nil: made up, or of another realm or epoch.
+  /// Returns the position; `nil` if the id is invalid, or of another realm or epoch.
   public func position(of id: PublicID, in realm: RealmID) -> Position? { realmTable.position(of: id, in: realm) }
   public func dialogID(_ dialog: DialogID, in realm: RealmID) -> PublicID {
     realmTable.dialogID(dialog, in: realm)
@@ -139,22 +139,22 @@ public final class Parley: Sendable {
   public func cursor(_ position: Position, in realm: RealmID) -> String {
     realmTable.cursor(position, in: realm).description
   }
-  /// nil: foreign, or of another epoch; the follower must begin anew.
+  /// Returns the position; `nil` if the cursor is invalid or of another epoch: the follower must begin anew.
   public func position(ofCursor text: String, in realm: RealmID) -> Position? {
     PublicID(text).flatMap { realmTable.position(ofCursor: $0, in: realm) }
   }
 
   public func realm(rooms domain: String) -> Realm? { realms.first { $0.rooms == domain } }
-  /// XEP-0421: stable, opaque, of one room.
+  /// Returns the occupant id (XEP-0421), which is stable, opaque, and valid in one room.
   public func occupantID(of user: UserID, in room: RoomName) -> String {
     realmTable.occupantID(of: user, in: room)
   }
 
-  /// Where a page of a room's people ended.
+  /// Returns the cursor of a page of a room's member list that ends with the user.
   public func memberCursor(_ user: UserID, in room: RoomName) -> String {
     realmTable.memberCursor(user, in: room).description
   }
-  /// nil: not one of this room's list.
+  /// Returns the user of a cursor; `nil` if it is not one of this room's list.
   public func user(ofMemberCursor text: String, in room: RoomName) -> UserID? {
     PublicID(text).flatMap { realmTable.user(ofMemberCursor: $0, in: room) }
   }
@@ -164,8 +164,8 @@ public final class Parley: Sendable {
 
   // MARK: Writing
 
-  /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
-  /// was queued, and the completion will not be called.
+  /// Queues a post. Never blocks. Returns false if the inbox is full or closed: nothing was queued, and the completion
+  /// will not be called.
   ///
   /// - Parameter isFromBackend: the backend says it itself, and is not asked (`BeforeSendHook`).
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
@@ -178,7 +178,7 @@ public final class Parley: Sendable {
     }
   }
 
-  /// Whether somebody is asked before a message is committed.
+  /// Whether a backend checks messages before they are committed.
   public var asksBeforeMessages: Bool { beforeSend != nil }
 
   public var isFull: Bool { inbox.isFull }
@@ -198,7 +198,8 @@ public final class Parley: Sendable {
     return try result.get()
   }
 
-  /// Writes in order with the log, on the committer's thread. `keepingCaches`: as `WriteTransaction.keepsCaches`.
+  /// Writes in order with the log, on the committer's thread. `keepingCaches` has the meaning of
+  /// `WriteTransaction.keepsCaches`.
   public func work<Value: Sendable>(
     keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
@@ -225,7 +226,7 @@ public final class Parley: Sendable {
     if !submit(post) { lane.run { then(.failure(.overloaded)) } }
   }
 
-  /// The author of work, which is nobody's.
+  /// The author of administrative work, which belongs to no user.
   package static let nobody = Party(id: UserID(0), realm: RealmID(0), address: BareJID.nowhere)
 
   // MARK: Reading
@@ -262,8 +263,8 @@ public final class Parley: Sendable {
     }
   }
 
-  /// Writes one consistent copy of everything into a file, while everybody goes
-  /// on. It takes a thread for as long as the disk needs.
+  /// Writes one consistent copy of the store into a file while the server continues. It takes a thread for as long as
+  /// the disk needs.
   public func copy(to path: String) async throws(Problem) {
     let result: Result<Void, Problem> = await withCheckedContinuation { continuation in
       DispatchQueue(label: "parley.copy", qos: .utility).async { [self] in
@@ -283,8 +284,7 @@ public final class Parley: Sendable {
 
   // MARK: Life
 
-  /// Stops accepting posts and returns when all that were accepted are
-  /// committed and told.
+  /// Stops accepting posts, and returns when all accepted ones are committed and delivered.
   public func stop() async {
     await beforeSend?.emptied()
     inbox.close()
@@ -293,18 +293,18 @@ public final class Parley: Sendable {
 
   // MARK: Sessions
 
-  /// A session is gone: its seats in rooms are free, and nothing is told it any more.
+  /// Ends a session: it leaves its rooms, and nothing is delivered to it any more.
   public func vacate(_ party: Party, session: SessionID) {
     submitSurely(Post(author: party, intent: .room(.vacate(session)), completion: .none))
   }
 
-  /// A session of the user has ended: if it was the last, that is when they were last seen.
+  /// Records the user's last-seen time if the ended session was the last one.
   public func leave(_ party: Party, session: SessionID) {
     vacate(party, session: session)
     leave(party)
   }
 
-  /// The same of a session that keeps its seats for a moment (`Hub.linger`).
+  /// Does the same for a session that lingers (`Hub.linger`) and keeps its rooms for a moment.
   public func leave(_ party: Party) {
     guard hub.onlineSessions(of: party.id).isEmpty else { return }
     _ = submit(Post(author: party, intent: .leave, completion: .none))
@@ -318,7 +318,7 @@ public final class Parley: Sendable {
 }
 
 extension BareJID {
-  /// Nobody's address (RFC 2606 2: `.invalid` never exists).
+  /// An address that never exists (RFC 2606 2: `.invalid`).
   static let nowhere: BareJID = {
     guard let jid = BareJID(parsing: "nobody.invalid") else { preconditionFailure("a constant JID") }
     return jid

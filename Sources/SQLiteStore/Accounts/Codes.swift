@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// One-time codes and password resets, second factors, and the times of last logins. A user of 0 stands for none.
+/// One-time codes and password resets, second factors, and the times of last logins. User 0 means none.
 extension Reader {
   func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? {
     try connection(.code).bind(1, realm.number).bind(2, identity.issuer.stored).bind(3, identity.subject)

@@ -162,7 +162,7 @@ extension Query {
   fileprivate static let occurrences = Query(
     "SELECT \(occurrenceColumns) FROM occurrences WHERE realm = ?1 AND id > ?2 ORDER BY id LIMIT ?3")
   fileprivate static let occurrence = Query("SELECT \(occurrenceColumns) FROM occurrences WHERE id = ?1")
-  /// Not the last row's: that may have been deleted.
+  /// The last id from the sequence, since the last row may have been deleted.
   fileprivate static let lastOccurrence = Query("SELECT seq FROM sqlite_sequence WHERE name = 'occurrences'")
   fileprivate static let insertOccurrence = Query(
     "INSERT INTO occurrences (realm, kind, user, detail, time, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")

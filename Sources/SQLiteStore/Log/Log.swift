@@ -184,8 +184,8 @@ extension Query {
     WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?1 AND d.first = ?2 AND d.second = ?3
     """)
   fileprivate static let pair = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
-  /// It costs a look at each dialog of the user, about a microsecond each: keeping them in order would cost every
-  /// message two more rows per member.
+  /// The query reads one row of each dialog of the user, about a microsecond each: keeping them in order would cost
+  /// every message two more rows per member.
   fileprivate static let dialogsOf = Query(
     """
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (

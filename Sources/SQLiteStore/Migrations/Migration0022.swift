@@ -1,5 +1,5 @@
 extension Migration {
-  /// One-time codes, password resets, second factors, and when people last signed in.
+  /// One-time codes, password resets, second factors, and the times of users' last logins.
   static let codes = Migration(
     number: 22, name: "codes",
     sql: """

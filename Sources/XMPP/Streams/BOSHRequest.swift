@@ -184,7 +184,7 @@ public struct BOSHPolicy: Sendable {
   /// sleeps a little.
   public var inactivity = 60
   public var polling = 2
-  /// The seconds of a pause: from one page to the next, or a phone that was put away.
+  /// The maximum pause in seconds: enough to load the next page, or for a phone that is unused for a moment.
   public var pauseMax = 120
   /// The bytes of one response; the next one has the rest.
   public var responseBytesMax = 256 * 1024

@@ -56,7 +56,7 @@ final class Session: LiveSession {
   func batchEnded() {}
 }
 
-/// So many posts may be on their way: posting waits for one to be settled.
+/// A bound on the number of unsettled posts: posting waits for one to be settled.
 final class Window: Sendable {
   private struct State {
     var free: Int
@@ -154,7 +154,7 @@ final class Bench {
 
   var told: Int { sessions.reduce(0) { $0 + $1.told.load(ordering: .relaxed) } }
 
-  /// From the inbox to the receiver's lane: judged, written, synced, routed.
+  /// Measures the way of a message from the inbox to the receiver's lane: judged, written, synced, routed.
   func reportCommitter(count: Int, window size: Int) throws {
     let window = Window(size)
     current.window.withLock { $0 = window }
@@ -182,7 +182,7 @@ final class Bench {
         + "\(Int(Double(count) / wall))/s")
   }
 
-  /// What is live only: no store, no log.
+  /// Measures live signals: no store, no log.
   func reportHub() async throws {
     let mine = sessions[0]
     try measure("hub, a presence to 100 contacts", times: 20_000, deliveries: 101) {

@@ -1,7 +1,6 @@
 import Dialogs
 
-/// What publishing to interested contacts costs: one entry, one event, so many
-/// deliveries of the same value.
+/// Measures publishing to interested contacts: one entry, one event, and one delivery of the same value per contact.
 extension Bench {
   func reportNodes() async throws {
     let (owner, interested) = (parties[0], min(500, parties.count - 1))

@@ -2,8 +2,8 @@ import Addresses
 import Dialogs
 import Synchronization
 
-/// What a room costs by how many are in it: entering and leaving alone in a batch,
-/// a message, and an app's login by how many rooms its user is in.
+/// Measures a room by the number of its occupants: entering and leaving alone in a batch, a message, and an app's login
+/// by the number of its user's rooms.
 extension Bench {
   func reportRooms() async throws {
     let owner = parties[0]
@@ -56,7 +56,7 @@ extension Bench {
       }, window: window)
   }
 
-  /// So many on their way at a time; all must succeed.
+  /// Posts the intents with a bounded number in flight; all must succeed.
   private func run(_ intents: [(author: Int, intent: Intent)], window size: Int) throws {
     let window = Window(size)
     current.window.withLock { $0 = window }

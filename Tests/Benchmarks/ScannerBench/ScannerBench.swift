@@ -84,7 +84,7 @@ enum ScannerBench {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  /// One of the stanzas; sizes vary by the text.
+  /// Returns one of the stanzas; sizes vary by the text.
   static func stanza(_ number: Int) -> String {
     let words = ["thou", "art", "wherefore", "Romeo", "night", "a", "rose", "by", "any", "other", "name"]
     let text = (0..<(2 + number % 5)).map { words[(number * 7 + $0 * 3) % words.count] }.joined(separator: " ")

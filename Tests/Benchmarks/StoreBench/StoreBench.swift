@@ -176,7 +176,7 @@ final class Bench {
     }
   }
 
-  /// Of the user who has all dialogs.
+  /// Measures the archive of the user who has all dialogs.
   func reportWholeArchive(_ messages: Int) throws {
     let rounds = 500
     for (name, start) in [("first", Int64(0)), ("middle", Int64(messages / 2)), ("last", -1)] {

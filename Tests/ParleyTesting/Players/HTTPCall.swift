@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import XMPP
 
-/// One request over a connection of its own.
+/// An HTTP request over a connection of its own.
 struct HTTPCall: Sendable {
   struct Answer: Sendable {
     let status: Int
@@ -13,7 +13,7 @@ struct HTTPCall: Sendable {
     let body: [UInt8]
     /// nil: the body is empty or no JSON.
     var json: JSONValue? { try? JSONValue(parsing: body) }
-    /// As a play has what is no JSON.
+    /// The body as a play writes it if it is not JSON.
     var bytes: String { HTTPCall.bytes + String(decoding: Base64.encode(body), as: UTF8.self) }
   }
 
@@ -22,7 +22,7 @@ struct HTTPCall: Sendable {
   let host: String
   let loop: any EventLoop
 
-  /// What `body` and a play's answers begin with that are bytes, in base 64, and no JSON.
+  /// The prefix of `body`, and of answers in a play, that are bytes in base 64 and not JSON.
   static let bytes = "base64:"
 
   func send(_ method: String, _ path: String, body text: String? = nil, token: String? = nil) async throws -> Answer {

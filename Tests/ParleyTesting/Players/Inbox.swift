@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 import XMLStream
 
-/// What has arrived at a player, in order. Filled on an event loop, read by the script.
+/// The items that have arrived at a player, in order. An event loop adds them, the script reads them.
 final class Inbox: Sendable {
   private struct Waiter {
     let id: Int
@@ -11,16 +11,16 @@ final class Inbox: Sendable {
 
   private struct State {
     var unread: [Arrival] = []
-    /// How many have ever arrived.
+    /// The number of items that have ever arrived.
     var count = 0
     var isOver = false
     /// The other side has said that it ends.
     var hasEnded = false
     var waiters: [Waiter] = []
     var waiterID = 0
-    /// Everything said in both directions, for the report of a failure.
+    /// Everything sent in both directions, for the report of a failure.
     var transcript: [String] = []
-    /// Of that what the server said, answers to requests included.
+    /// The part of it that the server sent, including answers to requests.
     var told: [String] = []
   }
 

@@ -1,4 +1,4 @@
-/// One session on stage, driven by the script. Calls come one after the other.
+/// A session in a play, driven by the script. Calls are sequential.
 protocol Player: AnyObject, Sendable {
   var role: Role { get }
   var inbox: Inbox { get }
@@ -12,13 +12,13 @@ protocol Player: AnyObject, Sendable {
   func goDeaf() async
   /// Connects and goes on where the last connection ended.
   func resume() async throws
-  /// What is to be sent, captures filled in.
+  /// Sends a text, with captures filled in.
   func send(_ text: String) async throws
   /// Returns when the server has answered a ping: everything it had to say before has arrived.
   func ping() async throws
 }
 
-/// Where the players go.
+/// The addresses of the server under test.
 public struct Address: Hashable, Sendable {
   public let xmpp: Int
   public let xmppTLS: Int

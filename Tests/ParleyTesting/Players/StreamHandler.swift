@@ -3,7 +3,7 @@ import Synchronization
 import XMLStream
 import XMPP
 
-/// What stream management (XEP-0198) has counted, both ways, over all connections of a session.
+/// The counters of stream management (XEP-0198) in both directions, over all connections of a session.
 struct ManagementCounts: Sendable {
   /// The server counts what we send: from `<enable/>` on.
   var isSending = false
@@ -11,7 +11,7 @@ struct ManagementCounts: Sendable {
   var isReceiving = false
   var id: String?
   var received: UInt32 = 0
-  /// What the server has acknowledged.
+  /// The number of stanzas that the server has acknowledged.
   var acknowledged: UInt32 = 0
   /// Sent behind it, in order.
   var unacknowledged: [String] = []

@@ -52,7 +52,7 @@ public struct Captures: Hashable, Sendable {
 
   /// Meets everything, keeps nothing.
   static let any = "any"
-  /// As a whole value: the attribute or member must not be there.
+  /// The pattern of an attribute or member that must be missing, as its whole value.
   static let absent = "{absent}"
 
   enum Piece: Hashable {
@@ -115,7 +115,7 @@ public struct Captures: Hashable, Sendable {
     }
   }
 
-  /// How a captured text must be written where it is put in.
+  /// The escaping of a captured text in the place where it is filled in.
   public enum Escaping: Sendable { case none, xml, json }
 
   /// `text` with all names replaced by what they stand for.

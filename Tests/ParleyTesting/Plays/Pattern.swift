@@ -4,7 +4,7 @@ public import XMLStream
 /// JSON of which a part is named; see `Matcher`.
 public typealias JSONPattern = JSONValue
 
-/// What a line expects of one thing that arrives.
+/// The expectation of a line about one arriving item.
 public enum Pattern: Sendable {
   case xml(Element)
   case json(JSONPattern)
@@ -12,7 +12,7 @@ public enum Pattern: Sendable {
   case end(code: Int?)
 }
 
-/// One thing that arrived.
+/// An item that has arrived.
 public enum Arrival: Sendable {
   case xml(Element)
   case json(JSONValue)

@@ -23,7 +23,7 @@ public struct Play: Sendable {
   }
 
   public struct Line: Sendable {
-    /// Of the file, from 1.
+    /// The line of the file, from 1.
     public var number: Int
     public var act: Act
   }
@@ -39,11 +39,11 @@ public struct Play: Sendable {
   }
 }
 
-/// One player: a session of a user, in one of the two protocols.
+/// A player: a session of a user, in one of the two protocols.
 public struct Role: Hashable, Sendable {
   public enum Door: String, Sendable, CaseIterable { case xmpp, app }
 
-  /// What is asked of a player beyond the usual.
+  /// The options of a player.
   public enum Option: String, Sendable, CaseIterable {
     /// Has an account, but is not connected when the play begins.
     case absent
@@ -87,7 +87,7 @@ public struct Role: Hashable, Sendable {
   public var address: String { "\(user)@\(domain)" }
 }
 
-/// What happens in one line of a play.
+/// The action of one line of a play.
 public enum Act: Sendable {
   case connects(String)
   /// Closes the stream or the WebSocket as the protocol asks.
@@ -102,15 +102,15 @@ public enum Act: Sendable {
   case cannotResume(String, [Pattern])
   /// Text with captures to be filled in.
   case sends(String, String)
-  /// In this order; what stands between stays unread.
+  /// The items arrive in this order; others between them remain unread.
   case receives(String, [Pattern])
   case receivesNothing(String)
-  /// Nothing that is unread matches any of these.
+  /// No unread item matches any of these.
   case receivesNo(String, [Pattern])
   /// None of these texts stands in anything that the player ever got.
   case wasNeverTold(String, [String])
   case isDisconnected(String)
-  /// What these have not read is forgotten.
+  /// The unread items of these players are discarded.
   case skipsTheRest([String])
   case does(String, Request)
   /// All that is unread is forgotten.
@@ -125,7 +125,7 @@ public enum Act: Sendable {
     public var body: String?
     /// nil: any success.
     public var status: Int?
-    /// What the answer's body must match.
+    /// The pattern of the answer's body.
     public var answer: JSONPattern?
   }
 }

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import XMLStream
 
-/// What a play is played against.
+/// The server that a play runs against.
 public protocol PlayServer: Sendable {
   /// The same over restarts.
   var address: Address { get }
@@ -14,7 +14,7 @@ public protocol PlayServer: Sendable {
   func kill() async throws
 }
 
-/// Where and why a play failed, with everything its players said and heard.
+/// The place and the reason of a failed play, with everything its players sent and received.
 public struct PlayFailure: Error, CustomStringConvertible {
   public let play: String
   /// 0: before the first line.

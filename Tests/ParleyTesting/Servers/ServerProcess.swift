@@ -37,7 +37,7 @@ public final class ServerProcess: PlayServer {
     try await log.waitUntilReady(MultiThreadedEventLoopGroup.singleton.next())
   }
 
-  /// More than a test process ever has open.
+  /// The bound is more than a test process ever has open.
   private static let filesMax: Int32 = 8_192
 
   private static func spawn(_ arguments: [String], _ environment: [String], _ log: Int32) throws -> pid_t {

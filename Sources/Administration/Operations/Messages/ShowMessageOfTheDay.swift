@@ -13,7 +13,7 @@ package enum ShowMessageOfTheDay: AdminOperation {
 
   package struct Output: Codable, Hashable, Sendable {
     package let domain: String
-    /// Returns the user's avatar; `nil` if there is none.
+    /// The message; `nil` if there is none.
     package let text: String?
     package let setAt: String?
 
