@@ -1,5 +1,6 @@
 public import Accounts
 public import Dialogs
+import HTTPPort
 public import Logging
 public import NIOCore
 

@@ -66,8 +66,6 @@ enum AppLimits {
 
   // Caches, in entries; at the bound the cache starts anew.
   static let cachedDialogsMax = 50_000
-  /// Rate limits that are not full; at the bound all start anew.
-  static let bucketsMax = 100_000
 }
 
 /// How often a client may do what. A bucket holds `burst` and gains `perSecond`. Failed

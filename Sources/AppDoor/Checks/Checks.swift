@@ -1,7 +1,7 @@
 import Addresses
-import AppProtocol
 import Dialogs
 import HTTPPort
+import JSON
 
 /// What an input must satisfy beyond its types. Each refusal names the member.
 enum Checks {

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import JSON
 
 /// What the members of each type of content must satisfy. What a type does not know is kept where the app may need it, and
 /// bounded by the message's size.

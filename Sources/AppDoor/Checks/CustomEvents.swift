@@ -1,8 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 
 /// Events of an app's own: said by a command or a request, and told to whoever is there.

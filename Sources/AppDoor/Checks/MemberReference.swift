@@ -1,5 +1,4 @@
 import Addresses
-import AppProtocol
 import Dialogs
 
 /// Users as clients name them within a dialog, where they may know each other by its ids only (`ParticipantNaming`): as a path of its

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// What the operations share by which a caller does something with a message or dialog for themselves alone.

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
 
@@ -52,5 +51,5 @@ extension RequestContext {
   }
 
   /// When what is sent now ends.
-  func sent(_ lifetime: Duration) -> SentBody { SentBody(expiresAt: WireTime(parley.clock.now + lifetime)) }
+  func sent(_ lifetime: Duration) -> SentBody { SentBody(expiresAt: parley.clock.now + lifetime) }
 }

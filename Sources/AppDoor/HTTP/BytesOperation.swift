@@ -1,4 +1,3 @@
-import AppProtocol
 import Dialogs
 
 /// An operation whose request is bytes, no JSON: a picture, a file. Its `Input` comes

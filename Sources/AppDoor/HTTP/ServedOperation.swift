@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 import Logging
 
 /// Who asks, and where: what an operation has besides its input.

@@ -1,4 +1,3 @@
-import AppProtocol
 import Basics
 import Dialogs
 import NIOCore

@@ -1,7 +1,7 @@
 public import Accounts
 import Addresses
-import AppProtocol
 public import Dialogs
+import JSON
 
 /// What an app shows of somebody, in an export: the same JSON that its operations answer, a value a line.
 public struct AppExport: ExportForm {
@@ -23,8 +23,8 @@ public struct AppExport: ExportForm {
     let (grants, identities) = try await parley.read { (try $0.grants(of: user.id), try $0.identities(of: user.id)) }
     let sessions = grants.map { grant in
       SessionSummaryBody(
-        id: String(grant.id), deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
-        usedAt: WireTime(grant.usedAt), current: false)
+        id: String(grant.id), deviceId: grant.device, client: grant.client, createdAt: grant.createdAt,
+        usedAt: grant.usedAt, current: false)
     }
     try await archive.add("sessions.jsonl", Self.lines(sessions))
     try await archive.add("identities.jsonl", Self.lines(identities.map { IdentityLine($0) }))
@@ -144,7 +144,7 @@ public struct AppExport: ExportForm {
       writer.beginObject()
       writer.member("issuer", issuer)
       writer.member("subject", identity.identity.subject)
-      writer.member("since", WireTime(identity.since))
+      writer.member("since", identity.since)
       writer.endObject()
     }
   }

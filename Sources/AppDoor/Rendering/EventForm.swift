@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import JSON
 import NIOCore
 
 /// An entry as app sessions get it: encoded once, shared by everybody. Only
@@ -197,7 +197,7 @@ final class EventForm: Sendable {
     writer.beginObject()
     writer.member("type", name.rawValue)
     writer.member("cursor", cursor)
-    writer.member("time", WireTime(entry.time))
+    writer.member("time", entry.time)
     writer.name("data")
   }
 

@@ -1,7 +1,7 @@
 import Addresses
-public import AppProtocol
 import Basics
 public import Dialogs
+public import JSON
 import NIOCore
 
 /// What hooks are told: the events of this door with the same objects, as nobody in particular sees them, in the members that
@@ -113,7 +113,7 @@ public struct HookEvents: HookRendering {
     var writer = JSONWriter(capacity: data.count + 128)
     writer.beginObject()
     writer.member("type", name)
-    writer.member("timestamp", WireTime(time))
+    writer.member("timestamp", time)
     writer.member("userId", user)
     writer.name("data")
     writer.raw(data)

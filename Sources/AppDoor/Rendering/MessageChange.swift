@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// What the operations share that change a message which is there: finding it as

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import JSON
 
 /// Calls as the wire shows them.
 extension Rendering {
@@ -7,8 +7,8 @@ extension Rendering {
     CallBody(
       id: parley.entryID(call.id, in: realm).description, dialogId: id(call.dialog), callerId: call.caller.party.name,
       kind: call.kind.wire, state: call.state.wire, reason: call.reason?.wire, media: call.media?.wire,
-      createdAt: WireTime(call.rangAt), ringingAt: call.heardAt.map { WireTime($0) },
-      startedAt: call.acceptedAt.map { WireTime($0) }, endedAt: call.endedAt.map { WireTime($0) },
+      createdAt: call.rangAt, ringingAt: call.heardAt,
+      startedAt: call.acceptedAt, endedAt: call.endedAt,
       participants: [participant(call.caller, .caller), participant(call.callee, .callee)])
   }
 

@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import JSON
 
 /// Group and public dialogs as the wire shows them.
 extension Rendering {
@@ -13,7 +13,7 @@ extension Rendering {
       avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
       historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
       whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue, externalId: room.externalID,
-      createdAt: WireTime(room.createdAt))
+      createdAt: room.createdAt)
   }
 
   /// What one viewer sees of it. Blocks: for `Parley.read`.
@@ -42,7 +42,7 @@ extension Rendering {
     let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
     let sight = RoomAccess(room: view.room, member: view.member)
     body.ownerId = try owner(of: sight, reader)
-    body.updatedAt = WireTime(last?.time ?? view.room.createdAt)
+    body.updatedAt = last?.time ?? view.room.createdAt
     body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
     body.me = DialogBody.Mine(
       role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
@@ -65,7 +65,7 @@ extension Rendering {
     MemberBody(
       userId: naming.id(member.party), jid: naming.jid(member.party), role: member.affiliation.wire,
       nick: member.nick, name: naming.knows(member.party) ? user?.profile.displayName : member.nick,
-      joinedAt: member.affiliation.isMember ? WireTime(member.joinedAt) : nil,
+      joinedAt: member.affiliation.isMember ? member.joinedAt : nil,
       kicked: member.isKicked ? true : nil)
   }
 
@@ -81,7 +81,7 @@ extension Rendering {
     guard change.sequence > 0 else { return nil }
     return MessageBody(
       id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
-      clientId: nil, sentAt: WireTime(entry.time),
+      clientId: nil, sentAt: entry.time,
       content: SystemContent.of(change.change, by: entry.author, naming), metadata: nil)
   }
 }

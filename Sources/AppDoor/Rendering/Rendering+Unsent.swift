@@ -1,5 +1,4 @@
 import Addresses
-import AppProtocol
 import Dialogs
 
 /// What the caller has written and not sent, as the wire shows it.
@@ -7,7 +6,7 @@ extension Rendering {
   func draft(_ draft: DialogDraft, in dialog: DialogID) -> DraftBody {
     DraftBody(
       dialogId: id(dialog), text: draft.text, replyTo: draft.replyTo.flatMap { id($0) },
-      updatedAt: WireTime(draft.updatedAt))
+      updatedAt: draft.updatedAt)
   }
 
   /// Blocks: for `Parley.read`.
@@ -29,7 +28,7 @@ extension Rendering {
     }
     return ScheduledMessageBody(
       id: Self.scheduledID(scheduled.id), dialogId: id(scheduled.dialog), clientId: scheduled.key.id,
-      sendAt: WireTime(scheduled.due), createdAt: WireTime(scheduled.createdAt),
+      sendAt: scheduled.due, createdAt: scheduled.createdAt,
       state: message != nil ? .sent : scheduled.failure != nil ? .failed : .pending, content: content,
       metadata: metadata, replyTo: scheduled.replyTo?.description, mentions: mentions.isEmpty ? nil : mentions,
       messageId: message?.id.description, code: scheduled.failure?.code, detail: scheduled.failure?.text)
@@ -37,7 +36,7 @@ extension Rendering {
 
   func scheduled(_ change: ScheduledChange) -> ScheduledUpdatedBody {
     ScheduledUpdatedBody(
-      scheduledMessageId: Self.scheduledID(change.id), dialogId: id(change.dialog), sendAt: WireTime(change.due),
+      scheduledMessageId: Self.scheduledID(change.id), dialogId: id(change.dialog), sendAt: change.due,
       state: change.state.wire, messageId: change.message.flatMap { id($0) }, code: change.failure?.code,
       detail: change.failure?.text)
   }

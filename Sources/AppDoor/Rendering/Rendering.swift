@@ -1,8 +1,8 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// The core's values as the wire shows them. Pure but for the sealing of ids.
 struct Rendering: Sendable {
@@ -18,7 +18,7 @@ struct Rendering: Sendable {
   /// As one viewer may see them.
   func user(_ view: UserView, distance: Int? = nil) -> UserBody {
     var body = user(view.user)
-    body.lastSeenAt = view.lastSeenAt.map { WireTime($0) }
+    body.lastSeenAt = view.lastSeenAt
     body.contactsMetadata = view.contactsMetadata.map { RawObject(trusted: $0) }
     body.distance = distance
     return body
@@ -31,10 +31,10 @@ struct Rendering: Sendable {
       user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
       lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,
       callsFrom: settings.callsFrom.wire,
-      terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: WireTime($0.time)) },
+      terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: $0.time) },
       termsRequired: settings.requiring(required), email: account.subject(.email), phone: account.subject(.phone),
       hasPassword: account.hasPassword, secondFactor: account.hasSecondFactor,
-      lastLoginAt: account.lastLogin.map { WireTime($0) })
+      lastLoginAt: account.lastLogin)
   }
 
   /// What anybody may see.
@@ -43,7 +43,7 @@ struct Rendering: Sendable {
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
       avatarHash: user.profile.avatarHash, avatarUrl: user.profile.avatarURL,
       metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
-      createdAt: WireTime(user.createdAt), deleted: user.state == .deleted ? true : nil,
+      createdAt: user.createdAt, deleted: user.state == .deleted ? true : nil,
       guest: user.isGuest && user.state != .deleted ? true : nil)
   }
 
@@ -84,14 +84,14 @@ struct Rendering: Sendable {
   func presence(_ presence: Presence) -> PresenceBody {
     PresenceBody(
       userId: presence.from.name, online: presence.isAvailable, availability: presence.availability.wire,
-      status: presence.status, lastSeenAt: presence.isAvailable ? nil : WireTime(presence.time))
+      status: presence.status, lastSeenAt: presence.isAvailable ? nil : presence.time)
   }
 
   /// Of somebody who is not there, or not for this viewer.
   func absence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     PresenceBody(
       userId: party.name, online: false, availability: .offline, status: nil,
-      lastSeenAt: lastSeen.map { WireTime($0) })
+      lastSeenAt: lastSeen)
   }
 
   // MARK: Dialogs
@@ -101,12 +101,12 @@ struct Rendering: Sendable {
     DialogBody(
       id: self.id(id), type: DialogBody.Kind.isPrivate.rawValue,
       memberIds: first.id == second.id ? [first.name] : [first.name, second.name],
-      createdAt: createdAt.map { WireTime($0) })
+      createdAt: createdAt)
   }
 
   func dialog(_ view: DialogView, peer: UserView?, mentions: Int64, updatedAt: Timestamp?) -> DialogBody {
     var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
-    body.updatedAt = updatedAt.map { WireTime($0) }
+    body.updatedAt = updatedAt
     body.user = peer.map { user($0) }
     body.lastMessage = view.lastMessage.flatMap { message($0, .open) }
     body.me = DialogBody.Mine(
@@ -126,7 +126,7 @@ struct Rendering: Sendable {
     let settings = change.settings
     return DialogSettingsBody(
       dialogId: id(change.dialog), notify: settings.alerts?.wire.rawValue,
-      mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil.map { WireTime($0) } : nil,
+      mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil : nil,
       pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread)
   }
 
@@ -145,7 +145,7 @@ struct Rendering: Sendable {
     else { return nil }
     var body = MessageBody(
       id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
-      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: WireTime(entry.time),
+      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: entry.time,
       content: content, metadata: metadata)
     if entry.room != nil { body.senderNick = message.envelope.fromResource }
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
@@ -154,14 +154,14 @@ struct Rendering: Sendable {
     body.mentions = mentions(entry.mentions, naming)
     if let forwarded = message.forwarded, entry.state?.retraction == nil {
       body.forwardedFrom = ForwardedFromBody(
-        senderId: forwarded.author.flatMap { naming.knows($0) ? $0.name : nil }, sentAt: WireTime(forwarded.at))
+        senderId: forwarded.author.flatMap { naming.knows($0) ? $0.name : nil }, sentAt: forwarded.at)
     }
     if let state = entry.state {
-      body.editedAt = state.editedAt.map { WireTime($0) }
-      body.deletedAt = (state.retraction?.at).map { WireTime($0) }
+      body.editedAt = state.editedAt
+      body.deletedAt = state.retraction?.at
       body.deletedBy = state.retraction.map { naming.id($0.by) }
       body.reactions = reactions(state.reactions, naming)
-      body.pinnedAt = (state.pin?.at).map { WireTime($0) }
+      body.pinnedAt = state.pin?.at
       body.pinnedBy = state.pin.map { naming.id($0.by) }
       body.version = state.revision
     }
@@ -250,10 +250,6 @@ enum StoredFields {
     let fields = RawObject(.object(members.filter { $0.name != "metadata" })) ?? .empty
     return (fields, metadata)
   }
-}
-
-extension WireTime {
-  init(_ time: Timestamp) { self.init(milliseconds: time.milliseconds) }
 }
 
 extension Content.Kind {

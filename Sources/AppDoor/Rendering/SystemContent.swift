@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import JSON
 
 /// What the server notes in a dialog, as a message of type `system`: a `kind` and
 /// its members for apps that show it in their own words, and a text for all others.

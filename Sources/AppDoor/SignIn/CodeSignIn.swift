@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// A code that was sent to a mail address or a telephone (`POST /v1/codes`). Where the operator allows it, who is nobody's user

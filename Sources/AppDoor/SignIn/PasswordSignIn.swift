@@ -1,6 +1,5 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
 
 /// A user name, a mail address or a telephone number, and the password. Failures are counted by the core (`LoginFailures`).

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// What a client brings from a provider: an ID token (OpenID Connect), or, where there is none, an authorization code that the server

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// Goes on where another grant was answered `second-factor-required`.

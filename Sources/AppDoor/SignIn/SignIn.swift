@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// One way to sign in: a value of `grant` in `POST /v1/sessions`. One file each in this folder, one line each in

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
 /// A token of the app's own backend, with a nonce of ours in it.

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 import NIOCore
 
 /// Calls over a WebSocket.

@@ -1,7 +1,8 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import Logging
 import NIOCore
 
@@ -234,9 +235,9 @@ final class AppSession {
 
   /// An event that is no entry.
   func tell(
-    _ name: EventName, _ body: some Codable & Hashable & Sendable & JSONWritable, cursor: String? = nil
+    _ name: EventName, _ body: some Hashable & Sendable & JSONWritable, cursor: String? = nil
   ) {
-    write(EventFrame(name, time: WireTime(parley.clock.now), data: body), cursor: cursor)
+    write(EventFrame(name, time: parley.clock.now, data: body), cursor: cursor)
   }
 
   func accept(_ re: String) {
@@ -245,7 +246,7 @@ final class AppSession {
     write(ReplyFrame<EmptyBody>(re: re))
   }
 
-  func accept(_ re: String, _ data: some Codable & Hashable & Sendable & JSONWritable) {
+  func accept(_ re: String, _ data: some Hashable & Sendable & JSONWritable) {
     refusals = 0
     write(ReplyFrame(re: re, data: data))
   }

@@ -1,4 +1,3 @@
-import AppProtocol
 import Dialogs
 import NIOCore
 

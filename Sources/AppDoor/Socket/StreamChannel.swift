@@ -1,7 +1,8 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 import Synchronization
 
@@ -23,7 +24,7 @@ final class StreamChannel: SessionChannel {
   let eventLoop: any EventLoop
   private let chunks: AsyncStream<ByteBuffer>.Continuation
   private let opened: EventLoopPromise<Void>
-  private let time: () -> WireTime
+  private let time: () -> Timestamp
   private var session: AppSession?
   private var gathered = ByteBuffer()
   private var outstanding = 0
@@ -34,7 +35,7 @@ final class StreamChannel: SessionChannel {
 
   private init(
     _ loop: any EventLoop, _ chunks: AsyncStream<ByteBuffer>.Continuation, _ opened: EventLoopPromise<Void>,
-    _ time: @escaping () -> WireTime
+    _ time: @escaping () -> Timestamp
   ) {
     eventLoop = loop
     self.chunks = chunks
@@ -50,7 +51,7 @@ final class StreamChannel: SessionChannel {
     let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
     let opened = loop.makePromise(of: Void.self)
     let made: EventLoopFuture<NIOLoopBound<StreamChannel>> = loop.submit {
-      let channel = StreamChannel(loop, continuation, opened) { WireTime(door.parley.clock.now) }
+      let channel = StreamChannel(loop, continuation, opened) { door.parley.clock.now }
       let bound = NIOLoopBound(channel, eventLoop: loop)
       let session = AppSession(door: door, channel: channel, address: address)
       channel.session = session

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// That the caller has accepted the terms of the app, for the record.
 enum AcceptTerms: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Gives the caller another password, or a first one. This login goes on, all others end.
 enum ChangePassword: ServedOperation {

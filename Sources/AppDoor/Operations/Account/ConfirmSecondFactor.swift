@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Turns the second factor on. XMPP clients that came by the password alone are put out.
 enum ConfirmSecondFactor: ServedOperation {

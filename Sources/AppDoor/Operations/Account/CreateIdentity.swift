@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Binds an identity to the caller, by a token that proves it. A guest becomes a user like others by it.
 enum CreateIdentity: ServedOperation {

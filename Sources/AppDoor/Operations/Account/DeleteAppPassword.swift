@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes an app password away; whoever is there by it is put out.
 enum DeleteAppPassword: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes an identity from the caller, unless it is the last way in.
 enum DeleteIdentity: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Deletes the caller's account, and with `erase` all that they said. Answered as soon as it is certain; the rest follows, also
 /// after a restart.

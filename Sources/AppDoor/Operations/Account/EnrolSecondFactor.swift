@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Makes a second factor, which counts once it is confirmed.
 enum EnrolSecondFactor: ServedOperation {
@@ -18,7 +18,7 @@ enum EnrolSecondFactor: ServedOperation {
     switch made {
     case .totp(let secret, let uri): return .created(EnrolmentBody(method: method.rawValue, secret: secret, uri: uri))
     case .sms(let expires):
-      return .created(EnrolmentBody(method: method.rawValue, expiresAt: WireTime(expires)))
+      return .created(EnrolmentBody(method: method.rawValue, expiresAt: expires))
     }
   }
 }

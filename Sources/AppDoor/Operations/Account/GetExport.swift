@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// One export of the caller's: how far it is, and where it is fetched.
 enum GetExport: ServedOperation {

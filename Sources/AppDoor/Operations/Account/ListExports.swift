@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's exports, the newest first.
 enum ListExports: ServedOperation {

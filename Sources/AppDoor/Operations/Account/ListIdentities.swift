@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What the caller is known by besides their id.
 enum ListIdentities: ServedOperation {
@@ -27,6 +27,6 @@ extension IdentityBody {
       }
     self.init(
       id: identity.identity.id, type: type.rawValue, provider: provider, subject: identity.identity.subject,
-      createdAt: WireTime(identity.since))
+      createdAt: identity.since)
   }
 }

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's logins. One per device: the device's id names it.
 enum ListSessions: ServedOperation {
@@ -17,8 +17,8 @@ enum ListSessions: ServedOperation {
       PageBody(
         items: grants.map { grant in
           SessionSummaryBody(
-            id: grant.device, deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
-            usedAt: WireTime(grant.usedAt), current: grant.id == caller.grant)
+            id: grant.device, deviceId: grant.device, client: grant.client, createdAt: grant.createdAt,
+            usedAt: grant.usedAt, current: grant.id == caller.grant)
         }))
   }
 }

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Ends everything but this login: other logins, the tokens of XMPP clients, the sessions of both. App passwords stay.
 enum LogOutOthers: ServedOperation {

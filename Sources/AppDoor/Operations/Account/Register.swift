@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Makes an account, where that is switched on.
 enum Register: ServedOperation {

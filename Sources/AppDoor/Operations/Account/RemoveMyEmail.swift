@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes the caller's mail address away.
 enum RemoveMyEmail: ServedOperation {

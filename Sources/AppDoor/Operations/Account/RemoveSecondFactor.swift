@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes the second factor away, by proving it once more.
 enum RemoveSecondFactor: ServedOperation {

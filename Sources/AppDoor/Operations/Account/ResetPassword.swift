@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Sets a password by the link of a reset. All sessions end, in both protocols.
 enum ResetPassword: ServedOperation {

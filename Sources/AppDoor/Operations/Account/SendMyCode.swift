@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Sends a code by which the caller proves that an address is theirs; or that of their second factor.
 enum SendMyCode: ServedOperation {

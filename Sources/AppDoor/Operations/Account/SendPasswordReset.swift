@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Sends a link to set another password by. Whether somebody has the address is not told.
 enum SendPasswordReset: ServedOperation {

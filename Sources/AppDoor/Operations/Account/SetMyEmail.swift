@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's mail address, which a code has proved.
 enum SetMyEmail: ServedOperation {

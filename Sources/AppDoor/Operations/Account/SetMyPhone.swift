@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's telephone number, which a code has proved.
 enum SetMyPhone: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// How a call of the caller's stands, or how it ended.
 enum GetCall: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's calls that have not ended, the newest first: what rings, for a client that has just been woken.
 enum ListCalls: ServedOperation {

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// The STUN and TURN servers that the caller's calls may use.
 enum ListIceServers: ServedOperation {
@@ -21,7 +21,7 @@ enum ListIceServers: ServedOperation {
           let credentials = services.credentials(for: user, at: service, now: now)
           return IceServerBody(
             urls: [service.uri], username: credentials?.username, credential: credentials?.password,
-            expiresAt: credentials.map { WireTime($0.expires) })
+            expiresAt: credentials?.expires)
         }))
   }
 }

@@ -1,7 +1,8 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 
 /// What a device does in a call: that it rings, answers, ends it, and what it tells the other. The same as the command `call.signal`,
 /// for a client that was woken and has no WebSocket.

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Calls somebody: their devices ring. 201 the first time; the same `clientId` for the same call answers 200 with how it stands.
 enum StartCall: ServedOperation {

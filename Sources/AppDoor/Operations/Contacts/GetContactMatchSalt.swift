@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What the numbers and addresses of a phonebook are hashed with.
 enum GetContactMatchSalt: ServedOperation {

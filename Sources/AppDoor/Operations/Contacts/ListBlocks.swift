@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's block list: what the XMPP clients of the same user see too.
 enum ListBlocks: ServedOperation {

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's contacts, with requests that wait for an answer. The core keeps
 /// at most `Limits.contactsMax`, so there is one page.

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Who of a phonebook is here, of those who let themselves be found so.
 enum MatchContacts: ServedOperation {

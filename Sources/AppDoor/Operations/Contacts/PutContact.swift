@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Asks a user to be a contact, or accepts their request; also renames one.
 enum PutContact: ServedOperation {

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Unblocks a user; no news where they were not blocked.
 enum RemoveBlock: ServedOperation {

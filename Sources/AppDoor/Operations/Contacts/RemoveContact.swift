@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Removes a contact and both subscriptions, or declines a request.
 enum RemoveContact: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Empty rings this installation any more.
 enum DeleteDevice: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Where the caller is woken, whichever login of theirs asked for it.
 enum ListDevices: ServedOperation {

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// Has an installation of the app woken, in place of what had its id or its address before.
 enum PutDevice: ServedOperation {
@@ -70,6 +70,6 @@ extension Rendering {
         provider: device.provider.rawValue, kind: device.kind.rawValue,
         environment: device.provider == .apns ? device.environment.rawValue : nil, appId: device.appID,
         silent: device.hearsSilently),
-      updatedAt: WireTime(device.registeredAt), current: isCurrent)
+      updatedAt: device.registeredAt, current: isCurrent)
   }
 }

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Deletes everything that has been said in a dialog so far, for the caller alone.
 enum ClearDialog: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Ends a group or public dialog for everybody, which its owners may. Its address
 /// and its id are never given out again. Or takes any dialog from the caller's list, and clears it for them, until something

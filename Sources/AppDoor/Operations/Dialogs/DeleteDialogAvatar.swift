@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes the picture of a group or public dialog away; nothing where there is none.
 enum DeleteDialogAvatar: ServedOperation {

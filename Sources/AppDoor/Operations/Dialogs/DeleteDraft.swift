@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller has sent what they began to write, or thought better of it. There need be none.
 enum DeleteDraft: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// One dialog, with what it is to the caller. Who is no member sees a public one
 /// that is listed, without its messages.

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The picture of a group or public dialog, whichever protocol set it.
 enum GetDialogAvatar: DownloadOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What the caller has begun to write in a dialog.
 enum GetDraft: ServedOperation {

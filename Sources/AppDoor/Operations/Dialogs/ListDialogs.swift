@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's dialogs, the liveliest first, all or those of a kind; or, with `scope=public`, those that
 /// anybody may find. `cursor` is taken before the page: with the events from there

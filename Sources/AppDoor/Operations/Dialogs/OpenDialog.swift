@@ -1,7 +1,8 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
 /// The private dialog with a user, the one that is or a new one; or a new group or
 /// public dialog, of which the caller is the owner. An `externalId` makes one dialog

@@ -1,5 +1,4 @@
 import Accounts
-import AppProtocol
 import Dialogs
 import HTTPPort
 

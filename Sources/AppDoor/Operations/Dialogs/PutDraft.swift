@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Keeps what the caller has begun to write in a dialog, in place of what was kept; their other clients are told.
 enum PutDraft: ServedOperation {

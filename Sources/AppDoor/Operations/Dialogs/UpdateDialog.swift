@@ -1,6 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
 /// Changes a group or public dialog: absent members stay, null clears. Its looks
 /// are for admins, who gets in and what they read for owners, the topic for whom

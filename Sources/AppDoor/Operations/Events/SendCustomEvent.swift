@@ -1,8 +1,8 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// Tells the others who are there something of the app's own; nobody keeps it.
 enum SendCustomEvent: ServedOperation {

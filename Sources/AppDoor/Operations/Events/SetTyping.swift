@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Tells the others that the caller is typing, or no longer is (XEP-0085).
 /// An indicator of an app ends by itself after 8 s; renew it while typing goes on.

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The events of the caller as server-sent events: the same frames as on the WebSocket, signals too. It is a session like
 /// any other: seen by others, one per device, ended with its login.

@@ -1,7 +1,8 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 
 /// The events of the caller behind a cursor, for clients without a WebSocket:
@@ -85,7 +86,7 @@ enum Sync: ServedOperation {
     let cursor = call.rendering.cursor(head.position)
     var writer = JSONWriter()
     EventFrame(
-      .resync, time: WireTime(call.parley.clock.now), data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
+      .resync, time: call.parley.clock.now, data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
     ).write(to: &writer)
     return SyncBody(events: [RawObject(trusted: writer.text)], cursor: cursor)
   }

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// What is known of a file whose bytes are here. Whoever knows the id may ask: it is as much as the URL.
 enum GetAttachment: ServedOperation {
@@ -31,7 +31,7 @@ extension Rendering {
       id: blob.id.description, name: blob.name, mediaType: blob.mediaType, size: blob.size,
       sha256: blob.sha256.map { Hex.string($0) }, width: blob.shape.width, height: blob.shape.height,
       durationMs: blob.shape.milliseconds, url: links.url(of: blob), purpose: "\(blob.purpose)",
-      expiresAt: blob.expiresAt.map { WireTime($0) },
+      expiresAt: blob.expiresAt,
       thumbnail: blob.thumbnail.map {
         ThumbnailBody(
           url: links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: $0.width, height: $0.height)

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// How much of what the caller may keep here is used.
 enum GetStorage: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Who is in a group or public dialog, for its members; who is banned, for its
 /// admins and owners.

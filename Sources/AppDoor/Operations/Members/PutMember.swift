@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Adds somebody to a group or public dialog, or changes what they are there. With
 /// `me` and no role the caller joins a public dialog, comes back after a kick, or takes

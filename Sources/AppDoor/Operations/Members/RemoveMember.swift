@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes somebody out of a group or public dialog, or lifts their ban; with `me`
 /// the caller leaves.

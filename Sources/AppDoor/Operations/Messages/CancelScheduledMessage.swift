@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes a scheduled message back. What has been sent is no longer there to take.
 enum CancelScheduledMessage: ServedOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Deletes a message for everybody: one's own, or as an admin of a group anybody's.
 /// Nothing of what it said is left. Or for the caller alone, whose XMPP clients find it in no archive any more. A repeat

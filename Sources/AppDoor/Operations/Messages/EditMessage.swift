@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Says a text message of the caller's own anew. What it says already is answered
 /// with how it stands, and nobody is told; a `clientId` keeps a late repeat from undoing

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Reports somebody else's message to the operators, as a report of an XMPP client (XEP-0377) does, and blocks nobody. The same
 /// message again changes nothing.

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// A dialog's messages, newest first, for those who are in it. Reading them marks
 /// nothing as read.

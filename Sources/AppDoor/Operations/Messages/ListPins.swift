@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What stands at the top of a dialog, what was pinned last first: all of it, as far as the caller may read it.
 enum ListPins: ServedOperation {

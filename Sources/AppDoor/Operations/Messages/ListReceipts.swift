@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Whom a message has reached, and who has read it. In larger groups it is its author's to know.
 enum ListReceipts: ServedOperation {
@@ -62,7 +62,7 @@ enum ListReceipts: ServedOperation {
     if mark.position > .zero, let entry = try reader.entry(mark.position, in: dialog),
       case .marker(let marker) = entry.fact, marker.target == target.position
     {
-      let time = WireTime(entry.time)
+      let time = entry.time
       if marker.kind == .displayed { body.readAt = time } else { body.deliveredAt = time }
     }
     return body

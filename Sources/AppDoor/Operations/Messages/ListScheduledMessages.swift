@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What the server will send for the caller, the next first, and what it could not send. All of it.
 enum ListScheduledMessages: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What the caller has starred and may still read, the newest message first.
 enum ListStars: ServedOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Puts a message at the top of its dialog: in a private dialog either may, in a group its admins and whoever moderates it, or all its
 /// members, as the dialog has it (`whoPins`).

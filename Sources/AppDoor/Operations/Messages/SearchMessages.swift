@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Messages by what they say or bring, in everything that the caller may read, newest first. A page may be short, even
 /// empty, and have a `nextCursor`: so much was looked at.

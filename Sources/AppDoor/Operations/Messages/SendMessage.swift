@@ -1,8 +1,8 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// Says something in a dialog. 201 the first time; the same `clientId` with the
 /// same content is a repeat and answers 200 with the first result, with other
@@ -13,6 +13,7 @@ enum SendMessage: PostingOperation {
   static let name = CommandName.sendMessage.rawValue
   static let method = Method.post
   static let path = "/v1/dialogs/{dialogId}/messages"
+  static let rate = OperationRate.messages
   static let successes = [200, 201]
 
   static func dialogID(_ input: SendMessageInput) -> String { input.dialogId }

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// Marks a dialog as delivered or read up to a message. Forward only: an older
 /// message changes nothing and answers how it stands.

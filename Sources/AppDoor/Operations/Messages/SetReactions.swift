@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// All reactions of the caller to a message from now on. The same again changes
 /// nothing.

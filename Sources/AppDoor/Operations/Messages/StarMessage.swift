@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Keeps a message among those that the caller wants to find again. Nobody else learns of it.
 enum StarMessage: ServedOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes a message from the top of its dialog.
 enum UnpinMessage: ServedOperation {

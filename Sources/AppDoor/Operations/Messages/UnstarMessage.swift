@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Keeps it no more.
 enum UnstarMessage: ServedOperation {

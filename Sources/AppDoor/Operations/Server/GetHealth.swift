@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Whether the server can do its work: its storage answers and it takes posts.
 /// For load balancers and containers; never limited.
@@ -9,6 +9,7 @@ enum GetHealth: ServedOperation {
   static let name = "health.get"
   static let method = Method.get
   static let path = "/healthz"
+  static let rate = OperationRate.none
   static let needsCaller = false
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<HealthBody> {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What this server can do, for anybody.
 enum GetInfo: ServedOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Takes the caller's picture away; nothing where there is none.
 enum DeleteMyAvatar: ServedOperation {

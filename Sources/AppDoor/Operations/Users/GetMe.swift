@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The caller's own user.
 enum GetMe: ServedOperation {

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Whether a user is here: for those who may see their presence, as in XMPP
 /// (RFC 6121 4.3.2).

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// One user of the caller's app, deleted ones included: of those the id alone is left.
 enum GetUser: ServedOperation {

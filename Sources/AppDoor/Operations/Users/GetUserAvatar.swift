@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// A user's picture, whichever protocol set it, as far as they let the caller see it.
 enum GetUserAvatar: DownloadOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Users of the caller's app: searched for, named, or near.
 enum ListUsers: ServedOperation {

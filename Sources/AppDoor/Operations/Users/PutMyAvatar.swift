@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Gives the caller a picture; the same again changes nothing. XMPP clients find it
 /// in the vCard and in the nodes of XEP-0084.

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Lets others who do so too find the caller near where they are, coarsely and for a while.
 enum ShareLocation: ServedOperation {
@@ -15,6 +15,6 @@ enum ShareLocation: ServedOperation {
     let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? Limits.locationLifetime
     let shared = try await call.accounts.share(
       latitude: input.latitude, longitude: input.longitude, for: lifetime, by: try call.user().user)
-    return .ok(LocationBody(expiresAt: WireTime(shared.expires)))
+    return .ok(LocationBody(expiresAt: shared.expires))
   }
 }

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Nobody finds the caller by where they are any more.
 enum StopSharingLocation: ServedOperation {

@@ -1,6 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
 /// Changes the caller's profile and settings, all or nothing: absent members stay, null clears.
 enum UpdateMe: ServedOperation {

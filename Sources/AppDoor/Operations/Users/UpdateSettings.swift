@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
 /// What the caller wants of a dialog that they are in: when to be told, pinned, archived, marked as unread. Their other
 /// clients are told; an XMPP client's bookmark of the dialog says it too.
@@ -41,7 +41,7 @@ enum UpdateSettings: ServedOperation {
     switch input.mutedUntil {
     case .keep: break
     case .clear: draft.mutedUntil = .some(nil)
-    case .set(let time): draft.mutedUntil = Timestamp(milliseconds: time.milliseconds)
+    case .set(let time): draft.mutedUntil = time
     }
     return draft
   }
