@@ -2,8 +2,8 @@ import Dialogs
 import HTTPPort
 import JSON
 
-/// THE list: every operation of the app protocol. A line here makes an
-/// operation reachable; `docs/openapi.yaml` must have it, which a test checks.
+/// The complete list of operations. A line here makes an operation reachable; `docs/openapi.yaml` must contain it,
+/// which a test checks.
 enum Operations {
   static let all: [OperationEntry] = [
     .init(GetHealth.self),
@@ -120,11 +120,11 @@ struct OperationEntry: Sendable {
   let successes: [Int]
   let needsCaller: Bool
   let rate: OperationRate
-  /// Of a request's body.
+  /// The most bytes of a request's body.
   let bytesMax: Int
-  /// The body is no JSON.
+  /// Whether the body is bytes instead of JSON.
   let takesBytes: Bool
-  /// It answers for as long as the client listens.
+  /// Whether it answers as long as the client listens.
   let streams: Bool
   let perform: @Sendable (OperationInput, RequestContext) async throws -> Answer
 
@@ -175,7 +175,7 @@ struct OperationEntry: Sendable {
     self.perform = { (input, call) in try await perform(input.decode(Op.Input.self), input.bytes, call) }
   }
 
-  /// Equal for what looks equal: twice 64 bits, of which nobody has an interest in making two alike.
+  /// Returns equal tags for equal outputs: twice 64 bits, as forging a collision has no benefit.
   private static func tag(_ output: some JSONWritable) -> String {
     var writer = JSONWriter(capacity: 512)
     output.write(to: &writer)

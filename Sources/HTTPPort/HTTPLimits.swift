@@ -18,6 +18,6 @@ enum HTTPLimits {
   /// beyond it.
   static let headerBytesMax = 16_384
   static let headersMax = 100
-  /// Keys that one rate is counted for; beyond it full buckets are forgotten, then all.
+  /// The maximum number of keys per rate limiter; beyond it full buckets are removed, then all.
   static let bucketsMax = 100_000
 }

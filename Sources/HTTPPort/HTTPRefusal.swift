@@ -3,7 +3,7 @@ public import HTTPTypes
 /// An HTTP error that sites throw and the port answers.
 public struct HTTPRefusal: Error, Sendable, Equatable {
   public let status: Int
-  /// A stable slug.
+  /// The stable code of the problem, a slug.
   public let code: String
   /// A description of the error for people.
   public let detail: String

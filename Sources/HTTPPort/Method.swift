@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The methods that operations use (RFC 9110 9, RFC 5789).
+/// The HTTP methods of operations (RFC 9110 9, RFC 5789).
 public enum Method: String, Sendable, CaseIterable {
   case get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
 

@@ -6,14 +6,14 @@ public import JSON
 public import Logging
 import NIOCore
 
-// What the operations of the app's and of the backends' protocol have in common over HTTP: where they find the token and the
-// input, and how answers and problems are written. Which operation it is, and who may call it, the sites say.
+// The common part of the operations for apps and for backends over HTTP: reading token and input, and writing answers
+// and problems. The sites determine the operation and the permitted callers.
 
-/// What a request brings to an operation: JSON, or bytes where the operation takes them.
+/// The input of an operation: JSON, or bytes for an operation that takes them.
 public struct OperationInput: Sendable {
   public var json = JSONValue.object([])
   public var bytes: [UInt8] = []
-  /// The parameters of path and query. They are members of the input, and win over those of the body.
+  /// The parameters of path and query. As members of the input they override those of the body.
   public var parameters: [String: String] = [:]
 
   public init() {}
@@ -21,10 +21,10 @@ public struct OperationInput: Sendable {
   /// Reads the parameters of a request, and its body, if the method has one.
   ///
   /// - Parameters:
-  ///   - pathParameters: the names in the braces of the route's path; they win over the query.
-  ///   - bytesMax: bytes of a body; of a longer one nothing is read.
-  ///   - takesBytes: whether the body is no JSON.
-  /// - Throws: `.malformed` where the input cannot be read; an `HTTPRefusal` (413) where there is too much.
+  ///   - pathParameters: The names in the braces of the route's path; they override the query.
+  ///   - bytesMax: The maximum length of the body in bytes; nothing of a longer one is read.
+  ///   - takesBytes: Whether the body is bytes instead of JSON.
+  /// - Throws: `.malformed` if the input is unreadable; an `HTTPRefusal` (413) if it is too long.
   public init(
     _ request: Request, _ context: HTTPContext, _ method: Method, pathParameters: [String], bytesMax: Int,
     takesBytes: Bool = false
@@ -57,7 +57,7 @@ public struct OperationInput: Sendable {
   private static func body(of request: Request, upTo bytesMax: Int) async throws -> ByteBuffer {
     let tooLarge = HTTPRefusal(
       status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
-    // Who says so beforehand need not be waited for.
+    // An announced length is checked before reading.
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax { throw tooLarge }
     do {
       return try await request.body.collect(upTo: bytesMax)
@@ -74,13 +74,13 @@ public struct OperationInput: Sendable {
   }
 }
 
-/// Runs operations over HTTP and writes what they come to.
+/// Runs operations over HTTP and writes their outcomes.
 public struct OperationRunner: Sendable {
   private let logger: Logger
 
   public init(logger: Logger) { self.logger = logger }
 
-  /// Returns the route of an operation, whose answers tell how far the rates are drawn on, and whose problems become answers.
+  /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers.
   public func route(
     _ method: Method, _ path: String,
     _ answer: @escaping @Sendable (Request, HTTPContext, RateLog) async throws -> Response
@@ -94,7 +94,7 @@ public struct OperationRunner: Sendable {
     }
   }
 
-  /// Returns the token of a request (RFC 6750 2.1); nil where there is none.
+  /// Returns the token of a request (RFC 6750 2.1); nil if there is none.
   public static func bearer(_ request: Request) -> String? {
     guard let field = request.headers[.authorization] else { return nil }
     let parts = field.split(separator: " ", maxSplits: 1)
@@ -102,8 +102,8 @@ public struct OperationRunner: Sendable {
     return String(parts[1])
   }
 
-  /// Returns an answer in JSON; without bytes it has no content. No cache keeps it, unless the headers say so: answers hold
-  /// tokens and private messages.
+  /// Returns an answer in JSON, or one without content if there are no bytes. Caches must not store it unless the
+  /// headers allow it: answers contain tokens and private messages.
   public static func response(_ status: Int, _ json: [UInt8]?, _ extra: HTTPFields = [:]) -> Response {
     var headers = extra
     if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
@@ -114,7 +114,7 @@ public struct OperationRunner: Sendable {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
   }
 
-  /// Returns a problem as the answer. What went wrong inside is in the log, too.
+  /// Returns a problem as an answer. Internal errors are logged, too.
   public func response(_ problem: Problem, to request: Request, _ context: HTTPContext) -> Response {
     RateLog.current?.note(problem)
     var headers: HTTPFields = [:]

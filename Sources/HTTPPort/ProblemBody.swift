@@ -4,27 +4,26 @@ public import Hummingbird
 public import JSON
 import NIOCore
 
-/// Every refusal, in REST (`application/problem+json`) and in WebSocket replies:
-/// RFC 9457.
+/// A refusal, in REST (`application/problem+json`) and in WebSocket replies (RFC 9457).
 public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
-  /// `urn:parley:problem:` and the code: names the problem for programs (RFC 9457 3.1.1).
+  /// `urn:parley:problem:` and the code, which identifies the problem for programs (RFC 9457 3.1.1).
   public var type: String
-  /// The same for every problem of one status.
+  /// The title, the same for every problem of one status.
   public var title: String
   public var status: Int
-  /// What went wrong, for people.
+  /// The explanation for people.
   public var detail: String
-  /// A stable slug.
+  /// The stable code of the problem, a slug.
   public var code: String
-  /// The offending member of the input: `content.text`.
+  /// The offending member of the input, such as `content.text`.
   public var field: String?
   /// Seconds to wait before trying again.
   public var retryAfter: Int?
-  /// Names this answer in the server's log.
+  /// The id of this answer in the server's log.
   public var requestId: String?
-  /// What to send a proof of the second factor with.
+  /// The challenge to send with a proof of the second factor.
   public var challenge: String?
-  /// Where that comes from: `totp` or `sms`.
+  /// The method of that proof: `totp` or `sms`.
   public var secondFactor: String?
 
   public static let typePrefix = "urn:parley:problem:"
@@ -45,7 +44,7 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
     self.secondFactor = secondFactor
   }
 
-  /// Creates what a client is told of a problem.
+  /// Creates a problem's body.
   public init(_ problem: Problem, requestID: String?) {
     self.init(
       status: problem.kind.status, detail: problem.text, code: problem.code, field: problem.field,
@@ -112,15 +111,14 @@ extension Response {
   }
 }
 
-/// The status of each kind of problem, whichever protocol it is told in. Exhaustive: a new kind does not compile until it
-/// has one.
+/// The status of each kind of problem in all protocols. Exhaustive: a new kind does not compile until it has one.
 extension Problem.Kind {
   public var status: Int {
     switch self {
     case .malformed: 400
     case .unauthenticated: 401
     case .forbidden, .blocked, .refused: 403
-    // Who may not be reached looks like who is not there.
+    // An unreachable user looks like an unknown one.
     case .missing, .unreachable: 404
     case .conflict: 409
     case .tooLarge: 413
@@ -134,7 +132,7 @@ extension Problem.Kind {
 }
 
 extension Problem {
-  /// An input that does not fit its operation.
+  /// Creates the problem of an input that does not fit its operation.
   public init(_ error: InputError) {
     let text = error.path.isEmpty ? "\(error.text)." : "\(error.path) \(error.text)."
     self.init(.malformed, "input-malformed", text, field: error.path.isEmpty ? nil : error.path)

@@ -2,8 +2,8 @@ public import Basics
 public import Dialogs
 import Synchronization
 
-/// Buckets of one class by key. Bounded: full buckets are forgotten when there
-/// are too many, for a new one is the same.
+/// Token buckets of one class by key. Bounded: full buckets are removed when there are too many, as a new one is the
+/// same.
 public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Rate
   private let policy: String
@@ -11,7 +11,7 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let text: String
   private let buckets = Mutex<[Key: TokenBucket]>([:])
 
-  /// `policy`: what clients know the rate by; `code` and `text` of the refusal.
+  /// Creates a limiter. `policy` is the rate's name for clients; `code` and `text` are those of the refusal.
   public init(_ rate: Rate, policy: String, code: String, text: String) {
     self.rate = rate
     self.policy = policy
@@ -19,9 +19,9 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     self.text = text
   }
 
-  /// Takes one, or refuses.
+  /// Takes a token, or refuses.
   ///
-  /// - Parameter log: who is told how far the rate is drawn on. Nobody asks on a socket.
+  /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
   public func take(_ key: Key, now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
     let wait: Int? = buckets.withLock { buckets in
       if buckets.count >= HTTPLimits.bucketsMax, buckets[key] == nil {

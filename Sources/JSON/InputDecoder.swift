@@ -1,8 +1,8 @@
-/// Why an input does not fit its operation: which member, and what was wanted.
+/// The reason why an input does not fit its operation: the member, and the expected value.
 public struct InputError: Error, Hashable, Sendable {
-  /// `content.text`; empty for the whole.
+  /// The member, such as `content.text`; empty for the whole input.
   public let path: String
-  /// One sentence for people.
+  /// The error, a sentence for people.
   public let text: String
   public init(path: String, text: String) {
     self.path = path
@@ -10,14 +10,13 @@ public struct InputError: Error, Hashable, Sendable {
   }
 }
 
-/// Decodes an operation's `Input` from a JSON object plus the parameters of its
-/// path and query, which are text and win over members of the same name.
-/// Unknown members are ignored; every failure names the offending member.
+/// Decodes an operation's `Input` from a JSON object plus the parameters of its path and query, which are text and
+/// precede members of the same name. Unknown members are ignored; every failure names the offending member.
 public struct InputDecoder: Decoder {
   public let value: JSONValue
   let parameters: [String: String]
-  /// The value is the text of a path or query parameter, where a number and a
-  /// boolean are written without quotes.
+  /// Whether the value is the text of a path or query parameter, where a number and a boolean are written without
+  /// quotes.
   let isParameter: Bool
   public let codingPath: [any CodingKey]
   public var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -92,7 +91,7 @@ public struct InputDecoder: Decoder {
   public func singleValueContainer() throws -> any SingleValueDecodingContainer { Single(decoder: self) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    // The common leaves, without a container for each.
+    // The common leaf types, without a container for each.
     if type == String.self, case .string(let text) = value, let text = text as? T { return text }
     return try T(from: self)
   }
@@ -119,12 +118,12 @@ public struct InputDecoder: Decoder {
     }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }
-    /// An absent member and an explicit null are the same to `decodeIfPresent`.
+    /// Returns whether a member is null; an absent member is the same to `decodeIfPresent`.
     func decodeNil(forKey key: Key) throws -> Bool { find(key) == .null }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try decoder(key).decode(type) }
 
-    // Most members are text or absent, and a path is needed only by who complains: these look a member up once and make no
-    // decoder for it.
+    // Most members are text or absent, and a path is needed only for errors: these functions look a member up once and
+    // create no decoder for it.
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
       if case .string(let text) = find(key) { return text }

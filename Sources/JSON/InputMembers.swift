@@ -1,7 +1,7 @@
-/// An input that comes with every message: it takes its members itself. `Decodable`'s containers look the same members up through
+/// An input of every message, which reads its members itself. `Decodable`'s containers look the same members up through
 /// several layers of boxes, and cost more than the parsing of the text.
 public protocol DirectInput: Decodable {
-  /// Throws `InputError`, in the words of `InputDecoder`.
+  /// Reads the members. Throws `InputError`, with the texts of `InputDecoder`.
   init(_ members: InputMembers) throws
 }
 
@@ -13,11 +13,11 @@ extension DirectInput {
   }
 }
 
-/// The members of an object, and the parameters of path and query, which win.
+/// The members of an object, and the parameters of path and query, which precede them.
 public struct InputMembers {
   private let members: [JSONValue.Member]
   private let parameters: [String: String]
-  /// Of the object; empty for the whole.
+  /// The path of the object; empty for the whole input.
   private let path: String
 
   init(_ value: JSONValue, parameters: [String: String] = [:], path: String = "") throws {
@@ -34,7 +34,7 @@ public struct InputMembers {
     return try text(value, name)
   }
 
-  /// An absent member and an explicit null are the same.
+  /// Returns a text; `nil` if it is absent or null.
   public func textIfPresent(_ name: String) throws -> String? {
     switch find(name) {
     case nil, .null: nil
@@ -49,7 +49,7 @@ public struct InputMembers {
     }
   }
 
-  /// Of members that few messages have.
+  /// Returns a rare member; `nil` if it is absent or null.
   public func ifPresent<Value: Decodable>(_ name: String) throws -> Value? {
     switch find(name) {
     case nil, .null: nil
@@ -60,7 +60,7 @@ public struct InputMembers {
     }
   }
 
-  /// What is there beside these.
+  /// Returns the other members as an object.
   public func others(than names: (String, String)) -> RawObject {
     let others = members.filter { $0.name != names.0 && $0.name != names.1 }
     return others.isEmpty ? .empty : RawObject(.object(others)) ?? .empty

@@ -1,13 +1,14 @@
 extension JSONValue {
-  /// Encodes a value: for requests, answers and files that are few. What is written for every message writes itself
-  /// (`JSONWritable`).
+  /// Encodes a value, for rare requests, answers and files. Types that are written for every message conform to
+  /// `JSONWritable`.
   public init(encoding value: some Encodable) throws {
     let node = Node()
     try value.encode(to: ValueEncoder(node: node, codingPath: []))
     self = node.json
   }
 
-  /// The same value, the members of all objects in the order of their names, so that two equal values have one text.
+  /// Returns the same value with the members of all objects in the order of their names, so that equal values have
+  /// equal texts.
   public func sorted() -> JSONValue {
     switch self {
     case .array(let values): .array(values.map { $0.sorted() })
@@ -17,7 +18,7 @@ extension JSONValue {
     }
   }
 
-  /// JSON text for people: a line for each member and element, indented by two spaces.
+  /// The JSON text for people: a line for each member and element, indented by two spaces.
   public var prettyText: String { pretty(indent: "") }
 
   private func pretty(indent: String) -> String {
@@ -61,7 +62,7 @@ final class Node {
   }
 }
 
-/// The encoder behind `JSONValue.init(encoding:)`, the only one that JSON values encode themselves to.
+/// The encoder of `JSONValue.init(encoding:)`, the only one that JSON values accept.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]

@@ -1,21 +1,19 @@
 import Basics
 
-/// Why a text is not JSON that Parley takes.
+/// The reason why a text is invalid JSON.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Bytes from the beginning of the text.
+  /// The offset in bytes from the beginning of the text.
   public let offset: Int
   public let reason: String
   public var description: String { "\(reason) (at byte \(offset))" }
 }
 
 extension JSONValue {
-  /// Levels of nesting; deeper input is refused, so that no input can exhaust a
-  /// thread's stack.
+  /// The greatest depth of nesting; deeper input is refused, so that no input can exhaust a thread's stack.
   public static let depthMax = 32
 
-  /// Parses one complete JSON text (RFC 8259). Stricter than the RFC asks:
-  /// names within an object must differ (8259 4 leaves their meaning open),
-  /// strings must be whole Unicode (8259 8.2).
+  /// Parses one complete JSON text (RFC 8259). Stricter than the RFC: names within an object must differ (8259 4 leaves
+  /// their meaning open), strings must be valid Unicode (8259 8.2).
   public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONError) {
     var parser = JSONParser(bytes)
     parser.skipSpace()
@@ -42,8 +40,8 @@ extension JSONValue {
   }
 }
 
-/// Recursive descent over one contiguous text. Every read is bounds-checked by
-/// `peek`; nothing is indexed with a number from the input.
+/// A recursive descent parser over one contiguous text. Every read is bounds-checked by `peek`; no number from the
+/// input is used as an index.
 private struct JSONParser {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
@@ -98,7 +96,7 @@ private struct JSONParser {
       skipSpace()
       guard peek == UInt8(ascii: "\"") else { throw error("A member's name in quotes was expected") }
       let name = try string()
-      // Few members: a scan; many: a set, so that the cost stays linear.
+      // A scan for few members, a set for many, so that the cost stays linear.
       let isRepeated: Bool
       if members.count < 16 {
         isRepeated = members.contains { $0.name == name }
@@ -145,7 +143,7 @@ private struct JSONParser {
     }
   }
 
-  /// RFC 8259 6.
+  /// Parses a number (RFC 8259 6).
   private mutating func number() throws(JSONError) -> String {
     let start = offset
     if peek == UInt8(ascii: "-") { offset += 1 }
@@ -175,7 +173,7 @@ private struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     offset += 1
     let start = offset
-    // All bytes of an ASCII text together are less than 0x80; that needs no second look.
+    // All bytes combined are less than 0x80 for an ASCII text, which needs no validation.
     var bits: UInt8 = 0
     while offset < bytes.count {
       let byte = bytes[offset]
@@ -196,7 +194,7 @@ private struct JSONParser {
     throw error("The string does not end")
   }
 
-  /// The rest of a string from its first backslash on.
+  /// Parses the rest of a string from its first backslash on.
   private mutating func escapedString(from start: Int) throws(JSONError) -> String {
     var text = Array(bytes[start..<offset])
     while let byte = peek {

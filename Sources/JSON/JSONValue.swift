@@ -1,5 +1,5 @@
-/// One JSON value as it was written (RFC 8259): members keep their order,
-/// numbers their digits, so that what an app stores comes back unchanged.
+/// A JSON value as it was written (RFC 8259): members keep their order, numbers their digits, so that an app's data is
+/// returned unchanged.
 public enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -18,7 +18,7 @@ public enum JSONValue: Hashable, Sendable {
     }
   }
 
-  /// The member of an object; nil for other values and absent members.
+  /// Returns a member of an object; `nil` for other values and absent members.
   public subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
@@ -29,18 +29,18 @@ public enum JSONValue: Hashable, Sendable {
     return text
   }
 
-  /// Creates a number, in as few digits as tell it from others. It must be finite.
+  /// Creates a finite number, with the fewest digits that identify it.
   public init(_ number: Double) {
     self = .number(Int64(exactly: number).map { "\($0)" } ?? "\(number)")
   }
 
-  /// The value of a number, as near as a `Double` comes; nil for other values.
+  /// The `Double` nearest to a number; `nil` for other values.
   public var number: Double? {
     guard case .number(let text) = self else { return nil }
     return Double(text)
   }
 
-  /// What to call the value's type in a message for people.
+  /// The name of the value's type for error texts.
   public var typeName: String {
     switch self {
     case .null: "null"
@@ -52,7 +52,7 @@ public enum JSONValue: Hashable, Sendable {
     }
   }
 
-  /// Compact JSON text.
+  /// The compact JSON text.
   public var text: String {
     var writer = JSONWriter()
     writer.value(self)
@@ -60,7 +60,7 @@ public enum JSONValue: Hashable, Sendable {
   }
 }
 
-/// Values are decoded and encoded by this engine's coders only.
+/// JSON values support only this engine's coders.
 extension JSONValue: Codable {
   public init(from decoder: any Decoder) throws {
     guard let input = decoder as? InputDecoder else {
@@ -94,16 +94,16 @@ public struct AnyKey: CodingKey, Hashable, Sendable {
   }
 }
 
-/// A JSON object that is carried and not read: its text, which always comes
-/// from `JSONValue.text`, so that a writer may splice it in.
+/// A JSON object that is passed on without being read: its text, which always comes from `JSONValue.text`, so that a
+/// writer may insert it.
 public struct RawObject: Hashable, Sendable, JSONWritable {
-  /// `{...}`, compact and valid.
+  /// The object, compact and valid.
   public let text: String
 
-  /// Trusts `text`: it must have been made by `init(_:)` earlier.
+  /// Creates an object from a trusted `text`, which `init(_:)` must have made earlier.
   public init(trusted text: String) { self.text = text }
 
-  /// nil for anything but an object.
+  /// Creates an object; `nil` for other values.
   public init?(_ value: JSONValue) {
     guard case .object(let members) = value else { return nil }
     text = members.isEmpty ? "{}" : value.text
@@ -114,7 +114,7 @@ public struct RawObject: Hashable, Sendable, JSONWritable {
 
   public func write(to writer: inout JSONWriter) { writer.raw(text) }
 
-  /// The object's value; an empty object where the text is no JSON at all.
+  /// The object's value; empty if the text is no JSON at all.
   public var value: JSONValue { isEmpty ? .object([]) : (try? JSONValue(parsing: text)) ?? .object([]) }
 }
 

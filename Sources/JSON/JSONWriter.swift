@@ -1,6 +1,6 @@
 public import Basics
 
-/// A value that writes itself as JSON without the detour through `Encoder`, several times faster.
+/// A value that writes itself as JSON, several times faster than through `Encoder`.
 public protocol JSONWritable {
   func write(to writer: inout JSONWriter)
 }
@@ -20,11 +20,11 @@ extension JSONObjectWritable {
   }
 }
 
-/// Appends JSON text to bytes. It puts the commas; the caller keeps the
-/// structure: every `begin` has its `end`, members stand in objects.
+/// Appends JSON text to bytes. It writes the commas; the caller is responsible for the structure: every `begin` has its
+/// `end`, members are in objects.
 public struct JSONWriter: Sendable {
   public private(set) var bytes: [UInt8]
-  /// The next member or element needs a comma before it.
+  /// Whether the next member or element needs a comma before it.
   private var needsComma = false
 
   public init(capacity: Int = 256) {
@@ -58,7 +58,7 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// A member's name, which must need no escaping; its value comes next.
+  /// Writes a member's name, which must need no escaping; its value comes next.
   public mutating func name(_ name: StaticString) {
     comma()
     bytes.append(UInt8(ascii: "\""))
@@ -68,7 +68,7 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
-  /// A member's name that is anybody's text.
+  /// Writes a member's name that may be any text.
   public mutating func name(text name: String) {
     comma()
     quoted(name)
@@ -108,7 +108,7 @@ public struct JSONWriter: Sendable {
 
   public mutating func null() { raw("null") }
 
-  /// Valid JSON made earlier.
+  /// Writes valid JSON made earlier.
   public mutating func raw(_ json: String) {
     comma()
     bytes.append(contentsOf: json.utf8)
@@ -121,7 +121,7 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// The members of an object made earlier, within the object being written.
+  /// Writes the members of an object made earlier, within the current object.
   public mutating func members(of object: RawObject) {
     if object.isEmpty { return }
     comma()
@@ -173,7 +173,7 @@ public struct JSONWriter: Sendable {
 
   public mutating func member(_ name: StaticString, _ value: Int?) { member(name, value.map { Int64($0) }) }
 
-  /// A word.
+  /// Writes a member whose value is a word.
   @inlinable
   public mutating func member(_ name: StaticString, _ word: (some RawRepresentable<String>)?) {
     member(name, word?.rawValue)

@@ -8,8 +8,8 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The app protocol on the HTTP port: a route for each operation, and the WebSocket.
-/// Turns requests into calls of operations and their outcomes into responses.
+/// The app protocol on the HTTP port: a route for each operation, and the WebSocket. It converts requests to calls of
+/// operations, and their outcomes to responses.
 extension AppDoor {
   public var site: HTTPSite {
     let runner = OperationRunner(logger: logger)
@@ -56,7 +56,7 @@ extension AppDoor {
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,
       takesBytes: operation.takesBytes)
     if operation.streams {
-      // WHATWG HTML 9.2.3: a client that comes back says so, whatever the URL says.
+      // A reconnecting client sends this header, which overrides the URL (WHATWG HTML 9.2.3).
       if let last = request.headers[values: .lastEventID].last { input.parameters["cursor"] = last }
       if request.method == .head { return Response(status: .ok, headers: Self.eventStreamHeaders) }
     }
@@ -68,7 +68,7 @@ extension AppDoor {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):
       guard let tag else { return OperationRunner.response(status, bytes) }
-      // Who may see it is asked each time.
+      // Access is checked at each request.
       let headers: HTTPFields = [.eTag: "\"\(tag)\"", .cacheControl: "private, no-cache"]
       if Self.isHeld("\"\(tag)\"", by: request) { return Response(status: .notModified, headers: headers) }
       return OperationRunner.response(status, bytes, headers)
@@ -77,11 +77,11 @@ extension AppDoor {
     }
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
   private static let eventStreamHeaders: HTTPFields = [
     .contentType: "text/event-stream", .cacheControl: "no-store",
-    // What proxies gather comes late.
+    // Buffering proxies would delay events.
     .accelBuffering: "no",
   ]
 
@@ -98,7 +98,7 @@ extension AppDoor {
       })
   }
 
-  /// RFC 9110 13.1.2: weakly compared, so what a proxy made of the tag is as good.
+  /// Returns whether the client has the resource (RFC 9110 13.1.2): compared weakly, as proxies may weaken a tag.
   private static func isHeld(_ tag: String, by request: Request) -> Bool {
     let held = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
     return held.contains { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }
@@ -106,7 +106,7 @@ extension AppDoor {
 
   private static func response(_ download: Download, to request: Request) -> Response {
     let tag = "\"\(download.tag)\""
-    // Who may see it is asked each time; the bytes are sent once.
+    // Access is checked at each request; the bytes are sent once.
     var headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
     if isHeld(tag, by: request) { return Response(status: .notModified, headers: headers) }
     headers[.contentType] = download.mediaType

@@ -1,7 +1,7 @@
 import Dialogs
 import JSON
 
-/// Calls as the wire shows them.
+/// Renders calls.
 extension Rendering {
   func call(_ call: Dialogs.Call) -> CallBody {
     CallBody(
@@ -12,7 +12,7 @@ extension Rendering {
       participants: [participant(call.caller, .caller), participant(call.callee, .callee)])
   }
 
-  /// What a post about a call has left.
+  /// Returns the call in the receipt of a post.
   func call(_ receipt: Receipt) throws(Problem) -> CallBody {
     guard let call = receipt.value as? Dialogs.Call else {
       throw Problem(.internal, "outcome-missing", "The call was changed, but it cannot be shown.")

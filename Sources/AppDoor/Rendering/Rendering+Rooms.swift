@@ -2,9 +2,9 @@ import Addresses
 import Dialogs
 import JSON
 
-/// Group and public dialogs as the wire shows them.
+/// Renders group and public dialogs.
 extension Rendering {
-  /// What every member sees of a dialog.
+  /// Returns the part of a dialog that every member sees.
   func dialog(_ room: Room) -> DialogBody {
     let settings = room.settings
     return DialogBody(
@@ -16,7 +16,7 @@ extension Rendering {
       createdAt: room.createdAt)
   }
 
-  /// What one viewer sees of it. Blocks: for `Parley.read`.
+  /// Returns one viewer's view. Blocks: for `Parley.read`.
   func dialog(_ sight: RoomAccess, _ reader: any StoreReader) throws -> DialogBody {
     guard let member = sight.member else {
       var body = dialog(sight.room)
@@ -59,8 +59,7 @@ extension Rendering {
       .map { sight.naming(parley).id($0.party) }
   }
 
-  /// The name somebody has everywhere would say who they are: where that is not shown,
-  /// the nick stands for it.
+  /// Returns a member. In a semi-anonymous room the nick replaces the display name, which would reveal the user.
   func member(_ member: Member, user: User?, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(member.party), jid: naming.jid(member.party), role: member.affiliation.wire,
@@ -69,14 +68,14 @@ extension Rendering {
       kicked: member.isKicked ? true : nil)
   }
 
-  /// What an event tells of somebody who changed.
+  /// Returns the member in an event of a change.
   func member(_ change: MemberChange, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(change.party), jid: naming.jid(change.party), role: change.now.wire, nick: change.nick,
       name: naming.knows(change.party) ? nil : change.nick, kicked: change.isKicked ? true : nil)
   }
 
-  /// What the server noted; nil where the dialog does not show it.
+  /// Returns a notice of the server; `nil` if the dialog does not show it.
   func notice(_ entry: Entry, _ change: RoomChange, _ naming: ParticipantNaming) -> MessageBody? {
     guard change.sequence > 0 else { return nil }
     return MessageBody(

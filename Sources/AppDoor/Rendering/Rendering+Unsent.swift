@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// What the caller has written and not sent, as the wire shows it.
+/// Renders drafts and scheduled messages.
 extension Rendering {
   func draft(_ draft: DialogDraft, in dialog: DialogID) -> DraftBody {
     DraftBody(
@@ -9,14 +9,16 @@ extension Rendering {
       updatedAt: draft.updatedAt)
   }
 
-  /// Blocks: for `Parley.read`.
+  /// Returns a user's draft. Blocks: for `Parley.read`.
   func draft(of user: UserID, in dialog: DialogID, _ reader: any StoreReader) throws -> DraftBody? {
     try reader.draft(of: user, in: dialog).map { draft($0, in: dialog) }
   }
 
-  /// - Parameter message: what it has become.
+  /// Returns a scheduled message.
+  ///
+  /// - Parameter message: the message that it became.
   func scheduled(_ scheduled: ScheduledMessage, message: Entry? = nil) -> ScheduledMessageBody {
-    // A kind that an app cannot have sent was never scheduled.
+    // An app can only have scheduled kinds that it can send.
     let (content, metadata) =
       self.content(scheduled.content, nil)
       ?? (ContentBody(type: ContentBody.Kind.text.rawValue, text: scheduled.content.text), nil)
@@ -43,7 +45,7 @@ extension Rendering {
 
   static func scheduledID(_ id: Int64) -> String { String(id, radix: 16) }
 
-  /// Throws for an id that cannot be one.
+  /// Parses an id. Throws for an invalid one.
   static func scheduled(_ id: String) throws(Problem) -> Int64 {
     guard let number = Int64(id, radix: 16), scheduledID(number) == id else { throw Problem.scheduledUnknown }
     return number

@@ -4,7 +4,7 @@ import Basics
 import Dialogs
 import JSON
 
-/// The core's values as the wire shows them. Pure but for the sealing of ids.
+/// Renders the core's values in the app protocol. Pure but for the sealing of ids.
 struct Rendering: Sendable {
   let parley: Parley
   let realm: RealmID
@@ -13,9 +13,9 @@ struct Rendering: Sendable {
   func id(_ entry: Position) -> String? { entry > .zero ? parley.entryID(entry, in: realm).description : nil }
   func cursor(_ position: Position) -> String { parley.cursor(position, in: realm) }
 
-  // MARK: People
+  // MARK: Users
 
-  /// As one viewer may see them.
+  /// Returns a user as one viewer may see them.
   func user(_ view: UserView, distance: Int? = nil) -> UserBody {
     var body = user(view.user)
     body.lastSeenAt = view.lastSeenAt
@@ -24,7 +24,7 @@ struct Rendering: Sendable {
     return body
   }
 
-  /// The caller's own.
+  /// Returns the caller's own view.
   func me(_ user: User, _ settings: UserSettings, _ account: Account, terms required: String?) -> MeBody {
     let view = UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
     return MeBody(
@@ -37,7 +37,7 @@ struct Rendering: Sendable {
       lastLoginAt: account.lastLogin)
   }
 
-  /// What anybody may see.
+  /// Returns the part of a user that anyone may see.
   func user(_ user: User) -> UserBody {
     UserBody(
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
@@ -47,7 +47,7 @@ struct Rendering: Sendable {
       guest: user.isGuest && user.state != .deleted ? true : nil)
   }
 
-  /// What an event tells of a changed profile.
+  /// Returns the user in an event of a changed profile.
   func user(_ party: Party, _ profile: Profile) -> UserBody {
     UserBody(
       id: party.name, jid: party.address.description, name: profile.displayName, status: profile.status,
@@ -55,7 +55,7 @@ struct Rendering: Sendable {
       metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
   }
 
-  /// A name on the wire: the localpart within the realm, elsewhere the JID.
+  /// Returns the id of an address: the localpart within the realm, otherwise the JID.
   func userID(_ address: BareJID, domain: String) -> String {
     if address.hasDomain(domain), let local = address.local { return local }
     return address.description
@@ -72,7 +72,7 @@ struct Rendering: Sendable {
     return BlockBody(userId: isUser ? pattern.jid.local : nil, jid: pattern.jid.description)
   }
 
-  /// The user's presence over all sessions; `lastSeen` where nobody is there.
+  /// Returns the user's presence over all sessions, with `lastSeen` if there is none.
   func presence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     guard let presence = parley.hub.presence(of: party.id) else { return absence(of: party, lastSeen: lastSeen) }
     return PresenceBody(
@@ -80,14 +80,14 @@ struct Rendering: Sendable {
       lastSeenAt: nil)
   }
 
-  /// What one session announces; for remote users, of whom no more is known.
+  /// Returns the presence of one session; for remote users, whose other sessions are unknown.
   func presence(_ presence: Presence) -> PresenceBody {
     PresenceBody(
       userId: presence.from.name, online: presence.isAvailable, availability: presence.availability.wire,
       status: presence.status, lastSeenAt: presence.isAvailable ? nil : presence.time)
   }
 
-  /// Of somebody who is not there, or not for this viewer.
+  /// Returns the presence of a user who is offline, or appears so to this viewer.
   func absence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     PresenceBody(
       userId: party.name, online: false, availability: .offline, status: nil,
@@ -96,7 +96,7 @@ struct Rendering: Sendable {
 
   // MARK: Dialogs
 
-  /// What every viewer sees of a private dialog.
+  /// Returns the part of a private dialog that both users see.
   func dialog(_ id: DialogID, _ first: Party, _ second: Party, createdAt: Timestamp?) -> DialogBody {
     DialogBody(
       id: self.id(id), type: DialogBody.Kind.isPrivate.rawValue,
@@ -137,7 +137,7 @@ struct Rendering: Sendable {
 
   // MARK: Messages
 
-  /// nil: nothing that an app shows.
+  /// Returns a message; `nil` if no app shows the entry.
   func message(_ entry: Entry, _ naming: ParticipantNaming) -> MessageBody? {
     if case .room(let change) = entry.fact { return notice(entry, change, naming) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
@@ -175,7 +175,7 @@ struct Rendering: Sendable {
     }
   }
 
-  /// By emoji, which the core has by person.
+  /// Groups reactions by emoji; the core has them by user.
   private func reactions(_ reactions: [MessageState.Reaction], _ naming: ParticipantNaming) -> ReactionsBody? {
     if reactions.isEmpty { return nil }
     var lines: [ReactionsBody.Line] = []
@@ -195,7 +195,7 @@ struct Rendering: Sendable {
   }
 
   func content(_ content: Content, _ state: MessageState?) -> (ContentBody, metadata: RawObject?)? {
-    // As it happens what was said still stands beside the retraction: none of it is told any more.
+    // A live retraction still has the original content, which must not be sent.
     if let retraction = state?.retraction { return (deleted(retraction), nil) }
     guard let kind = content.kind.wire else { return nil }
     var metadata: RawObject?
@@ -231,8 +231,8 @@ struct Rendering: Sendable {
   }
 }
 
-/// How a message's own members and its metadata share the core's one column:
-/// `metadata` is a member beside the others, and reserved.
+/// Joins a message's own fields and its metadata in the core's one column: `metadata` is a reserved member among the
+/// fields.
 enum StoredFields {
   static func join(_ fields: RawObject, _ metadata: RawObject?) -> String? {
     if fields.isEmpty && metadata == nil { return nil }
@@ -283,7 +283,7 @@ extension Visibility {
 }
 
 extension UserSettings {
-  /// The version that is still to be accepted.
+  /// Returns the version that the user still has to accept.
   func requiring(_ version: String?) -> String? { terms?.version == version ? nil : version }
 }
 
@@ -313,9 +313,8 @@ extension Presence.Availability {
 }
 
 extension Subscription {
-  /// The nine states of RFC 6121 A.1 as an app tells them apart; the table is
-  /// in `docs/app-protocol.md`. Whoever waits for the owner's answer comes
-  /// first: that is what an app must show.
+  /// The nine states of RFC 6121 A.1 for apps; the table is in `docs/app-protocol.md`. A request that waits for the
+  /// user's answer comes first, as an app must show it.
   var wireState: ContactBody.State {
     if from && to { return .mutual }
     if pendingIn { return .pendingIn }

@@ -5,12 +5,12 @@ import JSON
 /// The WebSocket's frames: one JSON object per text message, in either
 /// direction. `docs/asyncapi.yaml` describes each; a test compares the lists.
 
-/// The subprotocol that a client must ask for (RFC 6455 1.9).
+/// The subprotocol that a client must request (RFC 6455 1.9).
 let webSocketSubprotocol = "parley.v1"
-/// Where the WebSocket is.
+/// The path of the WebSocket.
 let webSocketPath = "/v1/ws"
 
-/// What a client may say.
+/// The name of a client's command.
 enum CommandName: String, Sendable, CaseIterable {
   case hello
   case ping
@@ -23,7 +23,7 @@ enum CommandName: String, Sendable, CaseIterable {
   case callSignal = "call.signal"
 }
 
-/// What the server says unasked.
+/// The name of an event.
 enum EventName: String, Sendable, CaseIterable {
   case ready
   case caughtUp = "caught_up"
@@ -54,8 +54,8 @@ enum EventName: String, Sendable, CaseIterable {
   case callUpdated = "call.updated"
   case callSignal = "call.signal"
 
-  /// Whether the event is in the log and comes again after a reconnect.
-  /// `user.updated` is both: one's own change is, a contact's is not.
+  /// Whether the event is in the log and is repeated after a reconnect. `user.updated` is both: the user's own change
+  /// is durable, a contact's is not.
   var isDurable: Bool {
     switch self {
     case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
@@ -69,19 +69,19 @@ enum EventName: String, Sendable, CaseIterable {
   }
 }
 
-/// `{"id":"7","type":"ping","data":{...}}`.
+/// A command: `{"id":"7","type":"ping","data":{...}}`.
 struct CommandFrame: Hashable, Sendable {
-  /// Comes back as `re`.
+  /// The id, which is `re` in the reply.
   var id: String
   var type: String
   var data: JSONValue
 
-  /// Bytes of an `id`; longer ones are a bad frame.
+  /// The most bytes of an `id`; longer ones are a bad frame.
   static let idBytesMax = 64
 }
 
 extension CommandFrame {
-  /// Throws where the frame cannot even be answered: close code 4400.
+  /// Reads a frame. Throws if it cannot even be answered: close code 4400.
   init(_ value: JSONValue) throws(InputError) {
     guard case .object = value else { throw InputError(path: "", text: "A frame must be an object") }
     guard let id = value["id"]?.string, !id.isEmpty, id.utf8.count <= Self.idBytesMax else {
@@ -92,7 +92,7 @@ extension CommandFrame {
   }
 }
 
-/// `{"re":"7","ok":true,"data":{...}}` or `{"re":"7","error":{problem}}`.
+/// A reply: `{"re":"7","ok":true,"data":{...}}` or `{"re":"7","error":{problem}}`.
 struct ReplyFrame<Output: Hashable & Sendable & JSONWritable>: Hashable, Sendable, JSONObjectWritable {
   var re: String
   var ok: Bool?
@@ -117,15 +117,15 @@ struct ReplyFrame<Output: Hashable & Sendable & JSONWritable>: Hashable, Sendabl
   }
 }
 
-/// `{"type":...,"cursor"?,"time":...,"data":{...},"prevCursor"?}`. What is the
-/// same for every viewer comes first, so that it is encoded once.
+/// An event: `{"type":...,"cursor"?,"time":...,"data":{...},"prevCursor"?}`. Members that are the same for every viewer
+/// come first, so that they are encoded once.
 struct EventFrame<Body: Hashable & Sendable & JSONWritable>: Hashable, Sendable, JSONObjectWritable {
   var type: String
-  /// Of this event; durable ones only.
+  /// The cursor of this event; durable ones only.
   var cursor: String?
   var time: Timestamp
   var data: Body
-  /// The cursor before it: one that the client does not hold means a gap.
+  /// The previous cursor: a client that does not have it has missed events.
   var prevCursor: String?
 
   init(_ name: EventName, cursor: String? = nil, time: Timestamp, data: Body, prevCursor: String? = nil) {
@@ -145,30 +145,29 @@ struct EventFrame<Body: Hashable & Sendable & JSONWritable>: Hashable, Sendable,
   }
 }
 
-/// Why the server closed the WebSocket. Where there is a problem, the reason is
-/// its `type`.
+/// The reason why the server closed the WebSocket. If there is a problem, the close reason is its `type`.
 enum CloseCode: UInt16, Sendable, CaseIterable {
-  /// RFC 6455 7.4.1: the server stops; a `goaway` came before.
+  /// The server stops, after a `goaway` (RFC 6455 7.4.1).
   case goingAway = 1001
-  /// RFC 6455 7.4.1: a message of more than 64 KiB.
+  /// A message has more than 64 KiB (RFC 6455 7.4.1).
   case tooBig = 1009
-  /// RFC 6455's registry: too much to do; come back later.
+  /// The server is overloaded; reconnect later (RFC 6455's registry).
   case tryAgainLater = 1013
-  /// Not a frame of this protocol.
+  /// The text is no frame of this protocol.
   case badFrame = 4400
-  /// No token, a wrong one, or one that was revoked.
+  /// The token is missing, wrong, or revoked.
   case unauthenticated = 4401
   /// Another connection of the same device took over.
   case replaced = 4409
-  /// Too many commands, or a client that does not read.
+  /// There were too many commands, or the client does not read.
   case tooFast = 4429
 }
 
-/// The answer to `GET /v1/sync`: the same event frames over HTTP.
+/// The answer to `GET /v1/sync`: event frames over HTTP.
 struct SyncBody: Hashable, Sendable, JSONObjectWritable {
-  /// Whole frames.
+  /// The complete event frames.
   var events: [RawObject]
-  /// Go on from here.
+  /// The cursor to continue from.
   var cursor: String
 
   func writeMembers(to writer: inout JSONWriter) {

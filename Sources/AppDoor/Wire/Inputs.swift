@@ -1,12 +1,11 @@
-/// What operations and commands take. The parameters of path and query are
-/// members too: `POST /v1/dialogs/{dialogId}/messages` with `{clientId, content}`
-/// and the command `message.send` with `{dialogId, clientId, content}` are the
-/// same input. Members that are not listed are ignored.
+/// The inputs of operations and commands. The parameters of path and query are members too: `POST
+/// /v1/dialogs/{dialogId}/messages` with `{clientId, content}` and the command `message.send` with `{dialogId,
+/// clientId, content}` are the same input. Unknown members are ignored.
 
-/// Nothing.
+/// The input of operations without any.
 struct NoInput: Decodable, Hashable, Sendable {}
 
-/// A member that may be absent (leave it), null (clear it) or a value.
+/// A member that may be absent (unchanged), null (clear it) or a value.
 enum Change<Value: Decodable & Hashable & Sendable>: Hashable, Sendable {
   case keep
   case clear

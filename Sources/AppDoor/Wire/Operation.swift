@@ -1,32 +1,32 @@
 import HTTPPort
 import JSON
 
-/// The rates of requests; without a token all count against the client's address.
+/// The rate that an operation draws on; without a token every operation draws on that of the client's address.
 enum OperationRate: Sendable {
   case messages, requests
-  /// Calls count against nothing.
+  /// Calls are not limited.
   case none
 }
 
-/// One thing a client can ask for, as the wire knows it; `docs/openapi.yaml` has the same in full.
+/// The description of an operation of the app protocol; `docs/openapi.yaml` has the same in full.
 protocol Operation: Sendable {
-  /// Decoded from body, path and query together, or from a command's `data`.
+  /// The input, decoded from body, path and query together, or from a command's `data`.
   associatedtype Input: Decodable & Hashable & Sendable
-  /// `EmptyBody` for status 204.
+  /// The output; `EmptyBody` for status 204.
   associatedtype Output: Hashable & Sendable & JSONWritable
 
-  /// `message.send`: the `operationId`, and the command where there is one.
+  /// The name, such as `message.send`: the `operationId`, and the command if there is one.
   static var name: String { get }
   static var method: Method { get }
-  /// `/v1/dialogs/{dialogId}/messages`: braces name members of `Input`.
+  /// The path, such as `/v1/dialogs/{dialogId}/messages`: braces name members of `Input`.
   static var path: String { get }
   /// The statuses of success.
   static var successes: [Int] { get }
-  /// Whether a bearer token is needed.
+  /// Whether a bearer token is required.
   static var needsCaller: Bool { get }
   /// The rate that a call draws on.
   static var rate: OperationRate { get }
-  /// Whether the answer has an ETag, and is 304 for who has it (RFC 9110 13.1.2).
+  /// Whether the answer has an ETag, and is 304 for a client that has it (RFC 9110 13.1.2).
   static var isConditional: Bool { get }
 }
 

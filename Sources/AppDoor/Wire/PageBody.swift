@@ -1,9 +1,9 @@
 import JSON
 
-/// One page of a list. `nextCursor` is absent on the last one.
+/// One page of a list. `nextCursor` is absent on the last page.
 struct PageBody<Item: Hashable & Sendable & JSONWritable>: Hashable, Sendable, JSONObjectWritable {
   var items: [Item]
-  /// Opaque: give it back to get the next page.
+  /// An opaque value that fetches the next page.
   var nextCursor: String?
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -12,7 +12,7 @@ struct PageBody<Item: Hashable & Sendable & JSONWritable>: Hashable, Sendable, J
   }
 }
 
-/// No body at all: status 204.
+/// An empty body, sent with status 204.
 struct EmptyBody: Hashable, Sendable, JSONObjectWritable {
   func writeMembers(to writer: inout JSONWriter) {}
 }

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Makes a password for one third-party XMPP client. It is shown this once.
+/// Creates a password for one third-party XMPP client, which is shown this once.
 enum CreateAppPassword: ServedOperation {
   typealias Input = AppPasswordInput
   typealias Output = AppPasswordBody

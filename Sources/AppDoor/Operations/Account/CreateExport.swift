@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Begins an archive of all that is the caller's, or names the one that is being made.
+/// Begins an archive of all of the caller's data, or returns the one in progress.
 enum CreateExport: ServedOperation {
   typealias Input = NoInput
   typealias Output = ExportBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// What the app's backend puts into the token that it makes: good once, for ten minutes.
+/// Returns a nonce for the token of the app's backend: valid once, for ten minutes.
 enum CreateNonce: ServedOperation {
   typealias Input = NoInput
   typealias Output = NonceBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Takes an app password away; whoever is there by it is put out.
+/// Revokes an app password, and ends the sessions opened with it.
 enum DeleteAppPassword: ServedOperation {
   typealias Input = AppPasswordReference
   typealias Output = EmptyBody

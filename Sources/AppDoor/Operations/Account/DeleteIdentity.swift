@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Takes an identity from the caller, unless it is the last way in.
+/// Removes an identity from the caller, unless it is their last way to sign in.
 enum DeleteIdentity: ServedOperation {
   typealias Input = IdentityReference
   typealias Output = EmptyBody

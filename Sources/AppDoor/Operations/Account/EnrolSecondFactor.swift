@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Makes a second factor, which counts once it is confirmed.
+/// Creates a second factor, which is on once it is confirmed.
 enum EnrolSecondFactor: ServedOperation {
   typealias Input = EnrolInput
   typealias Output = EnrolmentBody

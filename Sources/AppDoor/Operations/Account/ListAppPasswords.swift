@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's app passwords, without what they are.
+/// Lists the caller's app passwords, without their texts.
 enum ListAppPasswords: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<AppPasswordBody>

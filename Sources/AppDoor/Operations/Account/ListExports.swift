@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's exports, the newest first.
+/// Lists the caller's exports, the newest first.
 enum ListExports: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<ExportBody>

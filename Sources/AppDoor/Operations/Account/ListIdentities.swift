@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// What the caller is known by besides their id.
+/// Lists the caller's external identities.
 enum ListIdentities: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<IdentityBody>

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's logins. One per device: the device's id names it.
+/// Lists the caller's logins, one per device, identified by the device's id.
 enum ListSessions: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<SessionSummaryBody>

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// A new session, or an old one with new tokens: by one of `SignIns`.
+/// Logs in, or renews the tokens of a login, by one of `SignIns`.
 enum LogIn: ServedOperation {
   typealias Input = LogInInput
   typealias Output = SessionBody

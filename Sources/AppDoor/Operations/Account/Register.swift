@@ -3,7 +3,7 @@ import Addresses
 import Dialogs
 import HTTPPort
 
-/// Makes an account, where that is switched on.
+/// Creates an account, if registration is on.
 enum Register: ServedOperation {
   typealias Input = RegisterInput
   typealias Output = UserBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Takes the caller's mail address away.
+/// Removes the caller's mail address.
 enum RemoveMyEmail: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

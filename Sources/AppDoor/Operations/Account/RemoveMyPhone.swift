@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Takes the caller's telephone number away.
+/// Removes the caller's telephone number.
 enum RemoveMyPhone: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Sets a password by the link of a reset. All sessions end, in both protocols.
+/// Sets a password with the link of a reset. All sessions end, in both protocols.
 enum ResetPassword: ServedOperation {
   typealias Input = ResetPasswordInput
   typealias Output = EmptyBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Sends a code to sign in by, to a mail address or a telephone; or, for a challenge, that of the second factor.
+/// Sends a code to sign in with, to a mail address or a telephone; or, for a challenge, that of the second factor.
 enum SendCode: ServedOperation {
   typealias Input = SendCodeInput
   typealias Output = SentBody

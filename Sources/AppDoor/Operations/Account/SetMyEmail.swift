@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's mail address, which a code has proved.
+/// Sets the caller's mail address, proved by a code.
 enum SetMyEmail: ServedOperation {
   typealias Input = SetEmailInput
   typealias Output = MeBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Takes a call back, rejects it or hangs up, by whoever asks and how it stands. One that has ended stays as it is.
+/// Retracts, rejects or ends a call, depending on the caller and its state. An ended call is unchanged.
 enum EndCall: ServedOperation {
   typealias Input = EndCallInput
   typealias Output = EmptyBody

@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import HTTPPort
 
-/// The STUN and TURN servers that the caller's calls may use.
+/// Lists the STUN and TURN servers for the caller's calls.
 enum ListIceServers: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<IceServerBody>

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// What the numbers and addresses of a phonebook are hashed with.
+/// Returns the salt for hashing the numbers and addresses of an address book.
 enum GetContactMatchSalt: ServedOperation {
   typealias Input = NoInput
   typealias Output = ContactMatchSaltBody

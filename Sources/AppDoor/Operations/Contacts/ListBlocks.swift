@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's block list: what the XMPP clients of the same user see too.
+/// Lists the caller's blocks, shared with their XMPP clients.
 enum ListBlocks: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<BlockBody>

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Who of a phonebook is here, of those who let themselves be found so.
+/// Finds the matchable users of an address book.
 enum MatchContacts: ServedOperation {
   typealias Input = ContactMatchInput
   typealias Output = PageBody<ContactMatchBody>

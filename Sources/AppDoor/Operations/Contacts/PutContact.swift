@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Asks a user to be a contact, or accepts their request; also renames one.
+/// Requests a contact, or accepts a request; also renames a contact.
 enum PutContact: ServedOperation {
   typealias Input = PutContactInput
   typealias Output = ContactBody

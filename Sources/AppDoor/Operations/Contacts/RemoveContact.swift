@@ -19,7 +19,7 @@ enum RemoveContact: ServedOperation {
     if contact.subscription.isInRoster {
       try await call.parley.post(.removeContact(address), by: caller.user)
     } else {
-      // Only their request is there: RFC 6121 3.1.6, the answer no.
+      // There is only a request: denies it (RFC 6121 3.1.6).
       try await call.parley.post(.subscription(.unsubscribed, to: address, stanza: nil), by: caller.user)
     }
     return .done

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Empty rings this installation any more.
+/// Removes a device, which gets no more pushes.
 enum DeleteDevice: ServedOperation {
   typealias Input = DeviceReference
   typealias Output = EmptyBody

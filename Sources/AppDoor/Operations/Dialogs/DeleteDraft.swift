@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller has sent what they began to write, or thought better of it. There need be none.
+/// Deletes the caller's draft in a dialog, if there is one.
 enum DeleteDraft: ServedOperation {
   typealias Input = DraftInput
   typealias Output = EmptyBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// What the caller has begun to write in a dialog.
+/// Returns the caller's draft in a dialog.
 enum GetDraft: ServedOperation {
   typealias Input = DraftInput
   typealias Output = DraftBody

@@ -2,8 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Gives a group or public dialog a picture; the same again changes nothing. XMPP
-/// clients find it in the room's vCard.
+/// Sets the avatar of a group or public dialog; repeating it changes nothing. XMPP clients find it in the room's vCard.
 enum PutDialogAvatar: UploadOperation {
   typealias Input = DialogInput
   typealias Output = DialogBody

@@ -3,8 +3,8 @@ import Addresses
 import Dialogs
 import HTTPPort
 
-/// A slot for one file: its bytes go to `uploadUrl`, once and within minutes; or, where it is asked for as resumable, in
-/// parts and within a day.
+/// Creates a slot for one file: its bytes go to `uploadUrl`, once and within minutes; or, if resumable, in parts and
+/// within a day.
 enum CreateAttachment: ServedOperation {
   typealias Input = CreateAttachmentInput
   typealias Output = AttachmentBody

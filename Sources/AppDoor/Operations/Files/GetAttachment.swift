@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import HTTPPort
 
-/// What is known of a file whose bytes are here. Whoever knows the id may ask: it is as much as the URL.
+/// Returns the data of a file on this server. The id suffices, as it is equivalent to the URL.
 enum GetAttachment: ServedOperation {
   typealias Input = AttachmentInput
   typealias Output = AttachmentBody
@@ -38,7 +38,7 @@ extension Rendering {
       })
   }
 
-  /// What a message says of a file.
+  /// Returns a message's attachment.
   func attachment(_ attachment: Attachment) -> AttachmentBody {
     AttachmentBody(
       id: attachment.blob?.description, name: attachment.name, mediaType: attachment.mediaType, size: attachment.size,

@@ -3,8 +3,8 @@ import Basics
 import Dialogs
 import HTTPPort
 
-/// Has the server send a message later, also where none of the caller's clients is there then. 201 the first time; the
-/// same `clientId` with the same content is a repeat and answers 200 with how it stands, its time as it was set first.
+/// Schedules a message, which the server sends later, even without any client of the caller's. 201 the first time; the
+/// same `clientId` with the same content is a repeat and answers 200 with the current state, at its first time.
 enum ScheduleMessage: ServedOperation {
   typealias Input = ScheduleMessageInput
   typealias Output = ScheduledMessageBody

@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 import HTTPPort
 
-/// Another time or other words for a scheduled message. One that failed is tried again at its new time.
+/// Changes the time or content of a scheduled message. A failed one is tried again at its new time.
 enum UpdateScheduledMessage: ServedOperation {
   typealias Input = UpdateScheduledMessageInput
   typealias Output = ScheduledMessageBody

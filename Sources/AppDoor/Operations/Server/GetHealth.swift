@@ -1,8 +1,8 @@
 import Dialogs
 import HTTPPort
 
-/// Whether the server can do its work: its storage answers and it takes posts.
-/// For load balancers and containers; never limited.
+/// Returns whether the server works: its storage answers and it accepts posts. It is for load balancers and containers,
+/// and never rate-limited.
 enum GetHealth: ServedOperation {
   typealias Input = NoInput
   typealias Output = HealthBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// What this server can do, for anybody.
+/// Returns the features of this server, for anyone.
 enum GetInfo: ServedOperation {
   typealias Input = NoInput
   typealias Output = InfoBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// The caller's own picture.
+/// Returns the caller's own avatar.
 enum GetMyAvatar: DownloadOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

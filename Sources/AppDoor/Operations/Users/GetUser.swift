@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// One user of the caller's app, deleted ones included: of those the id alone is left.
+/// Returns a user of the caller's app; for a deleted one only the id.
 enum GetUser: ServedOperation {
   typealias Input = UserInput
   typealias Output = UserBody

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// A user's picture, whichever protocol set it, as far as they let the caller see it.
+/// Returns a user's avatar, whichever protocol set it, if the caller may see it.
 enum GetUserAvatar: DownloadOperation {
   typealias Input = UserInput
   typealias Output = EmptyBody

@@ -1,9 +1,9 @@
 import Basics
 import JSON
 
-/// A code or a link was sent, if it was to be: the answer is the same whoever has the address.
+/// The answer after sending a code or a link, which is the same whether or not a user has the address.
 struct SentBody: Hashable, Sendable, JSONObjectWritable {
-  /// When what was sent ends.
+  /// The time when it expires.
   var expiresAt: Timestamp
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -11,15 +11,15 @@ struct SentBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// A new second factor; shown this once.
+/// A new second factor, which is shown this once.
 struct EnrolmentBody: Hashable, Sendable, JSONObjectWritable {
-  /// `totp` or `sms`.
+  /// The method, `totp` or `sms`.
   var method: String
-  /// For an authenticator program: base 32, for typing.
+  /// The secret for an authenticator app: base 32, for typing.
   var secret: String?
-  /// For an authenticator program: `otpauth://...`, for a QR code.
+  /// The URI for an authenticator app: `otpauth://...`, for a QR code.
   var uri: String?
-  /// Of `sms`: when the code that was sent ends.
+  /// The expiry of the code that was sent, for `sms`.
   var expiresAt: Timestamp?
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -30,7 +30,7 @@ struct EnrolmentBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// Shown this once; each works once, in place of a code.
+/// The recovery codes, which are shown this once; each works once, in place of a code.
 struct RecoveryCodesBody: Hashable, Sendable, JSONObjectWritable {
   var recoveryCodes: [String]
 

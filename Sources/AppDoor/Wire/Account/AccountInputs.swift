@@ -3,81 +3,81 @@ import JSON
 /// A mail address or a telephone number: one of them.
 struct ReachableInput: Decodable, Hashable, Sendable {
   var email: String?
-  /// With a plus and the country's code.
+  /// The telephone number with a plus and its country code.
   var phone: String?
 }
 
 /// A mail address, a telephone number or a challenge: one of them.
 struct SendCodeInput: Decodable, Hashable, Sendable {
   var email: String?
-  /// With a plus and the country's code.
+  /// The telephone number with a plus and its country code.
   var phone: String?
-  /// What `second-factor-required` brought.
+  /// The challenge of `second-factor-required`.
   var challenge: String?
 }
 
 /// A mail address, a telephone number or the second factor: one of them.
 struct SendMyCodeInput: Decodable, Hashable, Sendable {
   var email: String?
-  /// With a plus and the country's code.
+  /// The telephone number with a plus and its country code.
   var phone: String?
-  /// The code is to be of the caller's second factor.
+  /// Whether the code is for the caller's second factor.
   var secondFactor: Bool?
 }
 
 struct ResetPasswordInput: Decodable, Hashable, Sendable {
-  /// Of the link.
+  /// The token of the link.
   var token: String
   var password: String
 }
 
 struct ChangePasswordInput: Decodable, Hashable, Sendable {
-  /// Needed where the account has one.
+  /// The current password, required if the account has one.
   var current: String?
   var password: String
 }
 
 struct SetEmailInput: Decodable, Hashable, Sendable {
   var email: String
-  /// That was sent there.
+  /// The code that was sent there.
   var code: String
-  /// The account's; needed where it has one.
+  /// The account's password, required if it has one.
   var password: String?
 }
 
 struct SetPhoneInput: Decodable, Hashable, Sendable {
   var phone: String
-  /// That was sent there.
+  /// The code that was sent there.
   var code: String
-  /// The account's; needed where it has one.
+  /// The account's password, required if it has one.
   var password: String?
 }
 
 struct EnrolInput: Decodable, Hashable, Sendable {
-  /// The account's; needed where it has one.
+  /// The account's password, required if it has one.
   var password: String?
-  /// `totp` (the usual) or `sms`.
+  /// `totp` (the default) or `sms`.
   var method: String?
 }
 
 struct ConfirmSecondFactorInput: Decodable, Hashable, Sendable {
-  /// Of the authenticator program, or the one that was sent.
+  /// The code of the authenticator app, or the one that was sent.
   var code: String
 }
 
 /// A proof of a second factor: one of them.
 struct SecondFactorInput: Decodable, Hashable, Sendable {
-  /// Of the authenticator program, or one that was sent.
+  /// The code of the authenticator app, or one that was sent.
   var code: String?
   var recoveryCode: String?
 }
 
 struct RegisterInput: Decodable, Hashable, Sendable {
-  /// Absent, beside `email` or `phone`: one is made up.
+  /// The name; if absent, which requires `email` or `phone`, a random one is used.
   var username: String?
   var password: String
   var name: String?
-  /// An address of theirs, with the `code` that was sent to it.
+  /// An address of the user, with the `code` that was sent to it.
   var email: String?
   var phone: String?
   var code: String?
@@ -86,33 +86,33 @@ struct RegisterInput: Decodable, Hashable, Sendable {
 struct LogInInput: Decodable, Hashable, Sendable {
   /// One of `InfoBody.grants`.
   var grant: String
-  /// Of the grant `password`, or in its place `email` or `phone`; may itself hold a mail address.
+  /// The name for the grant `password`, which may be a mail address; or use `email` or `phone` instead.
   var username: String?
   var password: String?
   var refreshToken: String?
-  /// Of the app's own backend.
+  /// The token of the app's own backend.
   var identityToken: String?
   /// One of `InfoBody.providers`, and its token.
   var provider: String?
   var idToken: String?
-  /// A name for this installation, the same at every login; the server makes
-  /// one up where it is absent.
+  /// The id of this installation, the same at every login; if absent, the server creates one.
   var deviceId: String?
-  /// What the client calls itself, for the list of sessions.
+  /// The client's name, for the list of sessions.
   var client: String?
   var email: String?
   var phone: String?
-  /// Of the grants `code` and `second-factor`; and of a provider without ID tokens, with the two below.
+  /// The code of the grants `code` and `second-factor`; and of a provider without ID tokens, with the two members
+  /// below.
   var code: String?
-  /// RFC 7636 4.1.
+  /// The verifier (RFC 7636 4.1).
   var codeVerifier: String?
-  /// Where the provider sent the code.
+  /// The URI to which the provider sent the code.
   var redirectUri: String?
-  /// Of the grant `code`: what somebody new is called.
+  /// The display name of a new user, for the grant `code`.
   var name: String?
-  /// Of the grant `second-factor`: what `second-factor-required` brought.
+  /// The challenge of `second-factor-required`, for the grant `second-factor`.
   var challenge: String?
-  /// In place of `code`.
+  /// A recovery code in place of `code`.
   var recoveryCode: String?
 }
 
@@ -122,7 +122,7 @@ struct SessionInput: Decodable, Hashable, Sendable {
 }
 
 struct AppPasswordInput: Decodable, Hashable, Sendable {
-  /// What the user calls it: for what, and where.
+  /// The user's label of the password: its purpose and place.
   var name: String
 }
 
@@ -141,6 +141,6 @@ struct UpdateMeInput: Decodable, Hashable, Sendable {
   var lastSeenVisibility: String?
   var searchable: Bool?
   var matchable: Bool?
-  /// As `lastSeenVisibility`.
+  /// The same values as `lastSeenVisibility`.
   var callsFrom: String?
 }

@@ -1,14 +1,14 @@
 import Basics
 import JSON
 
-/// A password for one third-party XMPP client, in the list of one's own.
+/// A password for one third-party XMPP client, in the caller's list.
 struct AppPasswordBody: Hashable, Sendable, JSONObjectWritable {
   var id: String
   var name: String
-  /// Only in the answer that makes it.
+  /// The password, only in the answer that creates it.
   var password: String?
   var createdAt: Timestamp
-  /// Absent: never.
+  /// The time of the last use; absent if it was never used.
   var usedAt: Timestamp?
 
   func writeMembers(to writer: inout JSONWriter) {

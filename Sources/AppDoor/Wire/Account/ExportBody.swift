@@ -1,16 +1,16 @@
 import Basics
 import JSON
 
-/// An archive of all that is the caller's: being made, or made.
+/// An archive of the caller's data, in progress or finished.
 struct ExportBody: Hashable, Sendable, JSONObjectWritable {
   var id: String
-  /// `pending`, `done` or `failed`.
+  /// The state, `pending`, `done` or `failed`.
   var status: String
   var createdAt: Timestamp
   var finishedAt: Timestamp?
-  /// Of one that is done: where it is fetched, without a token, by whoever knows it.
+  /// The URL of a finished one, which needs no token.
   var url: String?
-  /// When it goes.
+  /// The time when it is removed.
   var expiresAt: Timestamp?
   /// Bytes.
   var size: Int64?

@@ -1,9 +1,9 @@
 import Basics
 import JSON
 
-/// Goes into a token of the app's backend.
+/// A nonce for a token of the app's backend.
 struct NonceBody: Hashable, Sendable, JSONObjectWritable {
-  /// Opaque.
+  /// The opaque nonce.
   var nonce: String
   var expiresAt: Timestamp
 
@@ -13,13 +13,13 @@ struct NonceBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// What a user is known by besides their id, in the list of one's own.
+/// An external identity of the caller.
 struct IdentityBody: Hashable, Sendable, JSONObjectWritable {
   enum Kind: String, Sendable, CaseIterable {
-    /// `subject` is what the app's own backend calls the user.
+    /// `subject` is the id of the app's own backend.
     case external
     case email, phone
-    /// `subject` is what `provider` calls the user.
+    /// `subject` is the id of `provider`.
     case provider
   }
 
@@ -44,7 +44,7 @@ struct IdentityInput: Decodable, Hashable, Sendable {
   var identityToken: String?
   var provider: String?
   var idToken: String?
-  /// In place of `idToken`, where the provider gives none: all three.
+  /// The members in place of `idToken` for a provider without ID tokens: all three.
   var code: String?
   var codeVerifier: String?
   var redirectUri: String?

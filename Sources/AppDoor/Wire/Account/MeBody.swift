@@ -1,31 +1,31 @@
 import Basics
 import JSON
 
-/// The caller's own user: what others see, and what is theirs alone.
+/// The caller's own user, with its private members.
 struct MeBody: Hashable, Sendable, JSONObjectWritable {
   var user: UserBody
-  /// For the user and the app's server.
+  /// The metadata for the user and the app's backend.
   var privateMetadata: RawObject
   /// `everybody`, `contacts` or `nobody`.
   var lastSeenVisibility: String
   var searchable: Bool
   var matchable: Bool
-  /// As `lastSeenVisibility`: who may call.
+  /// The users who may call; the same values as `lastSeenVisibility`.
   var callsFrom: String
   /// The terms that were accepted last.
   var terms: TermsBody?
-  /// The version of the terms that the app wants accepted; absent: none, or it is.
+  /// The version of the terms that must be accepted; absent if there is none, or it is accepted.
   var termsRequired: String?
   var email: String?
   var phone: String?
-  /// There is a password that somebody may know.
+  /// Whether the account has a password.
   var hasPassword: Bool
-  /// A second factor is asked for.
+  /// Whether a second factor is on.
   var secondFactor: Bool
-  /// When they last signed in with an app.
+  /// The time of the last login with an app.
   var lastLoginAt: Timestamp?
 
-  /// Members of the user and of this stand side by side.
+  /// Decodes the members of the user's body and of this one from the same object.
 
   func writeMembers(to writer: inout JSONWriter) {
     user.writeMembers(to: &writer)
@@ -44,7 +44,7 @@ struct MeBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// Which terms were accepted, and when.
+/// The version of the terms that a user accepted, and when.
 struct TermsBody: Hashable, Sendable, JSONObjectWritable {
   var version: String
   var acceptedAt: Timestamp

@@ -1,17 +1,17 @@
 import Basics
 import JSON
 
-/// A login: what `POST /v1/sessions` answers. The tokens are shown this once.
+/// A login, the answer of `POST /v1/sessions`. The tokens are shown this once.
 struct SessionBody: Hashable, Sendable, JSONObjectWritable {
-  /// Opaque; goes into `Authorization: Bearer` and the WebSocket's `hello`.
+  /// The opaque token for `Authorization: Bearer` and the WebSocket's `hello`.
   var accessToken: String
-  /// Opaque; good for one refresh, which answers the next one.
+  /// The opaque token for one refresh, which returns the next one.
   var refreshToken: String
-  /// When the access token ends.
+  /// The time when the access token expires.
   var expiresAt: Timestamp
   var user: UserBody
   var deviceId: String
-  /// The version of the terms that the user is to accept first; absent: none.
+  /// The version of the terms that the user must accept first; absent if there is none.
   var termsRequired: String?
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -24,15 +24,15 @@ struct SessionBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// A login in the list of one's own: where, since when, last used.
+/// A login in the caller's list.
 struct SessionSummaryBody: Hashable, Sendable, JSONObjectWritable {
   var id: String
   var deviceId: String
-  /// What the client called itself when it logged in.
+  /// The client's name at the login.
   var client: String?
   var createdAt: Timestamp
   var usedAt: Timestamp
-  /// The one that asks.
+  /// Whether it is the caller's own login.
   var current: Bool
 
   func writeMembers(to writer: inout JSONWriter) {

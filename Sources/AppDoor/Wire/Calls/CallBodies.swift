@@ -5,20 +5,19 @@ import JSON
 struct CallBody: Hashable, Sendable, JSONObjectWritable {
   enum Kind: String, Sendable, CaseIterable { case audio, video }
   enum State: String, Sendable, CaseIterable { case ringing, accepted, ended }
-  /// Why it has ended.
+  /// The reason of the end.
   enum Reason: String, Sendable, CaseIterable {
     case rejected, cancelled, busy, timeout, ended, failed, replaced, crossed, incompatible
   }
-  /// How the two agree on what is sent.
+  /// The protocol that negotiates the media.
   enum Media: String, Sendable, CaseIterable { case sdp, jingle }
 
-  /// One end of a call.
+  /// A side of a call.
   struct Participant: Hashable, Sendable, JSONObjectWritable {
     enum Role: String, Sendable, CaseIterable { case caller, callee }
     var userId: String
-    /// A `Role`.
     var role: Role
-    /// The app's device that is in the call; absent: an XMPP client, or none yet.
+    /// The app's device in the call; absent for an XMPP client, or if there is none yet.
     var deviceId: String?
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -31,21 +30,19 @@ struct CallBody: Hashable, Sendable, JSONObjectWritable {
   var id: String
   var dialogId: String
   var callerId: String
-  /// A `Kind`.
   var kind: Kind
-  /// A `State`.
   var state: State
-  /// A `Reason`, from when it has ended.
+  /// A `Reason`, once it has ended.
   var reason: Reason?
-  /// A `Media`; absent: that is not known before somebody answers.
+  /// A `Media`; absent if it is not known before an answer.
   var media: Media?
   var createdAt: Timestamp
-  /// When the first device said that it rings.
+  /// The time when the first device reported that it rings.
   var ringingAt: Timestamp?
-  /// When it was answered.
+  /// The time of the answer.
   var startedAt: Timestamp?
   var endedAt: Timestamp?
-  /// The caller first.
+  /// The participants, the caller first.
   var participants: [Participant]
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -66,20 +63,19 @@ struct CallBody: Hashable, Sendable, JSONObjectWritable {
 
 /// `call.updated`, durable: a call rings, was answered or has ended.
 struct CallUpdatedBody: Hashable, Sendable, JSONObjectWritable {
-  /// After the change.
+  /// The call after the change.
   var call: CallBody
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("call", call)
   }
 }
 
-/// `call.signal`: what the other device in a call says.
+/// `call.signal`: a signal of the other device in a call.
 struct CallSignalBody: Hashable, Sendable, JSONObjectWritable {
   enum Action: String, Sendable, CaseIterable { case offer, answer, candidate, info }
   var callId: String
   var dialogId: String
   var senderId: String
-  /// An `Action`.
   var action: Action
   var sdp: String?
   var candidate: RawObject?
@@ -96,10 +92,10 @@ struct CallSignalBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// Whom to call: one of the two.
+/// The user to call: one of the two members.
 struct StartCallInput: Decodable, Hashable, Sendable {
   var userId: String?
-  /// The private dialog with them.
+  /// The private dialog with the user.
   var dialogId: String?
   /// A `CallBody.Kind`.
   var kind: String
@@ -112,7 +108,7 @@ struct CallReference: Decodable, Hashable, Sendable {
 
 struct EndCallInput: Decodable, Hashable, Sendable {
   var callId: String
-  /// A `CallBody.Reason`; absent: the usual one.
+  /// A `CallBody.Reason`; absent for the usual one.
   var reason: String?
 }
 
@@ -123,12 +119,12 @@ struct CallSignalInput: Decodable, Hashable, Sendable {
   var callId: String
   /// An `Action`.
   var action: String
-  /// Of `reject` and `end`: a `CallBody.Reason`.
+  /// A `CallBody.Reason`, for `reject` and `end`.
   var reason: String?
-  /// Of `offer` and `answer`.
+  /// The session description, for `offer` and `answer`.
   var sdp: String?
-  /// Of `candidate`.
+  /// The ICE candidate, for `candidate`.
   var candidate: RawObject?
-  /// Of `info`.
+  /// The app's data, for `info`.
   var info: RawObject?
 }

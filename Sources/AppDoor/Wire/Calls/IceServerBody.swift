@@ -1,13 +1,13 @@
 import Basics
 import JSON
 
-/// A server for calls, in the form that WebRTC's `RTCPeerConnection` takes.
+/// A server for calls, in the form of WebRTC's `RTCPeerConnection`.
 struct IceServerBody: Hashable, Sendable, JSONObjectWritable {
-  /// `stun:` and `turn:` URIs (RFC 7064, RFC 7065).
+  /// The `stun:` and `turn:` URIs (RFC 7064, RFC 7065).
   var urls: [String]
   var username: String?
   var credential: String?
-  /// When username and credential end.
+  /// The time when username and credential expire.
   var expiresAt: Timestamp?
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,9 +1,9 @@
 import JSON
 
-/// One line of the caller's block list (XEP-0191).
+/// An item of the caller's block list (XEP-0191).
 struct BlockBody: Hashable, Sendable, JSONObjectWritable {
-  /// The blocked user of this domain; absent where an XMPP client blocked
-  /// something else: a domain, one resource, a foreign address.
+  /// The blocked user of this domain; absent if an XMPP client blocked something else: a domain, one resource, a
+  /// foreign address.
   var userId: String?
   var jid: String
 

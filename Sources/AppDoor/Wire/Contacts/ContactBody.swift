@@ -1,13 +1,12 @@
 import JSON
 
-/// One contact of the caller: a roster item.
+/// A contact of the caller: a roster item.
 struct ContactBody: Hashable, Sendable, JSONObjectWritable {
-  /// RFC 6121's nine subscription states as an app tells them apart; the table
-  /// is in `docs/app-protocol.md`.
+  /// The nine subscription states of RFC 6121 for apps; the table is in `docs/app-protocol.md`.
   enum State: String, Sendable, CaseIterable {
     case none, pendingOut, pendingIn, following, followedBy, mutual
   }
-  /// The contact's `User.id`; for one of another domain the whole JID.
+  /// The contact's `User.id`; for one of another domain the complete JID.
   var userId: String
   var jid: String
   var name: String?

@@ -1,6 +1,6 @@
 import JSON
 
-/// One hash that was asked for, and whose it is.
+/// A matched hash, with its user.
 struct ContactMatchBody: Hashable, Sendable, JSONObjectWritable {
   var hash: String
   var user: UserBody
@@ -11,13 +11,13 @@ struct ContactMatchBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// What clients hash their contacts with.
+/// The parameters for hashing contacts.
 struct ContactMatchSaltBody: Hashable, Sendable, JSONObjectWritable {
-  /// Goes before the number or address.
+  /// The salt, which precedes the number or address.
   var salt: String
-  /// `sha-256`.
+  /// The hash algorithm, `sha-256`.
   var algorithm: String
-  /// Hashes in one request.
+  /// The most hashes in one request.
   var hashesMax: Int
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,14 +1,14 @@
 import Basics
 import JSON
 
-/// Where one installation of an app is woken. Empty that rings it comes back: neither token nor keys.
+/// The push registration of an installation of an app, without its token and keys.
 struct DeviceBody: Hashable, Sendable, JSONObjectWritable {
   struct Push: Hashable, Sendable, JSONObjectWritable {
-    /// `apns`, `fcm`, `webpush`, `unifiedpush`, `webhook`.
+    /// The push provider: `apns`, `fcm`, `webpush`, `unifiedpush` or `webhook`.
     var provider: String
-    /// `alert`, `voip`.
+    /// The kind of pushes, `alert` or `voip`.
     var kind: String
-    /// `production`, `sandbox`; of Apple's alone.
+    /// `production`, `sandbox`; for Apple only.
     var environment: String?
     var appId: String?
     var silent: Bool
@@ -27,7 +27,7 @@ struct DeviceBody: Hashable, Sendable, JSONObjectWritable {
   var locale: String?
   var push: Push
   var updatedAt: Timestamp
-  /// It ends with the login that asks.
+  /// Whether it belongs to the caller's login.
   var current: Bool
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -43,23 +43,23 @@ struct DeviceBody: Hashable, Sendable, JSONObjectWritable {
 struct PutDeviceInput: Decodable, Hashable, Sendable {
   struct Push: Decodable, Hashable, Sendable {
     var provider: String
-    /// Of `apns`, `fcm`, `webhook`.
+    /// The token, for `apns`, `fcm`, `webhook`.
     var token: String?
-    /// Of `webpush`, `unifiedpush`.
+    /// The subscription, for `webpush`, `unifiedpush`.
     var subscription: Subscription?
-    /// `alert` where absent.
+    /// `alert` if absent.
     var kind: String?
-    /// `production` where absent.
+    /// `production` if absent.
     var environment: String?
     var appId: String?
-    /// Wants to be told of muted dialogs without showing it; false where absent.
+    /// Whether it wants pushes of muted dialogs without showing them; false if absent.
     var silent: Bool?
   }
 
-  /// As a browser writes it: `PushSubscription.toJSON()`.
+  /// A subscription as browsers write it: `PushSubscription.toJSON()`.
   struct Subscription: Decodable, Hashable, Sendable {
     struct Keys: Decodable, Hashable, Sendable {
-      /// In base64url.
+      /// The public key in base64url.
       var p256dh: String
       var auth: String
     }

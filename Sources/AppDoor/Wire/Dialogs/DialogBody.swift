@@ -1,41 +1,38 @@
 import Basics
 import JSON
 
-/// A dialog. In events, which are the same for every viewer, `user`, `me`,
-/// `ownerId` and `lastMessage` are left out; `GET /v1/dialogs/{dialogId}` has them.
+/// A dialog. Events, which are the same for every viewer, omit `user`, `me`, `ownerId` and `lastMessage`; `GET
+/// /v1/dialogs/{dialogId}` has them.
 struct DialogBody: Hashable, Sendable, JSONObjectWritable {
-  /// `private` for two; `group` is closed and its members know each other;
-  /// `public` anybody may join.
+  /// The type: `private` for two users; `group` is members-only and non-anonymous; anyone may join a `public` one.
   enum Kind: String, Sendable, CaseIterable {
     case isPrivate = "private"
     case group
     case isPublic = "public"
   }
 
-  /// What a new member may read of the time before.
+  /// The history from before their membership that new members may read.
   enum HistoryVisibility: String, Sendable, CaseIterable { case all, sinceJoin }
 
-  /// Who puts messages at its top, and takes them down: whoever moderates it besides.
+  /// The users who may pin and unpin messages, besides its moderators.
   enum WhoPins: String, Sendable, CaseIterable { case admins, members }
 
-  /// What a dialog is to the caller; absent where they are no member.
+  /// The caller's state of a dialog; absent for non-members.
   struct Mine: Hashable, Sendable, JSONObjectWritable {
     /// A `MemberBody.Role`; absent in a private dialog.
     var role: String?
-    /// What the caller is called in this dialog; absent in a private one.
+    /// The caller's nick in this dialog; absent in a private one.
     var nick: String?
-    /// True where the caller was put out: they read, and write again when they have
-    /// joined again. Else absent.
+    /// True if the caller was kicked: they may read, and write again after joining again. Otherwise absent.
     var kicked: Bool?
-    /// Messages of others behind what the caller has read; the rule is in
-    /// `docs/app-protocol.md`.
+    /// The number of messages of others behind the caller's read mark; the rule is in `docs/app-protocol.md`.
     var unreadCount: Int64
-    /// How many of those mention the caller.
+    /// The number of those that mention the caller.
     var mentionCount: Int64
     var readMessageId: String?
     var deliveredMessageId: String?
     var settings: DialogSettingsBody
-    /// What the caller has begun to write; absent: nothing.
+    /// The caller's draft; absent if there is none.
     var draft: DraftBody?
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -54,32 +51,31 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   var id: String
   /// A `Kind`.
   var type: String
-  /// The address that XMPP clients enter; absent in a private dialog.
+  /// The address for XMPP clients; absent in a private dialog.
   var jid: String?
-  /// Of a private dialog, one id in a dialog with oneself. A group's members have
-  /// a list of their own: `GET /v1/dialogs/{dialogId}/members`.
+  /// The members of a private dialog, one id in a dialog with oneself. A group's members have their own list: `GET
+  /// /v1/dialogs/{dialogId}/members`.
   var memberIds: [String]?
-  /// How many members there are; absent in a private dialog, as all that follows
-  /// up to `externalId`.
+  /// The number of members; absent in a private dialog, as all that follow up to `externalId`.
   var memberCount: Int?
   /// The first of its owners.
   var ownerId: String?
   var name: String?
   var about: String?
   var topic: String?
-  /// SHA-1 of the avatar's bytes in lower-case hex: changes when the avatar does.
+  /// The SHA-1 of the avatar's bytes in lower-case hex, which changes with the avatar.
   var avatarHash: String?
   var metadata: RawObject?
   /// A `HistoryVisibility`.
   var historyVisibility: String?
-  /// Seconds between two messages of one member; 0: none.
+  /// Seconds between two messages of one member; 0 disables slow mode.
   var slowModeSeconds: Int?
   /// A `WhoPins`.
   var whoPins: String?
-  /// What another system calls it; shown to members only.
+  /// Another system's id; shown to members only.
   var externalId: String?
   var createdAt: Timestamp?
-  /// When anything last happened in it.
+  /// The time of the last entry.
   var updatedAt: Timestamp?
   /// The other member of a private dialog.
   var user: UserBody?
@@ -110,15 +106,15 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// A page of dialogs, with the place in the events where it was taken: events
-/// from `cursor` on, applied to the page, lose nothing.
+/// A page of dialogs and the event cursor at which it was read: applying the events from `cursor` on to the page misses
+/// no change.
 struct DialogPageBody: Hashable, Sendable, JSONObjectWritable {
   var items: [DialogBody]
   var nextCursor: String?
   var cursor: String
-  /// Over all dialogs, those of other pages too.
+  /// The unread count over all dialogs, including those of other pages.
   var totalUnread: Int64
-  /// How many of those mention the caller.
+  /// The number of unread messages that mention the caller.
   var totalMentions: Int64
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,11 +1,11 @@
 import Basics
 import JSON
 
-/// Of a private dialog `userId` alone; of a group or public one everything else.
+/// A dialog to open: a private dialog has `userId` alone; a group or public one everything else.
 struct OpenDialogInput: Decodable, Hashable, Sendable {
   struct NewMember: Decodable, Hashable, Sendable {
     var userId: String
-    /// `owner`, `admin`, `member` or `watcher`; absent: `member`.
+    /// `owner`, `admin`, `member` or `watcher`; absent for `member`.
     var role: String?
   }
 
@@ -16,27 +16,27 @@ struct OpenDialogInput: Decodable, Hashable, Sendable {
   var about: String?
   var topic: String?
   var metadata: RawObject?
-  /// Ordinary members beside the caller, who is the owner.
+  /// Ordinary members besides the caller, who is the owner.
   var memberIds: [String]?
-  /// The same with other roles.
+  /// Members with other roles.
   var members: [NewMember]?
-  /// A `DialogBody.HistoryVisibility`; absent: `all`.
+  /// A `DialogBody.HistoryVisibility`; absent for `all`.
   var historyVisibility: String?
-  /// What the app's own backend calls it: a dialog is made once for each.
+  /// The id of the app's own backend: one dialog is created for each.
   var externalId: String?
 }
 
 struct ListDialogsInput: Decodable, Hashable, Sendable {
-  /// `mine` or `public`; absent: `mine`.
+  /// `mine` or `public`; absent for `mine`.
   var scope: String?
-  /// Of one's own, those of this `DialogBody.Kind`.
+  /// The `DialogBody.Kind` of the caller's dialogs.
   var type: String?
-  /// Of one's own, those that are, or are not; absent: both.
+  /// Whether the caller's dialogs are archived; absent for both. The same for `pinned`.
   var archived: Bool?
   var pinned: Bool?
-  /// With unread messages, or marked as unread.
+  /// Whether there are unread messages, or the dialog is marked as unread.
   var unread: Bool?
-  /// Of public dialogs: a part of the name, or the beginning of the address.
+  /// The filter of public dialogs: a part of the name, or the beginning of the address.
   var query: String?
   var cursor: String?
   var limit: Int?
@@ -44,9 +44,9 @@ struct ListDialogsInput: Decodable, Hashable, Sendable {
 
 struct UpdateSettingsInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// A `DialogSettingsBody.Notify`; absent leaves it, as with all that follows, null: what is usual.
+  /// A `DialogSettingsBody.Notify`; absent leaves it unchanged, as with all that follow, null for the default.
   var notify: Change<String> = .keep
-  /// Null, and a time that has been: not muted.
+  /// The end of muting; null, or a past time, ends it.
   var mutedUntil: Change<Timestamp> = .keep
   var pinned: Bool?
   var archived: Bool?
@@ -55,7 +55,7 @@ struct UpdateSettingsInput: Decodable, Hashable, Sendable {
 
 struct UpdateDialogInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// `group` or `public`; absent leaves it, as with all that follows.
+  /// `group` or `public`; absent leaves it unchanged, as with all that follow.
   var type: String?
   var name: Change<String> = .keep
   var about: Change<String> = .keep
@@ -70,9 +70,9 @@ struct UpdateDialogInput: Decodable, Hashable, Sendable {
 
 struct DeleteDialogInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// `everyone`: nobody has it any more; `me`: the caller's list has not, and its history is cleared for them.
+  /// `everyone` destroys the dialog; `me` removes it from the caller's list and clears its history for them.
   var whom: String
-  /// For those who were in it.
+  /// The reason for its members.
   var reason: String?
   private enum CodingKeys: String, CodingKey {
     case dialogId, reason
@@ -82,7 +82,7 @@ struct DeleteDialogInput: Decodable, Hashable, Sendable {
 
 struct ListMembersInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// A `MemberBody.Role`; absent: everybody who is not banned.
+  /// A `MemberBody.Role`; absent for everyone but outcasts.
   var role: String?
   var cursor: String?
   var limit: Int?
@@ -92,9 +92,9 @@ struct PutMemberInput: Decodable, Hashable, Sendable {
   var dialogId: String
   /// A `User.id`, or `me`.
   var userId: String
-  /// A `MemberBody.Role`; absent: who is no member becomes one.
+  /// A `MemberBody.Role`; if absent, a non-member becomes a member.
   var role: String?
-  /// What they are called in this dialog.
+  /// The nick in this dialog.
   var nick: String?
   var reason: String?
 }

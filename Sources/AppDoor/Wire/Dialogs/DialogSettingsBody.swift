@@ -1,16 +1,16 @@
 import Basics
 import JSON
 
-/// What the caller wants of a dialog: what `PATCH /v1/dialogs/{dialogId}/me` answers and `settings.updated` tells. It is
-/// their own, and the same in all their clients.
+/// The caller's settings of a dialog: the answer of `PATCH /v1/dialogs/{dialogId}/me` and the data of
+/// `settings.updated`. They are private, and shared by all their clients.
 struct DialogSettingsBody: Hashable, Sendable, JSONObjectWritable {
-  /// Of which messages the user is told while nobody looks.
+  /// The messages that notify the user.
   enum Notify: String, Sendable, CaseIterable { case always, mentions, never }
 
   var dialogId: String
-  /// A `Notify`; absent: what is usual (`docs/app-protocol.md`).
+  /// A `Notify`; absent for the default (`docs/app-protocol.md`).
   var notify: String?
-  /// Nothing until then, whatever `notify` says; absent: not muted.
+  /// The time until which nothing notifies, whatever `notify` is; absent if not muted.
   var mutedUntil: Timestamp?
   var pinned: Bool
   var archived: Bool

@@ -1,31 +1,28 @@
 import Basics
 import JSON
 
-/// Somebody in a group or public dialog, or somebody who is kept out of it.
+/// A member of a group or public dialog, or a user who is banned from it.
 struct MemberBody: Hashable, Sendable, JSONObjectWritable {
-  /// From the mightiest down. A watcher reads and does not write; who is banned is
-  /// no member and cannot become one.
+  /// The roles in descending order of power. A watcher reads and does not write; a banned user is no member and cannot
+  /// become one.
   enum Role: String, Sendable, CaseIterable { case owner, admin, member, watcher, banned }
 
-  /// Of somebody who has just gone: only events say it.
+  /// The role of a user who has just left or was removed; only events contain it.
   static let gone = "none"
 
-  /// Where the dialog does not show the caller who its people are: an id that the member
-  /// has in this dialog only.
+  /// The user's id. In a dialog that hides identities from the caller: an id that the member has in this dialog only.
   var userId: String
-  /// Absent where the dialog does not show the caller who its people are.
+  /// The user's address; absent in a dialog that hides identities from the caller.
   var jid: String?
   /// A `Role`, or `gone`.
   var role: String
-  /// What they are called in this dialog.
+  /// The member's nickname in this dialog.
   var nick: String?
-  /// What they call themselves everywhere; absent in events. Where the dialog does not
-  /// show the caller who its people are: the nick.
+  /// The user's profile name; absent in events. In a dialog that hides identities from the caller: the nickname.
   var name: String?
-  /// Absent in events, and of banned people.
+  /// The time of the join; absent in events and for banned users.
   var joinedAt: Timestamp?
-  /// True of a member who was put out and has not joined again: they read, and do not
-  /// write. Else absent.
+  /// True for a member who was kicked and has not joined again, who reads and does not write; otherwise absent.
   var kicked: Bool?
 
   func writeMembers(to writer: inout JSONWriter) {

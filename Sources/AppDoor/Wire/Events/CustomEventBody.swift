@@ -1,9 +1,9 @@
 import JSON
 
-/// `custom`: something that an app tells the others in a dialog and nobody keeps.
+/// `custom`: an app's own event in a dialog, which is not stored.
 struct CustomEventBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
-  /// Where the dialog does not show the caller who its people are: an id that the sender has in this dialog only.
+  /// The sender's id; in a semi-anonymous dialog their id of this dialog only.
   var senderId: String
   var kind: String
   var payload: RawObject
@@ -19,11 +19,11 @@ struct CustomEventBody: Hashable, Sendable, JSONObjectWritable {
 struct CustomEventInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var kind: String
-  /// Absent: an empty object.
+  /// The payload; absent for an empty object.
   var payload: RawObject?
 }
 
 struct EventsInput: Decodable, Hashable, Sendable {
-  /// The last durable cursor that the client holds; absent: nothing is replayed. The header `Last-Event-ID` comes first.
+  /// The client's last durable cursor; absent to replay nothing. The header `Last-Event-ID` precedes it.
   var cursor: String?
 }

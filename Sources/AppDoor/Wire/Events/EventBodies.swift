@@ -1,17 +1,16 @@
 import JSON
 
-/// What each event's `data` holds. Durable events carry a cursor and say the
-/// same to every viewer, but for the ids of people in a dialog that hides who
-/// they are; the others are told to whoever is connected.
+/// The `data` of each event. Durable events have a cursor and are the same for every viewer, except for the ids of
+/// users in a semi-anonymous dialog; the others are sent to connected clients only.
 
-/// `message.deleted`, durable: for everybody, and for good, or for the caller alone.
+/// `message.deleted`, durable: for everyone, permanently, or for the caller alone.
 struct MessageDeletedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var messageId: String
-  /// Its sender or, in a group, an admin.
+  /// The user who deleted it: its sender or, in a group, an admin.
   var by: String
   var reason: String?
-  /// For whom.
+  /// The users for whom it was deleted.
   var whom: Audience = .everyone
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -22,9 +21,9 @@ struct MessageDeletedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `contact.updated`, durable.
+/// `contact.updated`, durable: a contact was added, changed or removed.
 struct ContactUpdatedBody: Hashable, Sendable, JSONObjectWritable {
-  /// The contact after the change; where it was removed, as it was before.
+  /// The contact after the change; if it was removed, as it was before.
   var contact: ContactBody
   var removed: Bool
   func writeMembers(to writer: inout JSONWriter) {
@@ -33,9 +32,9 @@ struct ContactUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `block.updated`, durable.
+/// `block.updated`, durable: the block list was changed.
 struct BlockUpdatedBody: Hashable, Sendable, JSONObjectWritable {
-  /// What was added to the block list, or taken from it.
+  /// The items that were added to the block list, or removed from it.
   var blocks: [BlockBody]
   var blocked: Bool
   func writeMembers(to writer: inout JSONWriter) {
@@ -44,7 +43,7 @@ struct BlockUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `user.updated`: durable for one's own profile, else a signal.
+/// `user.updated`: durable for the user's own profile, otherwise a signal.
 struct UserUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var user: UserBody
   func writeMembers(to writer: inout JSONWriter) {
@@ -52,11 +51,10 @@ struct UserUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `dialog.created`, durable: a group or public dialog was made, or a private one
-/// came to be without a message.
+/// `dialog.created`, durable: a group or public dialog was created, or a private one without a message.
 struct DialogCreatedBody: Hashable, Sendable, JSONObjectWritable {
   var dialog: DialogBody
-  /// How the dialog itself shows it; absent in a private dialog.
+  /// The dialog's notice of it; absent in a private dialog.
   var message: MessageBody?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialog", dialog)
@@ -66,9 +64,9 @@ struct DialogCreatedBody: Hashable, Sendable, JSONObjectWritable {
 
 /// `dialog.updated`, durable: its name, its topic or anything else of it changed.
 struct DialogUpdatedBody: Hashable, Sendable, JSONObjectWritable {
-  /// After the change, or later: apply it whole.
+  /// The message after the change, or later: replace it.
   var dialog: DialogBody
-  /// How the dialog itself shows it; absent where it does not.
+  /// The dialog's notice of it; absent if it shows none.
   var message: MessageBody?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialog", dialog)
@@ -76,13 +74,13 @@ struct DialogUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `dialog.deleted`, durable: the dialog is gone for everybody; or the caller has cleared it, and it is in no list until
-/// something is said there.
+/// `dialog.deleted`, durable: the dialog was destroyed; or the caller has cleared it, and it is in no list until its
+/// next message.
 struct DialogDeletedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
-  /// The last that was said there.
+  /// The dialog's last message.
   var message: MessageBody?
-  /// For whom.
+  /// The users for whom it was deleted.
   var whom: Audience = .everyone
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -91,11 +89,11 @@ struct DialogDeletedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `dialog.invited`, durable: somebody asks the caller into a dialog.
+/// `dialog.invited`, durable: the caller was invited to a dialog.
 struct DialogInvitedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var jid: String
-  /// What the dialog is called.
+  /// The dialog's name.
   var name: String?
   var inviterId: String
   var reason: String?
@@ -108,15 +106,15 @@ struct DialogInvitedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `member.updated`, durable: somebody came, went, or is something else now. The
-/// dialog stands beside it, for whoever came does not know it yet.
+/// `member.updated`, durable: a user joined, left, or has another role. It contains the dialog, which a new member does
+/// not know yet.
 struct MemberUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
-  /// With the role `none`: they are gone.
+  /// The member; with the role `none` if they left.
   var member: MemberBody
-  /// After the change, or later: apply it whole.
+  /// The dialog after the change, or later: replace it.
   var dialog: DialogBody
-  /// How the dialog itself shows it; absent where it does not.
+  /// The dialog's notice of it; absent if it shows none.
   var message: MessageBody?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -126,7 +124,7 @@ struct MemberUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `typing.updated`: replaces what was said before about the dialog.
+/// `typing.updated`: replaces the previous list of the dialog.
 struct TypingUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var userIds: [String]
@@ -140,9 +138,9 @@ struct TypingUpdatedBody: Hashable, Sendable, JSONObjectWritable {
 struct UnreadUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var unreadCount: Int64
-  /// How many of those mention the caller.
+  /// The number of those that mention the caller.
   var mentionCount: Int64
-  /// Over all dialogs.
+  /// The sum over all dialogs.
   var totalUnread: Int64
   var totalMentions: Int64
   func writeMembers(to writer: inout JSONWriter) {
@@ -154,11 +152,11 @@ struct UnreadUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `ready`: the session stands; missed events follow, then `caught_up`.
+/// `ready`: the session is open; missed events follow, then `caught_up`.
 struct ReadyBody: Hashable, Sendable, JSONObjectWritable {
   var user: UserBody
   var deviceId: String
-  /// The end of the log as the session began: live events lie behind it.
+  /// The end of the log when the session began: live events are behind it.
   var cursor: String
   var features: [String]
   func writeMembers(to writer: inout JSONWriter) {
@@ -169,12 +167,12 @@ struct ReadyBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `caught_up`: everything up to `cursor` has been told.
+/// `caught_up`: everything up to `cursor` has been sent.
 struct CaughtUpBody: Hashable, Sendable, JSONObjectWritable {
   var cursor: String
-  /// Over all dialogs.
+  /// The sums over all dialogs.
   var totalUnread: Int64
-  /// How many of those mention the caller.
+  /// The number of those that mention the caller.
   var totalMentions: Int64
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("cursor", cursor)
@@ -183,11 +181,11 @@ struct CaughtUpBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `resync`: what lies between the client's cursor and `cursor` is not told;
-/// fetch the lists anew and go on from here.
+/// `resync`: the events between the client's cursor and `cursor` are not sent; fetch the lists anew and continue from
+/// here.
 struct ResyncBody: Hashable, Sendable, JSONObjectWritable {
   enum Reason: String, Sendable, CaseIterable {
-    /// The cursor is not one of this server's log as it is now.
+    /// The cursor is unknown to this server's current log.
     case cursorUnknown
     /// More events were missed than are replayed.
     case tooFarBehind
@@ -200,7 +198,7 @@ struct ResyncBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `goaway`: the server closes the connection; come back after a while.
+/// `goaway`: the server closes the connection; reconnect after a while.
 struct GoAwayBody: Hashable, Sendable, JSONObjectWritable {
   var reason: String
   var retryAfterMs: Int
@@ -210,7 +208,7 @@ struct GoAwayBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `session.revoked`: the login ended; the tokens are worth nothing any more.
+/// `session.revoked`: the login ended; its tokens are invalid.
 struct SessionRevokedBody: Hashable, Sendable, JSONObjectWritable {
   var reason: String
   func writeMembers(to writer: inout JSONWriter) {

@@ -6,7 +6,7 @@ struct TypingInput: Decodable, Hashable, Sendable {
 struct SetPresenceInput: Decodable, Hashable, Sendable {
   var availability: PresenceBody.Availability
   var status: String?
-  /// The dialog that the user looks at; absent: none.
+  /// The dialog that the user looks at; absent if there is none.
   var activeDialogId: String?
 }
 
@@ -19,12 +19,12 @@ struct SyncInput: Decodable, Hashable, Sendable {
 
 struct HelloInput: Decodable, Hashable, Sendable {
   var token: String
-  /// The last durable cursor that the client holds; absent: nothing is replayed.
+  /// The client's last durable cursor; absent to replay nothing.
   var cursor: String?
   var deviceId: String?
 }
 
 struct AckInput: Decodable, Hashable, Sendable {
-  /// Everything up to here has arrived.
+  /// The cursor up to which everything has arrived.
   var cursor: String
 }

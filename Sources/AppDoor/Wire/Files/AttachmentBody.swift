@@ -1,32 +1,32 @@
 import Basics
 import JSON
 
-/// A file that is kept here, or that a message brings from elsewhere.
+/// A file on this server, or an external one of a message.
 struct AttachmentBody: Hashable, Sendable, JSONObjectWritable {
-  /// Absent where the file is kept elsewhere.
+  /// The id; absent for an external file.
   var id: String?
   var name: String?
   var mediaType: String?
   /// Bytes.
   var size: Int64?
-  /// 64 hex digits; of a slot only if it was asked for with them.
+  /// 64 hex digits; for a slot only if they were announced.
   var sha256: String?
-  /// Pixels: of a picture of a known kind that is kept here as it is, else as whoever sent it says; milliseconds always as
-  /// they say.
+  /// Pixels: measured for an image of a known kind on this server, otherwise as the sender announced; milliseconds
+  /// always as announced.
   var width: Int?
   var height: Int?
   var durationMs: Int?
-  /// Whoever knows it may read it.
+  /// The URL, which suffices for reading.
   var url: String
   /// `message` or `profile`; absent in messages.
   var purpose: String?
-  /// From then on it is gone; absent: it is not known when.
+  /// The time when it is removed; absent if unknown.
   var expiresAt: Timestamp?
-  /// Of a slot that was just given out: where the bytes go, once, with PUT; or in parts, with PATCH.
+  /// The upload URL of a new slot, for one PUT, or for parts by PATCH.
   var uploadUrl: String?
-  /// Of such a slot: until when.
+  /// The time until which the slot takes bytes.
   var uploadUntil: Timestamp?
-  /// Absent where there is none.
+  /// The thumbnail; absent if there is none.
   var thumbnail: ThumbnailBody?
 
   func writeMembers(to writer: inout JSONWriter) {
@@ -56,13 +56,13 @@ struct CreateAttachmentInput: Decodable, Hashable, Sendable {
   var width: Int?
   var height: Int?
   var durationMs: Int?
-  /// 64 hex digits: what the bytes must come to.
+  /// The expected hash of the bytes in 64 hex digits.
   var sha256: String?
   /// Whether the bytes may come in parts.
   var resumable: Bool?
 }
 
-/// A small picture of a file.
+/// A small preview image of a file.
 struct ThumbnailBody: Hashable, Sendable, JSONObjectWritable {
   var url: String
   var mediaType: String?

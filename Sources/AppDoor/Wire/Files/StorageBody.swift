@@ -1,19 +1,19 @@
 import JSON
 
-/// How much of what a user may keep here is used.
+/// The caller's use of file storage.
 struct StorageBody: Hashable, Sendable, JSONObjectWritable {
-  /// Bytes of all files, and how many may be.
+  /// The bytes of all files, and their maximum.
   var bytes: Int64
   var bytesMax: Int64
-  /// Files, and how many may be.
+  /// The number of files, and its maximum.
   var files: Int
   var filesMax: Int
-  /// Bytes that were asked for within the last 24 hours, and how many may be.
+  /// The bytes requested within the last 24 hours, and their maximum.
   var dayBytes: Int64
   var dayBytesMax: Int64
-  /// Bytes of one file.
+  /// The most bytes of one file.
   var fileBytesMax: Int64
-  /// Slots that wait for their bytes.
+  /// The open slots.
   var slots: Int
 
   func writeMembers(to writer: inout JSONWriter) {

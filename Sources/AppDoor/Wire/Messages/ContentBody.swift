@@ -1,11 +1,11 @@
 import JSON
 
-/// What a message says: a type, a text that any client can show, and whatever
-/// else the type has, beside them in the same object.
+/// The content of a message: a type, a text that any client can show, and the type's other members, beside them in the
+/// same object.
 struct ContentBody: Hashable, Sendable, JSONObjectWritable {
-  /// The types that a client may meet. Those of the second line bring a file: sent, `attachments` is a list of ids, and
-  /// received, of `AttachmentBody`. Those of the third are other clients' or the server's and cannot be sent; of `deleted`
-  /// ones nothing else is left.
+  /// The types that a client may receive. Those of the second line contain files: on sending, `attachments` is a list
+  /// of ids, on receiving, of `AttachmentBody`. Those of the third line come from other clients or the server and
+  /// cannot be sent; `deleted` has no other content.
   enum Kind: String, Sendable, CaseIterable {
     case text, location, contact, sticker, custom
     case image, video, audio, file
@@ -14,7 +14,7 @@ struct ContentBody: Hashable, Sendable, JSONObjectWritable {
   }
 
   var type: String
-  /// What to show; where the type is not known to a client, all there is to show.
+  /// The text to show; all there is for clients that do not know the type.
   var text: String
   /// The type's own members; never `type`, `text` or `metadata`.
   var fields: RawObject = .empty

@@ -1,15 +1,15 @@
 import Basics
 import JSON
 
-/// A message to say again.
+/// A message to forward.
 struct ForwardFromBody: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
 }
 
-/// Where a message was said first, as the server has found it.
+/// The origin of a forwarded message, as the server has found it.
 struct ForwardedFromBody: Hashable, Sendable, JSONObjectWritable {
-  /// Absent where readers here need not know.
+  /// The original sender; absent if the readers may not know.
   var senderId: String?
   var sentAt: Timestamp
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,10 +1,10 @@
 import JSON
 
-/// How far one member of a dialog has got: up-to marks, forward only.
+/// The marks of one member of a dialog, which only move forward.
 struct MarkerBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var userId: String
-  /// The last message known to have reached a device of the user.
+  /// The last message that has reached a device of the user.
   var delivered: String?
   /// The last message that the user has read.
   var read: String?

@@ -1,11 +1,12 @@
 import JSON
 
-/// A member of the dialog who is named in a message.
+/// A member of the dialog who is mentioned in a message.
 struct MentionBody: Decodable, Hashable, Sendable, JSONObjectWritable {
   var userId: String
-  /// Where in `content.text`, in Unicode code points: the first one, from 0. Absent with `end`: nowhere in particular.
+  /// The offset of the first character in `content.text`, in Unicode code points from 0. Absent, like `end`, if the
+  /// mention has no place in the text.
   var begin: Int?
-  /// One behind the last.
+  /// The offset behind the last character.
   var end: Int?
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,41 +1,39 @@
 import Basics
 import JSON
 
-/// A message as it is now, the same for every viewer but for the ids of people in a
-/// dialog that hides who they are.
+/// A message in its current state. It is the same for every viewer, except for the user ids in a dialog that hides
+/// identities.
 struct MessageBody: Hashable, Sendable, JSONObjectWritable {
-  /// XEP-0359's stanza-id and XEP-0313's archive id of the same message.
+  /// The message's id: XEP-0359's stanza id and XEP-0313's archive id.
   var id: String
-  /// Dense within the dialog, from 1.
+  /// The message's number within the dialog, from 1 without gaps.
   var seq: Int64
   var dialogId: String
-  /// Where the dialog does not show the caller who its people are: an id that the sender
-  /// has in this dialog only.
+  /// The sender's id. In a dialog that hides identities from the caller: an id that the sender has in this dialog only.
   var senderId: String
-  /// What the sender's app called it; absent for messages of XMPP clients.
+  /// The id that the sender's app gave the message; absent for messages of XMPP clients.
   var clientId: String?
   var sentAt: Timestamp
   var content: ContentBody
   var metadata: RawObject?
-  /// The message that this one answers.
+  /// The id of the message that this one replies to.
   var replyTo: String?
-  /// In the order in which its author put them; absent: nobody.
+  /// The mentions in the sender's order; absent if there are none.
   var mentions: [MentionBody]?
-  /// Of the last edit.
+  /// The time of the last edit.
   var editedAt: Timestamp?
-  /// Then the content is of type `deleted`.
+  /// The time of the deletion; `content` is then of type `deleted`.
   var deletedAt: Timestamp?
-  /// Its sender or, in a group, an admin.
+  /// The id of the user who deleted it: the sender or, in a group, an admin.
   var deletedBy: String?
   var reactions: ReactionsBody?
-  /// How often it has changed; absent: never. Of two copies the one with the greater
-  /// number is the later.
+  /// The number of changes; absent if there are none. Of two copies the one with the greater number is the newer.
   var version: Int64?
-  /// What the sender was called in the group or public dialog.
+  /// The sender's nickname in the group or public dialog at that time.
   var senderNick: String?
-  /// Where it was said before.
+  /// The origin of a forwarded message.
   var forwardedFrom: ForwardedFromBody?
-  /// Since when it stands at the top of its dialog.
+  /// The time at which the message was pinned.
   var pinnedAt: Timestamp?
   var pinnedBy: String?
 
@@ -62,8 +60,8 @@ struct MessageBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `{"👍":["romeo","nurse"]}`: who reacted how. Emoji in the order in which they
-/// were first used, and so the people of each.
+/// The reactions as an object from emoji to user ids, `{"👍":["romeo","nurse"]}`. The emoji, and the users of each, are
+/// in the order of their first use.
 struct ReactionsBody: Hashable, Sendable, JSONObjectWritable {
   struct Line: Hashable, Sendable {
     var emoji: String

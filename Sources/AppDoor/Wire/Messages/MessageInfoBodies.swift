@@ -1,10 +1,10 @@
 import Basics
 import JSON
 
-/// What a message said at one time.
+/// One version of a message's content.
 struct EditBody: Hashable, Sendable, JSONObjectWritable {
   var text: String
-  /// When it was said so.
+  /// The time of this version.
   var at: Timestamp
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("text", text)
@@ -17,7 +17,7 @@ struct ReceiptBody: Hashable, Sendable, JSONObjectWritable {
   var userId: String
   var delivered: Bool
   var read: Bool
-  /// Where the member's last marker is for this message; else nobody has kept when it was.
+  /// The time of delivery; known only if the member's last marker is for this message.
   var deliveredAt: Timestamp?
   var readAt: Timestamp?
   func writeMembers(to writer: inout JSONWriter) {

@@ -3,29 +3,29 @@ import JSON
 
 struct HistoryInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// A message's id or a `nextCursor`: older messages than that one.
+  /// A message's id or a `nextCursor`; the page has older messages.
   var before: String?
-  /// The same for newer ones; not together with `before`.
+  /// A message's id or a `nextCursor`; the page has newer messages. Excludes `before`.
   var after: String?
   var limit: Int?
 }
 
 struct SendMessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// Names the message for its sender: a repeat with the same content is
-  /// answered with the first result, with other content refused.
+  /// The message's id for its sender. A repeat with the same content is answered with the first result, one with other
+  /// content is refused.
   var clientId: String
-  /// Absent where something is forwarded.
+  /// The content; absent for a forwarded message.
   var content: ContentBody?
   var metadata: RawObject?
-  /// The id of the message that this one answers.
+  /// The id of the message that this one replies to.
   var replyTo: String?
-  /// Members who are named in the text.
+  /// The members who are mentioned in the text.
   var mentions: [MentionBody]?
-  /// What to say again, in place of `content`.
+  /// The message to forward, instead of `content`.
   var forwardFrom: ForwardFromBody?
-  /// Has no place here: `POST /v1/dialogs/{dialogId}/scheduled-messages` sends later, and nobody's message for tomorrow is to
-  /// be sent today.
+  /// Refused here, so that no message for later is sent at once: `POST /v1/dialogs/{dialogId}/scheduled-messages`
+  /// schedules.
   var sendAt: Timestamp?
 }
 
@@ -45,21 +45,21 @@ extension SendMessageInput: DirectInput {
 struct EditMessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
-  /// What it says from now on; the same as `content` of type `text`.
+  /// The new text; equal to a `content` of type `text`.
   var text: String?
   var content: ContentBody?
-  /// Members who are named in the new text; absent: nobody, whoever was in the old one.
+  /// The members who are mentioned in the new text; absent means none, whatever the old text had.
   var mentions: [MentionBody]?
-  /// Names the edit, as that of `SendMessageInput` names a message.
+  /// The edit's id, with the semantics of `SendMessageInput.clientId`.
   var clientId: String?
 }
 
 struct DeleteMessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
-  /// `everyone`: nobody has it any more; `me`: the caller has not.
+  /// `everyone` deletes the message for all members, `me` only for the caller.
   var whom: String
-  /// For those who had it.
+  /// A reason that the members see.
   var reason: String?
   private enum CodingKeys: String, CodingKey {
     case dialogId, messageId, reason
@@ -70,17 +70,17 @@ struct DeleteMessageInput: Decodable, Hashable, Sendable {
 struct SetReactionsInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
-  /// All of the caller's; none takes them back.
+  /// All of the caller's reactions to the message; an empty array removes them.
   var emoji: [String]
 }
 
 struct SetMarkerInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// A message's id.
+  /// The id of the last delivered message.
   var delivered: String?
-  /// A message's id; what was read has been delivered.
+  /// The id of the last read message; it counts as delivered too.
   var read: String?
-  /// The other side is not told.
+  /// Whether the marker is kept from the other members.
   var isPrivate: Bool?
   private enum CodingKeys: String, CodingKey {
     case dialogId, delivered, read

@@ -1,12 +1,12 @@
 import JSON
 
-/// For whom something is deleted.
+/// The users for whom something is deleted.
 enum Audience: String, Hashable, Sendable { case everyone, me }
 
-/// `dialog.cleared`, durable: the caller has deleted everything in the dialog so far, for themselves.
+/// `dialog.cleared`, durable: the caller has deleted all messages of the dialog so far, for themselves.
 struct DialogClearedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
-  /// The last message that is gone; absent: there was none.
+  /// The last deleted message; absent if there was none.
   var messageId: String?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -14,7 +14,7 @@ struct DialogClearedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `message.starred`, durable: the caller's own.
+/// `message.starred`, durable: a change of the caller's stars.
 struct MessageStarredBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var messageId: String
@@ -26,7 +26,7 @@ struct MessageStarredBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// Names a message of a dialog.
+/// A reference to a message of a dialog.
 struct MessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
@@ -34,7 +34,7 @@ struct MessageInput: Decodable, Hashable, Sendable {
 
 struct ClearDialogInput: Decodable, Hashable, Sendable {
   var dialogId: String
-  /// `me`.
+  /// The audience, always `me`.
   var whom: String
   private enum CodingKeys: String, CodingKey {
     case dialogId
@@ -45,9 +45,9 @@ struct ClearDialogInput: Decodable, Hashable, Sendable {
 struct FlagMessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var messageId: String
-  /// `spam` or `abuse`.
+  /// The reason, `spam` or `abuse`.
   var reason: String
-  /// In the caller's words.
+  /// The caller's own text.
   var text: String?
 }
 

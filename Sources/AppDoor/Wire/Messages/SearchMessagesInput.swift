@@ -1,12 +1,12 @@
-/// Of `query` and `type` at least one.
+/// A search for messages, with at least one of `query` and `type`.
 struct SearchMessagesInput: Decodable, Hashable, Sendable {
   /// Words that are all in the message.
   var query: String?
   /// A `ContentBody.Kind`.
   var type: String?
-  /// Absent: all that the caller is in.
+  /// The dialog; absent for all of the caller's.
   var dialogId: String?
-  /// Who said it.
+  /// The author.
   var from: String?
   var cursor: String?
   var limit: Int?

@@ -1,7 +1,7 @@
 import Basics
 import JSON
 
-/// What the caller has begun to write in a dialog: their own, and the same in all their clients.
+/// The caller's draft in a dialog: private, and shared by all their clients.
 struct DraftBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   var text: String
@@ -21,7 +21,7 @@ struct DraftBody: Hashable, Sendable, JSONObjectWritable {
 struct ScheduledMessageBody: Hashable, Sendable, JSONObjectWritable {
   enum State: String, Sendable, CaseIterable {
     case pending
-    /// It could not be sent: set another time, or take it back.
+    /// It could not be sent: set another time, or cancel it.
     case failed
     case sent
     case cancelled
@@ -29,19 +29,18 @@ struct ScheduledMessageBody: Hashable, Sendable, JSONObjectWritable {
 
   var id: String
   var dialogId: String
-  /// The key of the message that it becomes.
+  /// The `clientId` of the message that it becomes.
   var clientId: String
   var sendAt: Timestamp
   var createdAt: Timestamp
-  /// A `State`.
   var state: State
   var content: ContentBody
   var metadata: RawObject?
   var replyTo: String?
   var mentions: [MentionBody]?
-  /// What it has become.
+  /// The message that it became.
   var messageId: String?
-  /// Why it failed, as in a problem.
+  /// The reason of the failure, as in a problem.
   var code: String?
   var detail: String?
 
@@ -62,10 +61,10 @@ struct ScheduledMessageBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `draft.updated`, durable: the caller has begun to write something else, or nothing any more.
+/// `draft.updated`, durable: the caller's draft was changed or removed.
 struct DraftUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
-  /// Absent: there is none.
+  /// The draft; absent if there is none.
   var draft: DraftBody?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -73,16 +72,15 @@ struct DraftUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `scheduled.updated`, durable: of a scheduled message of the caller's. What it says is in the list.
+/// `scheduled.updated`, durable: a scheduled message of the caller's changed. The list has its content.
 struct ScheduledUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var scheduledMessageId: String
   var dialogId: String
   var sendAt: Timestamp
-  /// A `ScheduledMessageBody.State`.
   var state: ScheduledMessageBody.State
-  /// What it has become.
+  /// The message that it became.
   var messageId: String?
-  /// Why it failed, as in a problem.
+  /// The reason of the failure, as in a problem.
   var code: String?
   var detail: String?
 
@@ -107,7 +105,7 @@ struct PutDraftInput: Decodable, Hashable, Sendable {
   var replyTo: String?
 }
 
-/// As `SendMessageInput`, and when.
+/// A message as in `SendMessageInput`, with its time.
 struct ScheduleMessageInput: Decodable, Hashable, Sendable {
   var dialogId: String
   var clientId: String
@@ -118,7 +116,8 @@ struct ScheduleMessageInput: Decodable, Hashable, Sendable {
   var mentions: [MentionBody]?
 }
 
-/// What is absent stays as it is; of `content` and `metadata` one brings the other.
+/// A change of a scheduled message; absent members are unchanged, but of `content` and `metadata` one requires the
+/// other.
 struct UpdateScheduledMessageInput: Decodable, Hashable, Sendable {
   var scheduledMessageId: String
   var sendAt: Timestamp?

@@ -1,6 +1,6 @@
 import JSON
 
-/// `GET /healthz`: the server is able to do its work.
+/// `GET /healthz`: the server works.
 struct HealthBody: Hashable, Sendable, JSONObjectWritable {
   let status = "ok"
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// What `GET /v1/info` tells anybody: what this server can do, and its bounds.
+/// The answer of `GET /v1/info` for anyone: the server's features and limits.
 struct InfoBody: Hashable, Sendable, JSONObjectWritable {
   struct Bounds: Hashable, Sendable, JSONObjectWritable {
     var textCharacters: Int
@@ -9,7 +9,7 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
     var pageItems: Int
     var syncEvents: Int
     var syncWaitSeconds: Int
-    /// Of one file; 0: none are taken.
+    /// The most bytes of one file; 0 if uploads are off.
     var attachmentBytes: Int64
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -23,24 +23,24 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
     }
   }
 
-  /// `parley`.
+  /// The name of the software, `parley`.
   var server: String
   var version: String
-  /// `v1`.
+  /// The protocol versions: `v1`.
   var protocols: [String]
   /// The XMPP domain of this app.
   var domain: String
   var features: [String]
-  /// Ways to sign in: values of `grant` in `POST /v1/sessions`.
+  /// The ways to sign in: values of `grant` in `POST /v1/sessions`.
   var grants: [String]
-  /// Whose ID tokens are taken.
+  /// The providers whose ID tokens are accepted.
   var providers: [String]
   var registration: Bool
   var webSocketUrl: String
   var limits: Bounds
-  /// What wakes devices here: providers as `device.put` names them.
+  /// The push providers, as named by `device.put`.
   var pushProviders: [String] = []
-  /// What browsers subscribe with (`applicationServerKey`); absent: they are not woken.
+  /// The key that browsers subscribe with (`applicationServerKey`); absent without Web Push.
   var webPushKey: String?
 
   func writeMembers(to writer: inout JSONWriter) {

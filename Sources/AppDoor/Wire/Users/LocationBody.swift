@@ -1,7 +1,7 @@
 import Basics
 import JSON
 
-/// That the caller's place is shared, and until when. Where it is is not told back: it is known only coarsely.
+/// The expiry of the caller's shared location. The location itself is not returned, as it is stored only coarsely.
 struct LocationBody: Hashable, Sendable, JSONObjectWritable {
   var expiresAt: Timestamp
 

@@ -1,9 +1,9 @@
 import Basics
 import JSON
 
-/// Whether a user is here, over all their devices, in both protocols.
+/// A user's presence over all their devices, in both protocols.
 struct PresenceBody: Hashable, Sendable, JSONObjectWritable {
-  /// RFC 6121 4.7.2.1; `offline` for nobody there.
+  /// The availability (RFC 6121 4.7.2.1); `offline` without any session.
   enum Availability: String, Decodable, Sendable, CaseIterable {
     case online, chat, away, extendedAway, doNotDisturb, offline
   }
@@ -11,7 +11,7 @@ struct PresenceBody: Hashable, Sendable, JSONObjectWritable {
   var online: Bool
   var availability: Availability
   var status: String?
-  /// When the last device left; absent while online.
+  /// The time when the last device disconnected; absent while online.
   var lastSeenAt: Timestamp?
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -1,29 +1,29 @@
 import Basics
 import JSON
 
-/// A user as others see them. In events `createdAt` and `lastSeenAt` are left
-/// out: an event tells what changed, and those do not.
+/// A user as others see them. Events omit `createdAt` and `lastSeenAt`: an event contains what changed, which they do
+/// not.
 struct UserBody: Hashable, Sendable, JSONObjectWritable {
-  /// The localpart of `jid`; never changes, never reused.
+  /// The localpart of `jid`, which never changes and is never reused.
   var id: String
   var jid: String
   var name: String?
   var status: String?
-  /// SHA-1 of the avatar's bytes in lower-case hex: changes when the avatar does.
+  /// The SHA-1 of the avatar's bytes in lower-case hex, which changes with the avatar.
   var avatarHash: String?
-  /// A picture that is kept elsewhere, where there is none here.
+  /// The URL of an external image, for users without an avatar here.
   var avatarUrl: String?
   var metadata: RawObject = .empty
-  /// What the user tells their contacts; absent for others.
+  /// The user's metadata for contacts; absent for others.
   var contactsMetadata: RawObject?
   var createdAt: Timestamp?
-  /// Absent where the viewer may not know.
+  /// The time of the last session's end; absent if the viewer may not see it.
   var lastSeenAt: Timestamp?
   /// Kilometres, rounded up; only in answers about nearby users.
   var distance: Int?
-  /// Only ever true: the account is deleted.
+  /// True if the account is deleted; otherwise absent.
   var deleted: Bool?
-  /// Only ever true: a guest, who goes. Absent in events.
+  /// True for a guest, who is temporary; otherwise absent, as in events.
   var guest: Bool?
 
   func writeMembers(to writer: inout JSONWriter) {

@@ -2,16 +2,16 @@ struct UserInput: Decodable, Hashable, Sendable {
   var userId: String
 }
 
-/// At most one of `query`, `ids`, `externalId` and `near`.
+/// A query for users, with at most one of `query`, `ids`, `externalId` and `near`.
 struct ListUsersInput: Decodable, Hashable, Sendable {
-  /// What `field` says it is; absent: everybody.
+  /// The searched text, depending on `field`; absent for everyone.
   var query: String?
-  /// `name`, `id`, `email` or `phone`; absent: the beginning of an id or a part of a name.
+  /// `name`, `id`, `email` or `phone`; absent for the beginning of an id or a part of a name.
   var field: String?
-  /// With commas between.
+  /// The ids, separated by commas.
   var ids: String?
   var externalId: String?
-  /// Latitude and longitude, with a comma between.
+  /// Latitude and longitude, separated by a comma.
   var near: String?
   /// Kilometres around `near`.
   var radius: Int?
@@ -19,12 +19,12 @@ struct ListUsersInput: Decodable, Hashable, Sendable {
   var limit: Int?
 }
 
-/// What operations on oneself and on users take, beyond `Inputs.swift`.
+/// Inputs concerning the caller and users, beyond `Inputs.swift`.
 
 struct LocationInput: Decodable, Hashable, Sendable {
   var latitude: Double
   var longitude: Double
-  /// Seconds; absent: an hour.
+  /// Seconds; an hour if absent.
   var ttl: Int?
 }
 
@@ -33,7 +33,7 @@ struct TermsInput: Decodable, Hashable, Sendable {
 }
 
 struct ContactMatchInput: Decodable, Hashable, Sendable {
-  /// Each 64 hex digits.
+  /// The hashes, of 64 hex digits each.
   var hashes: [String]
 }
 
@@ -42,6 +42,6 @@ struct ExportInput: Decodable, Hashable, Sendable {
 }
 
 struct DeleteMeInput: Decodable, Hashable, Sendable {
-  /// Whether everything that was said is taken back, too.
+  /// Whether all messages are retracted, too.
   var erase: Bool?
 }
