@@ -54,6 +54,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "Basics", swiftSettings: settings),
+    .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
     .target(
@@ -78,17 +79,17 @@ let package = Package(
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
     .target(
-      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Accounts", "Dialogs"] + crypto,
+      name: "IdentityTokens", dependencies: ["Basics", "JSON", "Accounts", "Dialogs"] + crypto,
       swiftSettings: settings),
     .target(
-      name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "AppProtocol", logging] + crypto,
+      name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "JSON", logging] + crypto,
       swiftSettings: settings),
 
     // The HTTP port, which doors share
     .target(
       name: "HTTPPort",
       dependencies: [
-        "AppProtocol", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "Basics", "JSON", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -99,18 +100,15 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "Basics", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "HTTPPort", nioCore, nioPosix, nioTLS,
-        nioSSL,
-        nioWebSocket,
-        logging,
+        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "HTTPPort", nioCore, nioPosix,
+        nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
-    .target(name: "AppProtocol", dependencies: ["Basics"], swiftSettings: settings),
     .target(
       name: "AppDoor",
       dependencies: [
-        "Basics", "HTTPPort", "AppProtocol", "Dialogs", "Accounts", "Addresses", nioCore, nioPosix, nioWebSocket,
+        "Basics", "HTTPPort", "JSON", "Dialogs", "Accounts", "Addresses", nioCore, nioPosix, nioWebSocket,
         logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -141,8 +139,7 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "ServerConfiguration", "Dialogs", "Accounts", "Addresses", "Basics", "XMPP", "XMPPDoor", "AppDoor",
-        "AppProtocol",
-        "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
+        "JSON", "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -151,7 +148,7 @@ let package = Package(
       dependencies: [
         "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Addresses",
         "Basics",
-        "SQLiteStore", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor", "WebClient", "IdentityTokens", "PushServices",
+        "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient", "IdentityTokens", "PushServices",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -174,13 +171,13 @@ let package = Package(
       name: "ParleyTesting",
       dependencies: [
         "Accounts",
-        "ParleyServer", "ServerConfiguration", "Basics", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore,
+        "ParleyServer", "ServerConfiguration", "Basics", "Dialogs", "XMPP", "XMLStream", "JSON", nioCore,
         nioPosix,
         nioHTTP1, nioWebSocket, nioSSL, logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], path: "Tests/ParleyTesting", swiftSettings: settings),
     .testTarget(
-      name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
+      name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "JSON", "parley"], swiftSettings: settings),
     .testTarget(
       name: "WebClientTests",
       dependencies: [
@@ -192,15 +189,17 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PushServicesTests",
-      dependencies: ["PushServices", "WebClient", "Basics", "AppProtocol", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1]
+      dependencies: ["PushServices", "WebClient", "Basics", "JSON", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1]
         + crypto,
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
       name: "HTTPPortTests",
       dependencies: [
-        "HTTPPort", nioCore, nioHTTP1, nioWebSocket, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "HTTPPort", "Basics", "Dialogs", nioCore, nioHTTP1, nioWebSocket,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -227,8 +226,8 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "Basics", "AppProtocol", "Dialogs", "Accounts", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1,
-        nioWebSocket, logging,
+        "AppDoor", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses", yams, nioCore,
+        nioHTTP1, nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
@@ -259,9 +258,8 @@ let package = Package(
     .testTarget(
       name: "AdministrationTests",
       dependencies: [
-        "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "AppProtocol", "Basics", "Dialogs",
-        "Accounts",
-        "Addresses", nioPosix, yams,
+        "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "HTTPPort", "JSON", "Basics",
+        "Dialogs", "Accounts", "Addresses", nioPosix, yams,
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",

@@ -1,5 +1,5 @@
 import Dialogs
-import FoundationEssentials
+import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -22,16 +22,17 @@ package struct AdminClient: Sendable {
   ) async throws -> Operation.Output {
     let body = try AdminJSON.encode(input)
     let answer = try await exchange("/" + Operation.name, body, wait: Operation.answerWait)
-    let data = Data(answer.body)
+    let json = try? JSONValue(parsing: answer.body)
     guard answer.status == 200 else {
-      guard let problem = try? JSONDecoder().decode(AdminProblem.self, from: data) else {
+      guard let problem = try? json.map({ try InputDecoder.decode(AdminProblem.self, from: $0) }) else {
         throw Failure.broken("status \(answer.status)")
       }
       throw problem.problem
     }
-    do { return try JSONDecoder().decode(Operation.Output.self, from: data) } catch {
+    guard let output = try? json.map({ try InputDecoder.decode(Operation.Output.self, from: $0) }) else {
       throw Failure.broken("an answer that cannot be read; are server and command of one version?")
     }
+    return output
   }
 
   private func exchange(

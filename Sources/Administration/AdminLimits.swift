@@ -34,6 +34,4 @@ enum AdminLimits {
   static let keyRate = Rate(burst: 1_000, perSecond: 200)
   /// The rate of calls without a valid key per address, against guessing; 429 above it.
   static let keylessRate = Rate(burst: 50, perSecond: 2)
-  /// The number of addresses whose rate is tracked; at the bound all counters are reset.
-  static let keylessAddressesMax = 100_000
 }

@@ -2,7 +2,8 @@ package import Accounts
 import AppDoor
 package import Basics
 package import Dialogs
-import FoundationEssentials
+import HTTPPort
+import JSON
 import Logging
 
 /// An operation that an operator can perform over the admin socket or on an opened data folder; one file each.
@@ -91,7 +92,7 @@ enum AdminOperations {
   ) async -> (status: Int, body: [UInt8]) {
     let input: Operation.Input
     do {
-      input = try JSONDecoder().decode(Operation.Input.self, from: Data(body))
+      input = try InputDecoder.decode(Operation.Input.self, from: JSONValue(parsing: body))
     } catch {
       // The error's own text would quote the input, which may contain a password.
       return answer(Problem(.malformed, "request-malformed", "The request is not what \(Operation.name) expects."))
@@ -106,22 +107,7 @@ enum AdminOperations {
   }
 
   private static func answer(_ problem: Problem) -> (status: Int, body: [UInt8]) {
-    (status(of: problem.kind), (try? AdminJSON.encode(AdminProblem(problem))) ?? [])
-  }
-
-  static func status(of kind: Problem.Kind) -> Int {
-    switch kind {
-    case .malformed, .foreign: 400
-    case .unauthenticated: 401
-    case .forbidden, .blocked, .refused: 403
-    case .missing, .unreachable: 404
-    case .conflict: 409
-    case .tooLarge: 413
-    case .tooFast: 429
-    case .internal: 500
-    case .unsupported: 501
-    case .overloaded: 503
-    }
+    (problem.kind.status, (try? AdminJSON.encode(AdminProblem(problem))) ?? [])
   }
 }
 
@@ -145,10 +131,8 @@ struct AdminProblem: Codable, Sendable {
 /// The JSON of the admin socket and of `--json`. Keys are sorted, so that equal answers have equal texts.
 package enum AdminJSON {
   package static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting =
-      pretty ? [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes] : [.sortedKeys, .withoutEscapingSlashes]
-    return Array(try encoder.encode(value))
+    let json = try JSONValue(encoding: value).sorted()
+    return Array((pretty ? json.prettyText : json.text).utf8)
   }
 }
 

@@ -1,5 +1,5 @@
-package import AppProtocol
 package import Dialogs
+package import HTTPPort
 
 /// The HTTP route of an operation, for backends.
 package struct AdminRoute: Sendable {

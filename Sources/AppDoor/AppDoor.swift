@@ -1,5 +1,6 @@
 public import Accounts
 public import Dialogs
+import HTTPPort
 public import Logging
 public import NIOCore
 
@@ -7,15 +8,14 @@ public import NIOCore
 /// Shared by all its listeners.
 public final class AppDoor: Sendable {
   public struct Settings: Sendable {
-    /// Of the server, for `GET /v1/info`.
+    /// The server's version, for `GET /v1/info`.
     public var version: String
-    /// Whether anybody may register (`POST /v1/users`).
+    /// Whether anyone may register (`POST /v1/users`).
     public var registration: Bool
-    /// The public base URL: `https://chat.example:8443`; nil: the address that a
-    /// request came to is told.
+    /// The public base URL, such as `https://chat.example:8443`; `nil` to use the address of each request.
     public var publicURL: String?
     public var rates: AppRates
-    /// The version of the terms that users are to accept; nil: none.
+    /// The version of the terms that users must accept; `nil` if there are none.
     public var terms: String?
 
     public init(
@@ -38,7 +38,7 @@ public final class AppDoor: Sendable {
   let nextSessionID: @Sendable () -> SessionID
   let dialogs: DialogResolver
   let limiters: Limiters
-  /// Of server-sent events.
+  /// The open server-sent event streams.
   let streams = OpenStreams()
 
   struct Limiters: Sendable {
@@ -49,7 +49,7 @@ public final class AppDoor: Sendable {
     let signals: RateLimiter<UserID>
   }
 
-  /// What the server can do beyond the first protocol version's ground.
+  /// The features of the server beyond the first version of the protocol.
   static let features = [
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
     "replies", "avatars", "second-factor", "content.location", "content.contact", "content.sticker", "content.custom",
@@ -58,7 +58,7 @@ public final class AppDoor: Sendable {
   ]
 
   var features: [String] {
-    // Where codes can be sent; those in whose place a stranger becomes a user by one, too.
+    // The kinds of address that codes can be sent to, and those by which unknown users can get an account.
     let outgoingCodes = Identity.reachable.filter(accounts.reaches.contains).flatMap { issuer in
       let kind = issuer == .email ? "email" : "phone"
       return ["codes.\(kind)"] + (accounts.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
@@ -67,10 +67,12 @@ public final class AppDoor: Sendable {
       + (parley.options.pushes.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
   }
 
+  /// Creates the door.
+  ///
   /// - Parameters:
-  ///   - loops: where `GET /v1/sync` waits.
-  ///   - lane: the one lane of an event loop, shared with the other door.
-  ///   - nextSessionID: unique in the process, shared with the other door.
+  ///   - loops: the event loops where `GET /v1/sync` waits.
+  ///   - lane: returns the one lane of an event loop, shared with the other door.
+  ///   - nextSessionID: returns an id unique in the process, shared with the other door.
   public init(
     accounts: Accounts, settings: Settings, loops: any EventLoopGroup,
     lane: @escaping @Sendable (any EventLoop) -> Lane,
@@ -100,7 +102,7 @@ public final class AppDoor: Sendable {
         rates.signals, policy: "signals", code: "signals-too-fast", text: "You say too much in calls. Wait a little."))
   }
 
-  /// The realm that a request is for: by its Host, else the first.
+  /// Returns the realm of a request: by its Host, else the first.
   func realm(host: String?) -> Realm {
     if let host {
       // Without the port; IPv6 literals name no realm.

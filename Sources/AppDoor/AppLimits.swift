@@ -1,56 +1,57 @@
 public import Dialogs
 import NIOCore
 
-/// Every bound of this door: its number, why, and what happens at it. What
-/// people may write is bounded by the core (`Limits`).
+/// The bounds of this door: each with its number, its reason, and what happens at it. The core bounds what users write
+/// (`Limits`).
 enum AppLimits {
   // Bodies and frames. At the bound: 413, or close code 1009.
   static let bodyBytesMax = Limits.appMessageBytesMax
   static let frameBytesMax = Limits.appMessageBytesMax
-  /// Pieces of one fragmented WebSocket message; at the bound close code 1009.
+  /// Fragments of one WebSocket message; at the bound close code 1009.
   static let fragmentsMax = 64
 
   // Sessions.
-  /// Bytes of what a client may call itself; at the bound: `too-large`.
+  /// Bytes of a client's name; at the bound: `too-large`.
   static let clientNameBytesMax = 256
 
   // WebSocket sessions.
-  /// Time to say `hello`; then close code 4401.
+  /// The time in which `hello` must come; then close code 4401.
   static let helloTime: TimeAmount = .seconds(10)
-  /// The server pings this often, so that proxies keep the connection.
+  /// The interval of the server's pings, so that proxies keep the connection.
   static let pingEvery: TimeAmount = .seconds(30)
-  /// A client that is gone without a word is shown so long as if it were there: a change of networks, or a page that is loaded
-  /// anew, takes less, and would tell all contacts twice. Then they are told.
+  /// The time for which the session of a client that lost its connection is still shown: a change of networks, or
+  /// reloading a page, takes less, and all contacts would otherwise be told twice.
   static let lingerTime: TimeAmount = .seconds(5)
-  /// Nothing received for so long: the connection is dead and is closed.
+  /// The time without any data after which the connection is dead and is closed.
   static let silenceMax: TimeAmount = .seconds(95)
-  /// Posts of one session that are not committed yet; at the bound its socket is not read.
+  /// Uncommitted posts of one session; at the bound its socket is not read.
   static let inFlightMax = 64
-  /// Commands that wait for a dialog to be looked up; at the bound the socket is not read.
+  /// Commands that wait for a dialog to be read; at the bound the socket is not read.
   static let backlogMax = 64
-  /// A client that does not read for so long is closed with 4429; its cursor stays good.
+  /// The time after which a client that does not read is closed with 4429; its cursor remains valid.
   static let lagMax: TimeAmount = .seconds(60)
-  /// Entries of one page of a replay: what one session holds in memory at most.
+  /// Entries of one page of a replay: the most that one session holds in memory.
   static let replayPage = 64
-  /// Acknowledgements are committed together, this long after the first.
+  /// The delay after the first acknowledgement, with which further ones are committed together.
   static let confirmDelay: TimeAmount = .seconds(1)
-  /// Unread numbers are told so long after they changed, once.
+  /// The delay of unread numbers after a change, in which further changes are combined.
   static let unreadDelay: TimeAmount = .milliseconds(500)
-  /// While they go on changing, the delay doubles up to this: a user in a busy dialog costs a look at the store in that time.
+  /// The bound up to which the delay doubles while changes continue: a user in a busy dialog costs one read of the
+  /// store in that time.
   static let unreadDelayMax: TimeAmount = .seconds(4)
-  /// Dialogs whose unread numbers wait to be told; further ones are told with the next change.
+  /// Dialogs whose changed unread numbers wait to be sent; further ones are sent with the next change.
   static let unreadDialogsMax = 64
-  /// Commands refused as too fast, without one accepted between, before the session is closed with 4429.
+  /// Consecutive commands refused as too fast, before the session is closed with 4429.
   static let refusalsMax = 64
 
   // Typing.
-  /// Renewals of one dialog closer than this are not passed on.
+  /// Renewals for one dialog within this interval are not relayed.
   static let typingEvery: Duration = .seconds(3)
-  /// An app's typing ends by itself after this: apps renew.
+  /// The time after which an app's typing ends by itself: apps renew it.
   static let typingOfApps: TimeAmount = .seconds(8)
-  /// An XMPP client's: it says so once and once that it stopped (XEP-0085 5.3).
+  /// The time for an XMPP client's typing, which is sent once at the beginning and once at the end (XEP-0085 5.3).
   static let typingOfXMPP: TimeAmount = .seconds(30)
-  /// People whom one session is shown typing, and dialogs it is typing in; further ones are not told.
+  /// Typing users that one session is shown, and dialogs it is typing in; further ones are dropped.
   static let typingDialogsMax = 256
 
   // Sync.
@@ -59,30 +60,28 @@ enum AppLimits {
   static let syncBytesMax = 1_048_576
 
   // Server-sent events.
-  /// Bytes that wait to be taken by the connection; beyond them the session holds back, as on a socket that is full.
+  /// Bytes that wait to be sent; beyond them the session holds back, as on a full socket.
   static let streamBytesMax = 65_536
-  /// A comment this often, so that proxies keep the connection and one that is dead is noticed.
+  /// The interval of comments, so that proxies keep the connection and a dead one is noticed.
   static let heartbeatEvery: TimeAmount = .seconds(15)
 
-  // Caches, in entries; at the bound the cache starts anew.
+  // Caches, in entries; at the bound the cache is emptied.
   static let cachedDialogsMax = 50_000
-  /// Rate limits that are not full; at the bound all start anew.
-  static let bucketsMax = 100_000
 }
 
-/// How often a client may do what. A bucket holds `burst` and gains `perSecond`. Failed
-/// logins and new accounts are counted by the core (`LoginFailures`, `AccountPace`).
+/// The rate limits of clients. A bucket contains `burst` and gains `perSecond`. The core counts failed logins and new
+/// accounts (`LoginFailures`, `AccountPace`).
 public struct AppRates: Sendable {
-  /// Messages sent, per user.
+  /// Messages, per user.
   public var messages = Rate(burst: 1_000, perSecond: 200)
   /// Every other request and command, per user.
   public var others = Rate(burst: 1_000, perSecond: 200)
-  /// Requests without a caller, per client address.
+  /// Requests without a token, per client address.
   public var anonymous = Rate(burst: 2_000, perSecond: 500)
 
-  /// Events of an app's own, per user: each goes to everybody who is there.
+  /// Custom events, per user: each goes to everyone present.
   public var customs = Rate(burst: 50, perSecond: 10)
-  /// What is said in calls, per user: a call begins with a few dozen candidates at once.
+  /// Call signals, per user: a call begins with a few dozen candidates at once.
   public var signals = Rate(burst: 200, perSecond: 20)
 
   public init() {}

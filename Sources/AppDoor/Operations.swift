@@ -1,8 +1,9 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
-/// THE list: every operation of the app protocol. A line here makes an
-/// operation reachable; `docs/openapi.yaml` must have it, which a test checks.
+/// The complete list of operations. A line here makes an operation reachable; `docs/openapi.yaml` must contain it,
+/// which a test checks.
 enum Operations {
   static let all: [OperationEntry] = [
     .init(GetHealth.self),
@@ -110,13 +111,6 @@ enum Operations {
   ]
 }
 
-/// What a request brings: JSON, or bytes where the operation takes them.
-struct Received: Sendable {
-  var json = JSONValue.object([])
-  var bytes: [UInt8] = []
-  var parameters: [String: String] = [:]
-}
-
 /// An operation without its types: bytes in, an answer out.
 struct OperationEntry: Sendable {
   let name: String
@@ -125,13 +119,14 @@ struct OperationEntry: Sendable {
   let pathParameters: [String]
   let successes: [Int]
   let needsCaller: Bool
-  /// Of a request's body.
+  let rate: OperationRate
+  /// The most bytes of a request's body.
   let bytesMax: Int
-  /// The body is no JSON.
+  /// Whether the body is bytes instead of JSON.
   let takesBytes: Bool
-  /// It answers for as long as the client listens.
+  /// Whether it answers as long as the client listens.
   let streams: Bool
-  let perform: @Sendable (Received, RequestContext) async throws -> Answer
+  let perform: @Sendable (OperationInput, RequestContext) async throws -> Answer
 
   enum Answer: Sendable {
     case done
@@ -173,19 +168,14 @@ struct OperationEntry: Sendable {
     pathParameters = Op.pathParameters
     successes = Op.successes
     needsCaller = Op.needsCaller
+    rate = Op.rate
     self.takesBytes = takesBytes
     self.streams = streams
     self.bytesMax = bytesMax
-    self.perform = { (received, call) in
-      let input: Op.Input
-      do throws(InputError) {
-        input = try InputDecoder.decode(Op.Input.self, from: received.json, parameters: received.parameters)
-      } catch { throw Problem(error) }
-      return try await perform(input, received.bytes, call)
-    }
+    self.perform = { (input, call) in try await perform(input.decode(Op.Input.self), input.bytes, call) }
   }
 
-  /// Equal for what looks equal: twice 64 bits, of which nobody has an interest in making two alike.
+  /// Returns equal tags for equal outputs: twice 64 bits, as forging a collision has no benefit.
   private static func tag(_ output: some JSONWritable) -> String {
     var writer = JSONWriter(capacity: 512)
     output.write(to: &writer)

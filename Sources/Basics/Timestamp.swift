@@ -129,6 +129,23 @@ extension Timestamp: CustomStringConvertible {
   }
 }
 
+/// Decoded and encoded as the text that `description` has, and no other.
+extension Timestamp: Codable {
+  public init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let time = Timestamp(written: text) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "must be a time like 2026-07-14T09:30:00.000Z"))
+    }
+    self = time
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
 /// The source of the time: the system's clock, or a test's.
 public protocol Clock: Sendable {
   var now: Timestamp { get }

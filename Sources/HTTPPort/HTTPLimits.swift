@@ -18,4 +18,6 @@ enum HTTPLimits {
   /// beyond it.
   static let headerBytesMax = 16_384
   static let headersMax = 100
+  /// The maximum number of keys per rate limiter; beyond it full buckets are removed, then all.
+  static let bucketsMax = 100_000
 }

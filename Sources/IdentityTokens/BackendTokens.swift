@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// An app's own backend, which identifies its users with tokens of the form below.
 public struct Backend: Hashable, Sendable {

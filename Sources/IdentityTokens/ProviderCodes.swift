@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// A provider without ID tokens (Twitter, GitHub): its users bring an authorization code, which the server alone can
 /// redeem.

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// An OpenID provider whose ID tokens are accepted.
 public struct Provider: Hashable, Sendable {

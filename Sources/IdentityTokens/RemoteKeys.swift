@@ -1,6 +1,6 @@
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// Fetches documents that others publish, from the URLs of the configuration.
 public protocol DocumentSource: Sendable {

@@ -1,6 +1,6 @@
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
 /// A parsed and unverified token in the compact form of RFC 7515 3.1.
 struct SignedToken {

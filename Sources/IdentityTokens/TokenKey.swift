@@ -1,7 +1,7 @@
-import AppProtocol
 import Basics
 import Crypto
 import CryptoExtras
+import JSON
 
 /// A key that verifies signatures. Its kind decides the algorithm (RFC 8725 3.1): a public key is never taken for a
 /// secret.

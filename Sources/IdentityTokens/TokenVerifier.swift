@@ -1,7 +1,7 @@
 public import Accounts
-import AppProtocol
 public import Basics
 public import Dialogs
+import JSON
 
 // Tokens by which others identify users: those of an app's own backend, and those of OpenID providers. Theory:
 //

@@ -2,7 +2,6 @@ import Accounts
 package import Administration
 import Basics
 import Dialogs
-import FoundationEssentials
 import Logging
 package import ServerConfiguration
 

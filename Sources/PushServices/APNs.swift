@@ -1,7 +1,7 @@
-import AppProtocol
 public import Basics
 import Crypto
 public import Dialogs
+import JSON
 public import Logging
 import Synchronization
 public import WebClient

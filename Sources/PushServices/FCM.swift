@@ -1,7 +1,7 @@
-import AppProtocol
 public import Basics
 import CryptoExtras
 public import Dialogs
+import JSON
 public import Logging
 public import WebClient
 

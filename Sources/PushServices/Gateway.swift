@@ -1,6 +1,6 @@
-import AppProtocol
 public import Basics
 public import Dialogs
+import JSON
 public import Logging
 public import WebClient
 

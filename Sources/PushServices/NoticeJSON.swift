@@ -1,5 +1,5 @@
-import AppProtocol
 import Dialogs
+import JSON
 
 /// A notice as apps get it: the same names with every provider.
 extension PushNotice {

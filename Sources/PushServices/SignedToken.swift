@@ -1,7 +1,7 @@
-import AppProtocol
 import Basics
 import Crypto
 import CryptoExtras
+import JSON
 
 /// The token that authenticates the sender (RFC 7519), signed with ES256 or RS256 (RFC 7518 3.3, 3.4).
 enum SignedToken {

@@ -1,7 +1,8 @@
 import Addresses
-import AppProtocol
 import Dialogs
 import Foundation
+import HTTPPort
+import JSON
 import ParleyServer
 import ServerFixtures
 import Testing

@@ -1,5 +1,6 @@
-import AppProtocol
 import FoundationEssentials
+import HTTPPort
+import JSON
 import Testing
 import Yams
 

@@ -1,5 +1,4 @@
 import Addresses
-import AppProtocol
 import Basics
 import Foundation
 import Logging

@@ -1,8 +1,8 @@
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
 import Foundation
+import JSON
 import Logging
 import NIOCore
 import SQLiteStore
@@ -230,7 +230,7 @@ import Testing
     }
     let known = MemberBody(
       userId: Self.author.name, jid: "id-of-author@localhost", role: "member", nick: "Rose", name: "Au Thor",
-      joinedAt: WireTime(Self.time), kicked: true)
+      joinedAt: Self.time, kicked: true)
     var anonymized = known
     anonymized.userId = ParticipantNaming.prefix + rendering.parley.occupantID(of: Self.author.id, in: Self.room)
     anonymized.jid = nil

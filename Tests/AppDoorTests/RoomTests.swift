@@ -1,7 +1,7 @@
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 import Testing
 
 @testable import AppDoor

@@ -1,12 +1,13 @@
-import AppProtocol
+import JSON
 import Testing
 
+@testable import AppDoor
+
 @Suite struct WireTests {
-  /// The server writes by hand what Swift clients read with `Codable`.
-  @Test func handWrittenAndCodableJSONAreTheSame() throws {
+  @Test func everyValueIsWritten() throws {
     let samples = try Samples.rest() + Samples.events()
     #expect(samples.count > 30)
-    for sample in samples { #expect(sample.written.canonical == sample.coded.canonical, "\(sample.schema)") }
+    for sample in samples { #expect(sample.held.isSubset(of: sample.written.leaves), "\(sample.schema)") }
   }
 
   @Test func repliesToo() throws {
@@ -14,7 +15,7 @@ import Testing
       try Sample("ok", ReplyFrame<EmptyBody>(re: "1")), try Sample("data", ReplyFrame(re: "1", data: Samples.message)),
       try Sample("error", ReplyFrame<MarkerBody>(re: "1", error: Samples.problem)),
     ] {
-      #expect(sample.written.canonical == sample.coded.canonical, "\(sample.schema)")
+      #expect(sample.held.isSubset(of: sample.written.leaves), "\(sample.schema)")
     }
   }
 

@@ -85,3 +85,33 @@ import Testing
     #expect(CivilTime(Timestamp(milliseconds: milliseconds)).mailDate == text)
   }
 }
+
+@Suite struct WrittenTimeTests {
+  @Test(arguments: [
+    (0, "1970-01-01T00:00:00.000Z"), (1_784_021_400_123, "2026-07-14T09:30:00.123Z"),
+    (951_782_400_000, "2000-02-29T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+    (4_107_542_399_999, "2100-02-28T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    (253_402_300_799_999, "9999-12-31T23:59:59.999Z"), (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+  ])
+  func known(milliseconds: Int64, text: String) {
+    #expect(Timestamp(milliseconds: milliseconds).description == text)
+    #expect(Timestamp(written: text)?.milliseconds == milliseconds)
+  }
+
+  @Test func everyDayOfFourCenturiesComesBack() {
+    var day = Timestamp(written: "1890-01-01T00:00:00.000Z")?.milliseconds ?? 0
+    var wrong = 0
+    for _ in 0..<146_097 {
+      let time = Timestamp(milliseconds: day + 43_201_007)
+      if Timestamp(written: time.description) != time { wrong += 1 }
+      day += 86_400_000
+    }
+    #expect(wrong == 0)
+  }
+
+  @Test(arguments: [
+    "2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01T00:00:00Z",
+    "2026-01-01 00:00:00.000Z", "2026-01-01T00:00:60.000Z", "", "2026-01-01T00:00:00.000+", "+026-01-01T00:00:00.000Z",
+  ])
+  func whatIsNoTimeIsRefused(text: String) { #expect(Timestamp(written: text) == nil) }
+}

@@ -1,9 +1,9 @@
-import AppProtocol
 import Basics
 import Crypto
 import CryptoExtras
 import Dialogs
 import Foundation
+import JSON
 import JWTKit
 import Testing
 import WebClient

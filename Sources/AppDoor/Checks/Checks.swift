@@ -1,14 +1,13 @@
 import Addresses
-import AppProtocol
 import Dialogs
 import HTTPPort
+import JSON
 
-/// What an input must satisfy beyond its types. Each refusal names the member.
+/// Checks of an input beyond its types. Each refusal names the member.
 enum Checks {
-  /// Text that XMPP clients will get too: XML 1.0 2.2 has no place for most
-  /// control characters, not even escaped.
+  /// Checks a text that XMPP clients will get too: XML 1.0 2.2 excludes most control characters, even escaped.
   static func text(_ text: String, field: String) throws(Problem) {
-    // Nearly all texts have neither: one look that remembers nothing.
+    // Nearly all texts have neither, so a simple scan comes first.
     var text = text
     if text.withUTF8({ $0.allSatisfy { $0 >= 0x20 && $0 != 0xef } }) { return }
     var previous: (UInt8, UInt8) = (0, 0)
@@ -25,7 +24,7 @@ enum Checks {
     }
   }
 
-  /// An address that clients fetch: nothing but the web's, with a host, in its own characters (RFC 3986 2).
+  /// Checks a URL that clients fetch: http or https, with a host, in URI characters (RFC 3986 2).
   static func webURL(_ text: String, field: String) throws(Problem) {
     let lower = text.lowercased()
     let rest = lower.hasPrefix("https://") ? lower.dropFirst(8) : lower.hasPrefix("http://") ? lower.dropFirst(7) : ""
@@ -36,7 +35,7 @@ enum Checks {
     }
   }
 
-  /// A picture is of a kind that browsers and clients all show, by its own bytes.
+  /// Checks that an image is of a kind that all browsers and clients show, by its bytes.
   static func avatar(_ bytes: [UInt8]) throws -> Avatar {
     let avatar = Avatar(bytes)
     guard avatar.isKnown else {
@@ -47,8 +46,8 @@ enum Checks {
     return avatar
   }
 
-  /// The same of a picture that may be larger, where the server can make it smaller; else it stays, and the core says
-  /// whether that is too much.
+  /// Checks an image that may be larger, and shrinks it if the server can; otherwise it is unchanged, and the core
+  /// checks its size.
   static func avatar(shrinking bytes: [UInt8], _ parley: Parley) async throws -> Avatar {
     let given = try avatar(bytes)
     let size = ImageSize(of: bytes)
@@ -78,7 +77,7 @@ enum Checks {
     return limit
   }
 
-  /// A `User.id` of this domain, or a whole JID of any.
+  /// Returns the address of a `User.id` of this domain, or of a complete JID.
   static func address(_ userID: String, domain: String, field: String = "userId") throws(Problem) -> BareJID {
     if userID.hasPrefix(ParticipantNaming.prefix) {
       throw Problem(
@@ -92,14 +91,14 @@ enum Checks {
     }
   }
 
-  /// A text that may be absent, in both protocols' characters; empty counts as absent.
+  /// Checks an optional line of text; an empty one is `nil`.
   static func line(_ text: String?, field: String) throws(Problem) -> String? {
     guard let text, !text.isEmpty else { return nil }
     try self.text(text, field: field)
     return text
   }
 
-  /// What somebody reacts with; the same twice counts once.
+  /// Checks emoji, and removes duplicates.
   static func emoji(_ emoji: [String]) throws(Problem) -> [String] {
     var kept: [String] = []
     for each in emoji where !kept.contains(each) {
@@ -117,7 +116,7 @@ enum Checks {
     return kept
   }
 
-  /// The id of a message, as far as it can be one.
+  /// Parses the id of a message.
   static func message(_ id: String, field: String) throws(Problem) -> PublicID {
     guard let id = PublicID(id) else {
       throw Problem.messageUnknown(field: field)
@@ -125,7 +124,7 @@ enum Checks {
     return id
   }
 
-  /// Whom a text mentions, as far as it can be told without knowing who is in the dialog.
+  /// Parses mentions, as far as possible without the members of the dialog.
   static func mentions(_ mentions: [MentionBody]?, domain: String) throws(Problem) -> [MentionDraft] {
     var drafts: [MentionDraft] = []
     for (index, mention) in (mentions ?? []).enumerated() {
@@ -166,7 +165,7 @@ enum Checks {
     return who
   }
 
-  /// What an app may say, as the core keeps it.
+  /// Returns an app's content in the core's form.
   static func content(_ body: ContentBody, metadata: RawObject?) throws(Problem) -> Content {
     guard let type = ContentBody.Kind(rawValue: body.type) else {
       throw Problem(
@@ -196,7 +195,7 @@ enum Checks {
       kind = .location
       let latitude = try coordinate("lat", value, 90)
       let longitude = try coordinate("lng", value, 180)
-      // What an XMPP client shows (RFC 5870).
+      // The fallback text for XMPP clients (RFC 5870).
       try place(value)
       if shown.isEmpty { shown = "geo:\(latitude),\(longitude)" }
     case .contact:
@@ -226,7 +225,7 @@ enum Checks {
   }
 
   static func length(_ text: String, field: String) throws(Problem) {
-    // As many bytes are never more characters.
+    // The number of characters is at most that of bytes.
     if text.utf8.count <= Limits.textCharactersMax { return }
     if text.unicodeScalars.count > Limits.textCharactersMax {
       throw Problem(

@@ -1,10 +1,10 @@
-import AppProtocol
 import Dialogs
+import JSON
 
-/// What the members of each type of content must satisfy. What a type does not know is kept where the app may need it, and
-/// bounded by the message's size.
+/// Checks of the members of each content type. Unknown members are kept if the app may need them, and bounded by the
+/// message's size.
 extension Checks {
-  /// A line of a card: a name, a number, an id.
+  /// Returns a line of a contact: a name, a number, an id.
   private static func line(_ name: String, _ value: JSONValue) throws(Problem) -> String? {
     guard let found = value[name] else { return nil }
     guard case .string(let line) = found, line.utf8.count <= Limits.contentFieldBytesMax else {
@@ -50,7 +50,7 @@ extension Checks {
     }
   }
 
-  /// The files of a message by their ids, each once. The core finds them.
+  /// Returns the files of a message by their ids, without duplicates. The core finds them.
   static func attachments(_ value: JSONValue?) throws(Problem) -> [Attachment] {
     guard case .array(let ids)? = value, !ids.isEmpty else {
       throw Problem(
@@ -84,7 +84,7 @@ extension Checks {
     return attachments
   }
 
-  /// How loud a recording is, from its beginning to its end; absent: `.empty`.
+  /// Returns the waveform of a recording; `.empty` if it is absent.
   static func waveform(_ value: JSONValue?) throws(Problem) -> RawObject {
     guard let value else { return .empty }
     let malformed = Problem(

@@ -1,11 +1,12 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 
-/// Events of an app's own: said by a command or a request, and told to whoever is there.
+/// Custom events of apps: sent by a command or a request, and relayed to those present.
 extension AppSession {
   func custom(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(CustomEventInput.self, frame)
@@ -32,7 +33,7 @@ extension AppSession {
     }
   }
 
-  /// What came from an XMPP client may be no JSON, and then there is nothing to tell.
+  /// Sends a custom event to the client. The payload from an XMPP client may be no JSON, and is then dropped.
   func tellCustom(_ event: CustomEvent, _ stanza: RelayedStanza, isAnonymized: Bool, _ session: OpenSession) {
     guard isWritable, stanza.from.id != session.caller.user.id,
       let payload = (try? JSONValue(parsing: event.payload)).flatMap({ RawObject($0) })
@@ -55,9 +56,9 @@ extension AppSession {
   }
 }
 
-/// Where the user looks.
+/// The dialog that the user looks at.
 extension AppSession {
-  /// Notes the dialog that the client shows, then goes on. Who is not in it is told that there is none.
+  /// Sets the dialog that the client shows, then continues. A user who does not belong to it gets an error.
   func look(
     at dialogID: String?, re: String, _ session: OpenSession, then: @escaping (AppSession, OpenSession) -> Void
   ) throws(Problem) {
@@ -72,7 +73,7 @@ extension AppSession {
     let user = session.caller.user.id
     session.isResolving = true
     let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
-    // Whoever is in a dialog has settings of it.
+    // Everyone who belongs to a dialog has settings of it.
     parley.fetch(on: session.handle.lane, { try $0.settings(of: user, in: id) != nil }) { result in
       let (me, then) = bound.value
       guard let session = me.open else { return }

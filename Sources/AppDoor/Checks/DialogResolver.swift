@@ -1,8 +1,7 @@
-import AppProtocol
 import Dialogs
 import Synchronization
 
-/// Who is in a private dialog: two parties that never change.
+/// The two immutable parties of a private dialog.
 struct DialogMembers: Hashable, Sendable {
   let id: DialogID
   let first: Party
@@ -14,7 +13,7 @@ struct DialogMembers: Hashable, Sendable {
     second = dialog.second
   }
 
-  /// The other one; oneself in a dialog with oneself. nil: not a member.
+  /// Returns the other party, or the user in their `self` dialog; `nil` for others.
   func peer(of user: UserID) -> Party? {
     if first.id == user { return second }
     if second.id == user { return first }
@@ -22,12 +21,12 @@ struct DialogMembers: Hashable, Sendable {
   }
 }
 
-/// Where something is said, as one user sees it.
+/// A dialog as one user sees it.
 enum DialogPlace: Hashable, Sendable {
-  /// A private dialog that the user is in: with this one.
+  /// A private dialog that the user belongs to, with its other party.
   case peer(DialogID, Party)
-  /// A group or public dialog. Whether the user is in it changes, so this says
-  /// nothing of it: the core decides what they may do, `RoomAccess` what they may see.
+  /// A group or public dialog. As membership changes, it is not part of this: the core decides about the user's
+  /// actions, `RoomAccess` about reading.
   case room(RoomName)
 
   var id: DialogID {
@@ -38,18 +37,18 @@ enum DialogPlace: Hashable, Sendable {
   }
 }
 
-/// Finds a dialog by its public id. What never changes of it is remembered:
-/// sending a message costs no read. At most `cachedDialogsMax`.
+/// Resolves public ids of dialogs. It caches their immutable data: sending a message costs no read. At most
+/// `cachedDialogsMax`.
 final class DialogResolver: Sendable {
   private let parley: Parley
   private let known = Mutex<[DialogID: Page]>([:])
 
-  /// What never changes of a dialog.
+  /// The immutable data of a dialog.
   enum Page: Sendable {
     case privately(DialogMembers)
     case room(RoomName)
 
-    /// nil: there is no such dialog. Blocks: for `Parley.read`.
+    /// Reads a dialog; `nil` if there is none. Blocks: for `Parley.read`.
     static func read(_ id: DialogID, _ reader: any StoreReader) throws -> Page? {
       if let dialog = try reader.dialog(id) { return .privately(DialogMembers(dialog)) }
       return try reader.roomName(id).map { .room($0) }
@@ -62,7 +61,7 @@ final class DialogResolver: Sendable {
       }
     }
 
-    /// Throws where `user` is not in it, if that can be told.
+    /// Returns the dialog for a user. Throws if they do not belong to it, as far as this is known here.
     func place(for user: Party) throws(Problem) -> DialogPlace {
       switch self {
       case .privately(let members):
@@ -77,7 +76,7 @@ final class DialogResolver: Sendable {
 
   enum Found: Sendable {
     case page(Page)
-    /// Not remembered: read it, then `remember` it.
+    /// Not cached: read it, then `remember` it.
     case unread(DialogID)
   }
 
@@ -85,7 +84,7 @@ final class DialogResolver: Sendable {
 
   init(parley: Parley) { self.parley = parley }
 
-  /// Without reading. Throws for an id that cannot be one.
+  /// Resolves an id without reading. Throws for an invalid id.
   func find(_ text: String, in realm: RealmID) throws(Problem) -> Found {
     guard let id = PublicID(text).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw Self.unknown }
     if let page = known.withLock({ $0[id] }) { return .page(page) }
@@ -111,7 +110,7 @@ final class DialogResolver: Sendable {
     return try page.place(for: user)
   }
 
-  /// A group or public dialog. Throws for a private one.
+  /// Returns a group or public dialog. Throws for a private one.
   func room(_ text: String, for user: Party) async throws(Problem) -> RoomName {
     switch try await place(text, for: user) {
     case .room(let room): return room

@@ -1,11 +1,10 @@
 import Addresses
-import AppProtocol
 import Dialogs
 
-/// Users as clients name them within a dialog, where they may know each other by its ids only (`ParticipantNaming`): as a path of its
-/// members does, and as whom a text mentions.
+/// References to users within a dialog, where they may know each other by its ids only (`ParticipantNaming`): in a path
+/// of its members, and in mentions.
 enum MemberReference {
-  /// Who may change nobody else learns nothing of who there is.
+  /// Returns a member's address. Non-admins are refused before the lookup, so that they cannot probe who exists.
   static func address(
     _ id: String, in room: RoomName, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> BareJID {
@@ -23,12 +22,12 @@ enum MemberReference {
     return found
   }
 
-  /// Whom a text mentions, by user ids. They are named as the author knows them: to who may not know who the people are
-  /// a user id other than their own names nobody, whether a member has it or not.
+  /// Returns mentions with user ids. In a semi-anonymous room non-admins may refer to others by occupant id only; any
+  /// other user id is treated as unknown.
   static func named(
     _ mentions: [MentionBody], in room: RoomName, by author: Party, _ parley: Parley, _ reader: any StoreReader
   ) throws -> [MentionBody] {
-    // Whom the core refuses in any case needs no answer here.
+    // Mentions that the core refuses anyway need no lookup.
     guard mentions.count <= Limits.mentionsMax, let sight = try RoomAccess.of(room.dialog, for: author, reader),
       let member = sight.member
     else { return mentions }
@@ -37,7 +36,7 @@ enum MemberReference {
       Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, parley, reader)
     return try mentions.map { mention in
       if let member = found[mention.userId] {
-        // The core lets who may not know them name people by their nicks there, as XMPP does.
+        // The core accepts nicks from users who may not see addresses, as XMPP does.
         let isNamed = isOpen || member.party == author
         guard let name = isNamed ? member.party.name : member.nick.map({ "\(room.address)/\($0)" }) else {
           throw Problem.mentionUnknown
@@ -52,8 +51,8 @@ enum MemberReference {
     }
   }
 
-  /// Looks at everybody, since occupant ids do not tell whose they are: at most
-  /// twice `Limits.membersMax`, on a reader's thread.
+  /// Finds members by occupant id, which requires reading all members: at most twice `Limits.membersMax`, on a reader's
+  /// thread.
   private static func find(
     _ ids: Set<String>, in room: RoomName, _ parley: Parley, _ reader: any StoreReader
   ) throws -> [String: Member] {

@@ -1,8 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// What the operations share by which a caller does something with a message or dialog for themselves alone.
+/// The common part of the operations that change a message or dialog for the caller alone.
 struct PersonalPost: Sendable {
   let place: DialogPlace
   let caller: Party

@@ -1,10 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
 
 extension Checks {
-  /// The one address that an input names.
+  /// Returns the only address in an input.
   static func reachable(email: String?, phone: String?) throws(Problem) -> Identity {
     guard let identity = try reachableIfAny(email: email, phone: phone) else {
       throw Problem(.malformed, "input-malformed", "email is missing, or phone.", field: "email")
@@ -29,7 +28,7 @@ extension Checks {
     return method
   }
 
-  /// A proof of a second factor: one of two members.
+  /// Returns a proof of a second factor: one of two members.
   static func secondProof(code: String?, recoveryCode: String?) throws(Problem) -> Accounts.SecondProof {
     switch (code, recoveryCode) {
     case (let code?, nil): return .code(code)
@@ -41,7 +40,7 @@ extension Checks {
 }
 
 extension RequestContext {
-  /// The caller as they see themself, read anew.
+  /// Returns the caller's own view, read anew.
   func me() async throws(Problem) -> MeBody {
     let id = try user().user.id
     let found = try await parley.read { reader in
@@ -51,6 +50,6 @@ extension RequestContext {
     return rendering.me(user, settings, account, terms: door.settings.terms)
   }
 
-  /// When what is sent now ends.
-  func sent(_ lifetime: Duration) -> SentBody { SentBody(expiresAt: WireTime(parley.clock.now + lifetime)) }
+  /// Returns the expiry of what is sent now.
+  func sent(_ lifetime: Duration) -> SentBody { SentBody(expiresAt: parley.clock.now + lifetime) }
 }

@@ -1,14 +1,13 @@
 import Dialogs
 
-/// What one user may see of a group or public dialog at one moment. Members see
-/// all of it; others see that it is there where it is listed, and else nothing:
-/// to them its id is that of no dialog.
+/// A user's read access to a group or public dialog at one moment. Members see all of it; others see its existence if
+/// it is listed, and otherwise nothing: its id then appears unknown.
 struct RoomAccess: Sendable {
   let room: Room
-  /// nil: the user is no member.
+  /// The membership; `nil` if the user is no member.
   let member: Member?
 
-  /// nil: not theirs to know of. Blocks: for `Parley.read`.
+  /// Returns the access; `nil` if the user may not know of the dialog. Blocks: for `Parley.read`.
   static func of(_ id: DialogID, for user: Party, _ reader: any StoreReader) throws -> RoomAccess? {
     guard let room = try reader.room(id) else { return nil }
     return try of(room, for: user, reader)
@@ -21,7 +20,7 @@ struct RoomAccess: Sendable {
     return RoomAccess(room: room, member: member)
   }
 
-  /// The same where only members may look.
+  /// Returns the access of a member; throws for others.
   static func asMember(
     of id: DialogID, _ user: Party, _ reader: any StoreReader
   ) throws -> (sight: RoomAccess, member: Member) {
@@ -30,27 +29,26 @@ struct RoomAccess: Sendable {
     return (sight, member)
   }
 
-  /// Messages at or before this are not the member's to read.
+  /// Returns the position up to which the member may not read.
   static func horizon(of member: Member, in room: Room) -> Position {
     room.settings.history == .sinceJoin ? member.since : .zero
   }
 
-  /// Everybody may know of a listed dialog, so this hides nothing.
+  /// The problem for a listed dialog, whose existence is no secret.
   static let notJoined = Problem(
     .forbidden, "dialog-not-joined", "You are no member of this dialog. Join it first.", field: "dialogId")
 
-  /// What somebody is told whose post the core has refused: who may not know of the
-  /// dialog learns nothing from why.
+  /// Returns the problem that a user may see after a refusal by the core: one who may not know of the dialog learns
+  /// nothing of the reason.
   static func told(_ problem: Problem, _ sight: RoomAccess?) -> Problem {
     guard let sight else { return DialogResolver.unknown }
-    // To the core who is no member does not know the room, and to the app a listed one is there.
+    // To the core a room is unknown to non-members, but the app shows listed ones to them.
     return problem.code == Problem.roomUnknown.code && sight.member == nil ? notJoined : problem
   }
 }
 
 extension Problem {
-  /// Whether the refusal could tell a stranger that a dialog is there. The
-  /// server's own troubles do not.
+  /// Whether the refusal could reveal the dialog's existence. The server's own failures do not.
   var isTelling: Bool {
     switch kind {
     case .overloaded, .internal, .tooFast, .unsupported, .refused: false
@@ -61,7 +59,7 @@ extension Problem {
 }
 
 extension Parley {
-  /// Why a post about `place` was refused, as `user` may know it.
+  /// Returns the reason of a refused post about `place`, as `user` may know it.
   func told(_ problem: Problem, of place: DialogPlace, to user: Party) async -> Problem {
     guard case .room(let room) = place, problem.isTelling else { return problem }
     do throws(Problem) {
@@ -71,7 +69,7 @@ extension Parley {
     }
   }
 
-  /// Posts about a group or public dialog; a refusal is one that the author may know.
+  /// Posts about a group or public dialog; a refusal is converted to what the author may know.
   @discardableResult
   func post(_ intent: RoomIntent, in room: RoomName, by author: Party) async throws(Problem) -> Receipt {
     do throws(Problem) { return try await post(.room(intent), by: author) } catch {
@@ -81,8 +79,8 @@ extension Parley {
 }
 
 extension DialogPlace {
-  /// Behind which position a user reads there, and by which ids they know people. Throws where they are no member. Blocks: for
-  /// `Parley.read`.
+  /// Returns the position behind which a user may read, and the naming of its members. Throws for non-members. Blocks:
+  /// for `Parley.read`.
   func sight(
     of user: Party, _ parley: Parley, _ reader: any StoreReader
   ) throws -> (horizon: Position, naming: ParticipantNaming) {

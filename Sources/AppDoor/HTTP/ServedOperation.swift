@@ -1,19 +1,19 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 import Logging
 
-/// Who asks, and where: what an operation has besides its input.
+/// The context of a request: an operation's data besides its input.
 struct RequestContext: Sendable {
   let door: AppDoor
-  /// nil: no bearer token came; only operations without `needsCaller` see that.
+  /// The caller; `nil` without a bearer token, which only operations without `needsCaller` see.
   let caller: Accounts.Caller?
   /// The caller's realm; without one, that of the Host.
   let realm: Realm
   /// The client's address, for limits.
   let address: String
-  /// The authority that the client used (`localhost:8080`), and how.
+  /// The authority that the client used (`localhost:8080`).
   let host: String?
   let isSecure: Bool
 
@@ -29,7 +29,7 @@ struct RequestContext: Sendable {
   }
 }
 
-/// A result and its status, one of the operation's `successes`.
+/// A result with its status, one of the operation's `successes`.
 struct Outcome<Output: Sendable>: Sendable {
   let status: Int
   let output: Output
@@ -42,11 +42,10 @@ extension Outcome where Output == EmptyBody {
   static var done: Outcome { Outcome(status: 204, output: EmptyBody()) }
 }
 
-/// An operation that this server carries out. One file each under `Operations`,
-/// one line each in `Operations.swift`.
+/// An operation of this server. Each has a file under `Operations`, and a line in `Operations.swift`.
 protocol ServedOperation: Operation {
   static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> Outcome<Output>
-  /// Of a conditional one: what its tag is made of, which is what a client would show.
+  /// Returns the part of a conditional operation's output that its tag is made of: what a client would show.
   static func tagged(_ output: Output) -> Output
 }
 
@@ -54,22 +53,21 @@ extension ServedOperation {
   static func tagged(_ output: Output) -> Output { output }
 }
 
-/// An operation that is posts to the log within one dialog. It has a command of
-/// the same name, which runs on the session's own lane, in order with the
-/// session's other commands and without a task: the fast path.
+/// An operation that consists of posts within one dialog. There is a command of the same name, which runs on the
+/// session's own lane, in order with the session's other commands and without a task: the fast path.
 protocol PostingOperation: ServedOperation where Input: DirectInput {
-  /// The dialog that the input names.
+  /// Returns the dialog's id in the input.
   static func dialogID(_ input: Input) -> String
-  /// What must be read first: the input with what the store says of it. nil: nothing, which is the rule.
+  /// Returns a read that completes the input; `nil` if none is needed, which is usual.
   static func reading(
     _ input: Input, by author: Party, in place: DialogPlace, _ parley: Parley
   ) -> (@Sendable (any StoreReader) throws -> Input)?
-  /// What to post, in order; the last one's outcome is the operation's.
+  /// Returns the posts, in order; the last one's outcome is the operation's.
   static func intents(
     _ input: Input, by author: Accounts.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent]
   static func outcome(_ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering) -> Outcome<Output>?
-  /// Whether `outcome` needs the author's mark in the dialog.
+  /// Returns whether `outcome` needs the author's mark in the dialog.
   static func needsMark(_ receipt: Receipt) -> Bool
   static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem)
 }

@@ -1,11 +1,9 @@
-import AppProtocol
 import Basics
 import Dialogs
 import NIOCore
 import Synchronization
 
-/// A session that only waits: it attends so that it hears of the first event,
-/// is seen by nobody, and leaves.
+/// A session that only waits: it is registered to get the first event, is not announced, and ends.
 final class SyncWaiter: LiveSession {
   let id: SessionID
   let party: Party
@@ -17,7 +15,7 @@ final class SyncWaiter: LiveSession {
 
   private enum State {
     case idle
-    /// Something came before anybody waited.
+    /// An event came before the wait.
     case woken
     case waiting(CheckedContinuation<Void, Never>)
     case done
@@ -60,9 +58,9 @@ final class SyncWaiter: LiveSession {
     waiting?.resume()
   }
 
-  /// Returns when something came, or after `seconds`.
+  /// Returns after an event, or after `seconds`.
   ///
-  /// - Throws: `.unauthenticated`, when the login behind it was revoked meanwhile.
+  /// - Throws: `.unauthenticated` if its login was revoked meanwhile.
   func wait(seconds: Int) async throws(Problem) {
     let timer = loop.scheduleTask(in: .seconds(Int64(seconds))) { self.wake() }
     await withCheckedContinuation { continuation in

@@ -1,9 +1,9 @@
 public import Accounts
 import Addresses
-import AppProtocol
 public import Dialogs
+import JSON
 
-/// What an app shows of somebody, in an export: the same JSON that its operations answer, a value a line.
+/// The app's view of a user's data, in an export: the same JSON as in its operations, one value per line.
 public struct AppExport: ExportForm {
   public init() {}
 
@@ -23,8 +23,8 @@ public struct AppExport: ExportForm {
     let (grants, identities) = try await parley.read { (try $0.grants(of: user.id), try $0.identities(of: user.id)) }
     let sessions = grants.map { grant in
       SessionSummaryBody(
-        id: String(grant.id), deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
-        usedAt: WireTime(grant.usedAt), current: false)
+        id: String(grant.id), deviceId: grant.device, client: grant.client, createdAt: grant.createdAt,
+        usedAt: grant.usedAt, current: false)
     }
     try await archive.add("sessions.jsonl", Self.lines(sessions))
     try await archive.add("identities.jsonl", Self.lines(identities.map { IdentityLine($0) }))
@@ -50,9 +50,9 @@ public struct AppExport: ExportForm {
     }
   }
 
-  // MARK: What was said
+  // MARK: Messages
 
-  /// One dialog after the other, each with its messages behind it, the oldest first: as much of it as the user may read.
+  /// Writes the dialogs, each followed by its messages, the oldest first, as far as the user may read them.
   private func writeDialogs(
     _ user: Party, _ rendering: Rendering, _ parley: Parley, _ archive: ExportArchive
   ) async throws(Problem) {
@@ -128,7 +128,7 @@ public struct AppExport: ExportForm {
     values.flatMap { line($0) + [UInt8(ascii: "\n")] }
   }
 
-  /// What somebody is known by besides their address.
+  /// A line with an external identity of the user.
   private struct IdentityLine: JSONWritable {
     let identity: UserIdentity
     init(_ identity: UserIdentity) { self.identity = identity }
@@ -144,7 +144,7 @@ public struct AppExport: ExportForm {
       writer.beginObject()
       writer.member("issuer", issuer)
       writer.member("subject", identity.identity.subject)
-      writer.member("since", WireTime(identity.since))
+      writer.member("since", identity.since)
       writer.endObject()
     }
   }

@@ -1,21 +1,20 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import JSON
 import NIOCore
 
-/// An entry as app sessions get it: encoded once, shared by everybody. Only
-/// `prevCursor`, which depends on the viewer, comes behind it. Of a dialog that hides
-/// who its people are there is a second form for those who may not know, shared by all
-/// of them whom it does not name; who is named gets their own, with their own user id.
+/// The form of an entry for app sessions: encoded once, shared by all. Only `prevCursor`, which depends on the viewer,
+/// is added to it. An entry of a semi-anonymous room has a second form for users who may not see addresses, shared by
+/// all of them that it does not name; a named user gets their own, with their own user id.
 final class EventForm: Sendable {
-  /// The frame without its last member and its closing brace; nil: the entry is
-  /// no event (a stanza that only XMPP knows what to do with).
+  /// The frame without its last member and its closing brace; `nil` if the entry is no event (a stanza that only XMPP
+  /// understands).
   let head: ByteBuffer?
-  /// For a message: the `Message` alone, what its author is answered. For a change of
-  /// one: the changed one.
+  /// The `Message` alone, which its author's answer contains; for a change of a message, the changed
+  /// one.
   let message: ByteBuffer?
   let cursor: String
-  /// What the people in it were named by; nil: they are known.
+  /// The naming of the room's occupants; `nil` if they are known.
   private let anonymizer: Anonymizer?
 
   private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String, anonymizer: Anonymizer? = nil) {
@@ -25,10 +24,11 @@ final class EventForm: Sendable {
     self.anonymizer = anonymizer
   }
 
+  /// Returns the form of an entry.
+  ///
   /// - Parameters:
-  ///   - isAnonymized: the viewer may not know who the people are that it names.
-  ///   - subjects: those of the page that the entry was read with; one that came live
-  ///     brings its own.
+  ///   - isAnonymized: whether the viewer may not see the addresses of the users that it names.
+  ///   - subjects: the subjects of the page that the entry was read with; a live entry contains its own.
   static func of(
     _ entry: Entry, _ rendering: Rendering, isAnonymized: Bool, for viewer: UserID,
     _ subjects: FeedPage.Subjects = FeedPage.Subjects()
@@ -93,12 +93,12 @@ final class EventForm: Sendable {
         DraftUpdatedBody(dialogId: rendering.id(dialog), draft: draft.map { rendering.draft($0, in: dialog) }))
     case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
     case .call(let change): return form(.callUpdated, entry, cursor, CallUpdatedBody(call: rendering.call(change.call)))
-    // What XMPP clients publish, apps see in the profile, or not at all.
+    // Apps see XMPP nodes in the profile, or not at all.
     case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)
     }
   }
 
-  /// An event with a whole message.
+  /// Returns an event with a complete message.
   private static func form(_ name: EventName, _ entry: Entry, _ cursor: String, _ message: MessageBody?) -> EventForm {
     guard let message else { return EventForm(head: nil, message: nil, cursor: cursor) }
     var writer = JSONWriter(capacity: 768)
@@ -113,7 +113,7 @@ final class EventForm: Sendable {
     return EventForm(head: head, message: head.getSlice(at: start, length: length), cursor: cursor)
   }
 
-  /// nil as `target`: it is gone, or not the viewer's to read.
+  /// Returns the event of a reference. `target` is `nil` if it was removed, or the viewer may not read it.
   private static func form(
     of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: ParticipantNaming,
     _ target: Entry?
@@ -132,7 +132,7 @@ final class EventForm: Sendable {
     }
   }
 
-  /// What the user did for themselves alone.
+  /// Returns the event of a personal change.
   private static func form(
     of change: PersonalChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering
   ) -> EventForm {
@@ -160,7 +160,7 @@ final class EventForm: Sendable {
     _ naming: ParticipantNaming, _ present: Room?
   ) -> EventForm {
     let message = rendering.notice(entry, change, naming)
-    // The last resort has no place in a sound store: a change of a room that is not there.
+    // The fallback is not needed with a sound store: a change of a room that does not exist.
     let room =
       change.room ?? present
       ?? Room(name: name, externalID: nil, createdAt: entry.time, settings: RoomSettings())
@@ -192,16 +192,16 @@ final class EventForm: Sendable {
     return EventForm(head: ByteBuffer(bytes: writer.bytes), message: nil, cursor: cursor)
   }
 
-  /// Up to the name of `data`; the object stays open for `prevCursor`.
+  /// Writes the frame up to the name of `data`; the object stays open for `prevCursor`.
   private static func open(_ name: EventName, _ entry: Entry, _ cursor: String, _ writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("type", name.rawValue)
     writer.member("cursor", cursor)
-    writer.member("time", WireTime(entry.time))
+    writer.member("time", entry.time)
     writer.name("data")
   }
 
-  /// The whole frame for one viewer.
+  /// A complete frame for one viewer.
   struct Frame {
     fileprivate let head: ByteBuffer
     fileprivate let prevCursor: String
@@ -217,6 +217,6 @@ final class EventForm: Sendable {
     }
   }
 
-  /// nil where there is none.
+  /// Returns the frame; `nil` if there is none.
   func frame(after prevCursor: String) -> Frame? { head.map { Frame(head: $0, prevCursor: prevCursor) } }
 }

@@ -1,16 +1,16 @@
 import Dialogs
 
-/// One page of what a user's clients follow, read at one moment: what concerns the
-/// user, and what is said in the groups that they are in.
+/// A page of the entries that a user's clients follow, read in one snapshot: those that concern the user, and those of
+/// their groups.
 struct FeedPage: Sendable {
-  /// What an entry is about besides itself, as it is now. One that came live brings its own.
+  /// The current state of other objects that an entry refers to. A live entry contains its own.
   struct Subjects: Sendable {
     var rooms: [DialogID: Room] = [:]
-    /// Messages that others have changed, as far as the user may read them.
+    /// The messages that others have changed, if the user may read them.
     var targets: [Position: Entry] = [:]
-    /// Where the user may not know who the people are.
+    /// The rooms whose addresses the user may not see.
     var anonymized: Set<DialogID> = []
-    /// Messages that the user has deleted for themselves, and what became of them: nothing of it is told.
+    /// The messages that the user has deleted for themselves, and their changes, which are not sent.
     var hidden: Set<Position> = []
 
     func isAnonymized(_ entry: Entry) -> Bool { entry.veilable.map { anonymized.contains($0.dialog) } ?? false }
@@ -18,10 +18,10 @@ struct FeedPage: Sendable {
 
   let log: LogPage
   let subjects: Subjects
-  /// The groups that the user is in, and behind which position they follow each.
+  /// The user's groups, with the position behind which they follow each.
   let memberships: [DialogID: Position]
 
-  /// Blocks: for `Parley.read`.
+  /// Reads a page. Blocks: for `Parley.read`.
   static func read(
     _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
   ) throws -> FeedPage {

@@ -1,11 +1,12 @@
 import Addresses
-public import AppProtocol
 import Basics
 public import Dialogs
+public import JSON
 import NIOCore
 
-/// What hooks are told: the events of this door with the same objects, as nobody in particular sees them, in the members that
-/// Standard Webhooks 1.0.0 recommends ("Payload structure"), and who did it. People are named as to those who may know them.
+/// Renders the events of hooks: the events of this door with the same objects, independent of a viewer, with the
+/// members that Standard Webhooks 1.0.0 recommends ("Payload structure"), and the acting user. Users are named without
+/// anonymization.
 public struct HookEvents: HookRendering {
   private let parley: Parley
 
@@ -31,7 +32,7 @@ public struct HookEvents: HookRendering {
     let form = EventForm.of(entry, rendering, isAnonymized: false, for: entry.author.id, subjects)
     guard let head = form.head else { return nil }
     let bytes = Array(head.readableBytesView)
-    // In front of the data there are three members, whose values have no quotes in them.
+    // Three members precede the data, whose values contain no quotes.
     guard let name = Self.text(after: "\"type\":\"", bytes), let data = Self.place(after: "\"data\":", bytes) else {
       return nil
     }
@@ -50,7 +51,7 @@ public struct HookEvents: HookRendering {
       data.member("userId", user.name)
       data.member("jid", user.address.description)
     case .reportCreated:
-      // One that was put away meanwhile.
+      // The report was dismissed meanwhile.
       guard let report = try reader.report(occurrence.detail) else { return nil }
       data.member("reportId", report.id)
       data.member("reporterId", user.name)
@@ -63,10 +64,10 @@ public struct HookEvents: HookRendering {
     return (name, Self.body(name, occurrence.time, by: user.name, data.bytes[...]))
   }
 
-  /// What `webhook.test` says.
+  /// Returns the body of `webhook.test`.
   public func test() -> [UInt8] { Self.body("webhook.test", parley.clock.now, by: nil, Array("{}".utf8)[...]) }
 
-  /// A message as the backend sees it; nil: nothing that an app shows.
+  /// Returns a message as the backend sees it; `nil` if no app shows it.
   public func message(_ entry: Entry, in realm: RealmID) -> RawObject? {
     guard let body = Rendering(parley: parley, realm: realm).message(entry, .open) else { return nil }
     var writer = JSONWriter(capacity: 512)
@@ -74,7 +75,7 @@ public struct HookEvents: HookRendering {
     return RawObject(trusted: writer.text)
   }
 
-  /// What `message.before_send` asks.
+  /// Returns the body of `message.before_send`.
   public func question(_ question: BeforeSendQuestion) -> [UInt8] {
     let author = question.author
     let realm = author.realm.isRemote ? parley.home(of: author.realm) : author.realm
@@ -113,7 +114,7 @@ public struct HookEvents: HookRendering {
     var writer = JSONWriter(capacity: data.count + 128)
     writer.beginObject()
     writer.member("type", name)
-    writer.member("timestamp", WireTime(time))
+    writer.member("timestamp", time)
     writer.member("userId", user)
     writer.name("data")
     writer.raw(data)

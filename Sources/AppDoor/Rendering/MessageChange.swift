@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// What the operations share that change a message which is there: finding it as
-/// the caller sees it, saying the change, and showing what came of it.
+/// The common part of the operations that change an existing message: finding it as the caller sees it, posting the
+/// change, and rendering the result.
 struct MessageChange: Sendable {
   let place: DialogPlace
   let target: Entry
@@ -14,7 +13,7 @@ struct MessageChange: Sendable {
   static let unknown = Problem(
     .missing, "message-unknown", "There is no such message in this dialog.", field: "messageId")
 
-  /// Throws where there is no such message, or it is not the caller's to read.
+  /// Finds the message. Throws if there is none, or the caller may not read it.
   init(_ messageID: String, in dialogID: String, _ call: RequestContext) async throws(Problem) {
     self.call = call
     caller = try call.user().user
@@ -39,15 +38,15 @@ struct MessageChange: Sendable {
       if try reader.isHidden(position, in: place.id, for: caller.id) { return (nil, naming) }
       return (try reader.entry(position, in: place.id), naming)
     }
-    // Stanzas that only XMPP knows what to do with, and changes themselves, are no messages here.
+    // Stanzas that only XMPP understands, and changes themselves, are no messages here.
     guard let found, call.rendering.message(found, naming) != nil else { throw unknown }
     return (found, naming)
   }
 
   var state: MessageState? { target.state }
-  /// nil: the server's own notice.
+  /// The message; `nil` for the server's own notice.
   var message: Message? { if case .message(let message) = target.fact { message } else { nil } }
-  /// What the message says now; nil: it was deleted.
+  /// The current text; `nil` if the message was deleted.
   var text: String? { state?.retraction == nil ? state?.text ?? message?.content.text : nil }
 
   func shown(_ entry: Entry? = nil) throws(Problem) -> MessageBody {
@@ -57,7 +56,7 @@ struct MessageChange: Sendable {
     return body
   }
 
-  /// Says it, and returns the message after it.
+  /// Posts the change, and returns the message after it.
   func post(
     _ kind: Reference.Kind, _ content: Content = Content(kind: .none), mentions: [MentionDraft] = [],
     key: RepeatKey? = nil
@@ -67,7 +66,7 @@ struct MessageChange: Sendable {
     switch place {
     case .peer(_, let peer):
       var traits: Message.Traits = [.archived, .fromApp]
-      // A client without archive must learn it too when it comes back.
+      // A client without archive must get it too when it reconnects.
       switch kind {
       case .reactions: break
       case .pin: traits = .fromApp
@@ -93,7 +92,7 @@ struct MessageChange: Sendable {
     if !receipt.isRepeat, case .message(let said) = receipt.entry?.fact, let outcome = said.reference?.outcome {
       return outcome
     }
-    // A repeat: as it has become since.
+    // A repeat: the message's current state.
     return try await Self.read(target.id, place, caller, call).0
   }
 }

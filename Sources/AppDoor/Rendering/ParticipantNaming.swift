@@ -2,17 +2,15 @@ import Addresses
 import Dialogs
 import Synchronization
 
-/// By which ids somebody is told of people. It is the user id; but in a dialog that
-/// shows to its admins only who its people are, all others know each other by ids of
-/// that dialog, and themselves by their user ids.
+/// The ids by which a viewer is told users. Usually the user id; but in a semi-anonymous room non-admins know each
+/// other by ids of that dialog, and themselves by their user ids.
 ///
-/// Whatever an app is told of a person goes through here, so nothing can be rendered
-/// without one.
+/// All rendering of users requires it, so that none can leak.
 struct ParticipantNaming: Sendable {
-  /// Of an id of one dialog; the occupant id that XMPP clients see (XEP-0421) follows.
-  /// It is no user id: no localpart has a colon (RFC 7622 3.3.1).
+  /// The prefix of an id of one dialog; the occupant id of XMPP clients (XEP-0421) follows. It cannot be a user id: no
+  /// localpart contains a colon (RFC 7622 3.3.1).
   static let prefix = "occupant:"
-  /// Everybody by their user id.
+  /// Names everyone by their user id.
   static let open = ParticipantNaming(anonymizer: nil, viewer: nil)
 
   private let anonymizer: Anonymizer?
@@ -23,7 +21,7 @@ struct ParticipantNaming: Sendable {
     self.viewer = viewer
   }
 
-  /// nil as `viewer`: somebody who is not among those named.
+  /// Creates a naming; `viewer` is `nil` if they are not among the named users.
   init(_ anonymizer: Anonymizer, viewer: UserID?) { self.init(anonymizer: anonymizer, viewer: viewer) }
 
   func knows(_ party: Party) -> Bool { anonymizer == nil || party.id == viewer }
@@ -33,15 +31,15 @@ struct ParticipantNaming: Sendable {
     return anonymizer.id(of: party.id)
   }
 
-  /// nil: not for this viewer.
+  /// Returns the address; `nil` if this viewer may not see it.
   func jid(_ party: Party) -> String? { knows(party) ? party.address.description : nil }
 
-  /// Somebody in a sentence; `nick` is what the dialog calls them, where that is known.
+  /// Returns the name of a user in a sentence; `nick` is theirs in the dialog, if known.
   func text(_ party: Party, nick: String? = nil) -> String { knows(party) ? party.name : nick ?? "Somebody" }
 }
 
-/// The people of one room as those see them who may not know who they are. Keeps whom
-/// it was asked for: as many as what is rendered with it names.
+/// The ids of a room's occupants for users who may not see addresses. It caches those it was asked for: as many as the
+/// rendering names.
 final class Anonymizer: Sendable {
   private let room: RoomName
   private let parley: Parley
@@ -61,7 +59,7 @@ final class Anonymizer: Sendable {
     }
   }
 
-  /// Whether it was asked for this user.
+  /// Returns whether it was asked for this user.
   func hasNamed(_ user: UserID) -> Bool { ids.withLock { $0[user] != nil } }
 }
 
@@ -73,7 +71,7 @@ extension RoomAccess {
 }
 
 extension Entry {
-  /// nil: what it tells of people they may all know.
+  /// The semi-anonymous room whose users it names; `nil` if there is none.
   var veilable: RoomName? {
     if case .invitation(let invitation) = fact { return invitation.room }
     return room

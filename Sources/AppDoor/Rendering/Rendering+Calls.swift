@@ -1,18 +1,18 @@
-import AppProtocol
 import Dialogs
+import JSON
 
-/// Calls as the wire shows them.
+/// Renders calls.
 extension Rendering {
   func call(_ call: Dialogs.Call) -> CallBody {
     CallBody(
       id: parley.entryID(call.id, in: realm).description, dialogId: id(call.dialog), callerId: call.caller.party.name,
       kind: call.kind.wire, state: call.state.wire, reason: call.reason?.wire, media: call.media?.wire,
-      createdAt: WireTime(call.rangAt), ringingAt: call.heardAt.map { WireTime($0) },
-      startedAt: call.acceptedAt.map { WireTime($0) }, endedAt: call.endedAt.map { WireTime($0) },
+      createdAt: call.rangAt, ringingAt: call.heardAt,
+      startedAt: call.acceptedAt, endedAt: call.endedAt,
       participants: [participant(call.caller, .caller), participant(call.callee, .callee)])
   }
 
-  /// What a post about a call has left.
+  /// Returns the call in the receipt of a post.
   func call(_ receipt: Receipt) throws(Problem) -> CallBody {
     guard let call = receipt.value as? Dialogs.Call else {
       throw Problem(.internal, "outcome-missing", "The call was changed, but it cannot be shown.")

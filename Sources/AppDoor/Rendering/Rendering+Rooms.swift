@@ -1,10 +1,10 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import JSON
 
-/// Group and public dialogs as the wire shows them.
+/// Renders group and public dialogs.
 extension Rendering {
-  /// What every member sees of a dialog.
+  /// Returns the part of a dialog that every member sees.
   func dialog(_ room: Room) -> DialogBody {
     let settings = room.settings
     return DialogBody(
@@ -13,10 +13,10 @@ extension Rendering {
       avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
       historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
       whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue, externalId: room.externalID,
-      createdAt: WireTime(room.createdAt))
+      createdAt: room.createdAt)
   }
 
-  /// What one viewer sees of it. Blocks: for `Parley.read`.
+  /// Returns one viewer's view. Blocks: for `Parley.read`.
   func dialog(_ sight: RoomAccess, _ reader: any StoreReader) throws -> DialogBody {
     guard let member = sight.member else {
       var body = dialog(sight.room)
@@ -42,7 +42,7 @@ extension Rendering {
     let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
     let sight = RoomAccess(room: view.room, member: view.member)
     body.ownerId = try owner(of: sight, reader)
-    body.updatedAt = WireTime(last?.time ?? view.room.createdAt)
+    body.updatedAt = last?.time ?? view.room.createdAt
     body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
     body.me = DialogBody.Mine(
       role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
@@ -59,29 +59,28 @@ extension Rendering {
       .map { sight.naming(parley).id($0.party) }
   }
 
-  /// The name somebody has everywhere would say who they are: where that is not shown,
-  /// the nick stands for it.
+  /// Returns a member. In a semi-anonymous room the nick replaces the display name, which would reveal the user.
   func member(_ member: Member, user: User?, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(member.party), jid: naming.jid(member.party), role: member.affiliation.wire,
       nick: member.nick, name: naming.knows(member.party) ? user?.profile.displayName : member.nick,
-      joinedAt: member.affiliation.isMember ? WireTime(member.joinedAt) : nil,
+      joinedAt: member.affiliation.isMember ? member.joinedAt : nil,
       kicked: member.isKicked ? true : nil)
   }
 
-  /// What an event tells of somebody who changed.
+  /// Returns the member in an event of a change.
   func member(_ change: MemberChange, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(change.party), jid: naming.jid(change.party), role: change.now.wire, nick: change.nick,
       name: naming.knows(change.party) ? nil : change.nick, kicked: change.isKicked ? true : nil)
   }
 
-  /// What the server noted; nil where the dialog does not show it.
+  /// Returns a notice of the server; `nil` if the dialog does not show it.
   func notice(_ entry: Entry, _ change: RoomChange, _ naming: ParticipantNaming) -> MessageBody? {
     guard change.sequence > 0 else { return nil }
     return MessageBody(
       id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
-      clientId: nil, sentAt: WireTime(entry.time),
+      clientId: nil, sentAt: entry.time,
       content: SystemContent.of(change.change, by: entry.author, naming), metadata: nil)
   }
 }

@@ -1,23 +1,24 @@
 import Addresses
-import AppProtocol
 import Dialogs
 
-/// What the caller has written and not sent, as the wire shows it.
+/// Renders drafts and scheduled messages.
 extension Rendering {
   func draft(_ draft: DialogDraft, in dialog: DialogID) -> DraftBody {
     DraftBody(
       dialogId: id(dialog), text: draft.text, replyTo: draft.replyTo.flatMap { id($0) },
-      updatedAt: WireTime(draft.updatedAt))
+      updatedAt: draft.updatedAt)
   }
 
-  /// Blocks: for `Parley.read`.
+  /// Returns a user's draft. Blocks: for `Parley.read`.
   func draft(of user: UserID, in dialog: DialogID, _ reader: any StoreReader) throws -> DraftBody? {
     try reader.draft(of: user, in: dialog).map { draft($0, in: dialog) }
   }
 
-  /// - Parameter message: what it has become.
+  /// Returns a scheduled message.
+  ///
+  /// - Parameter message: the message that it became.
   func scheduled(_ scheduled: ScheduledMessage, message: Entry? = nil) -> ScheduledMessageBody {
-    // A kind that an app cannot have sent was never scheduled.
+    // An app can only have scheduled kinds that it can send.
     let (content, metadata) =
       self.content(scheduled.content, nil)
       ?? (ContentBody(type: ContentBody.Kind.text.rawValue, text: scheduled.content.text), nil)
@@ -29,7 +30,7 @@ extension Rendering {
     }
     return ScheduledMessageBody(
       id: Self.scheduledID(scheduled.id), dialogId: id(scheduled.dialog), clientId: scheduled.key.id,
-      sendAt: WireTime(scheduled.due), createdAt: WireTime(scheduled.createdAt),
+      sendAt: scheduled.due, createdAt: scheduled.createdAt,
       state: message != nil ? .sent : scheduled.failure != nil ? .failed : .pending, content: content,
       metadata: metadata, replyTo: scheduled.replyTo?.description, mentions: mentions.isEmpty ? nil : mentions,
       messageId: message?.id.description, code: scheduled.failure?.code, detail: scheduled.failure?.text)
@@ -37,14 +38,14 @@ extension Rendering {
 
   func scheduled(_ change: ScheduledChange) -> ScheduledUpdatedBody {
     ScheduledUpdatedBody(
-      scheduledMessageId: Self.scheduledID(change.id), dialogId: id(change.dialog), sendAt: WireTime(change.due),
+      scheduledMessageId: Self.scheduledID(change.id), dialogId: id(change.dialog), sendAt: change.due,
       state: change.state.wire, messageId: change.message.flatMap { id($0) }, code: change.failure?.code,
       detail: change.failure?.text)
   }
 
   static func scheduledID(_ id: Int64) -> String { String(id, radix: 16) }
 
-  /// Throws for an id that cannot be one.
+  /// Parses an id. Throws for an invalid one.
   static func scheduled(_ id: String) throws(Problem) -> Int64 {
     guard let number = Int64(id, radix: 16), scheduledID(number) == id else { throw Problem.scheduledUnknown }
     return number

@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 
-/// The core's values as the wire shows them. Pure but for the sealing of ids.
+/// Renders the core's values in the app protocol. Pure but for the sealing of ids.
 struct Rendering: Sendable {
   let parley: Parley
   let realm: RealmID
@@ -13,41 +13,41 @@ struct Rendering: Sendable {
   func id(_ entry: Position) -> String? { entry > .zero ? parley.entryID(entry, in: realm).description : nil }
   func cursor(_ position: Position) -> String { parley.cursor(position, in: realm) }
 
-  // MARK: People
+  // MARK: Users
 
-  /// As one viewer may see them.
+  /// Returns a user as one viewer may see them.
   func user(_ view: UserView, distance: Int? = nil) -> UserBody {
     var body = user(view.user)
-    body.lastSeenAt = view.lastSeenAt.map { WireTime($0) }
+    body.lastSeenAt = view.lastSeenAt
     body.contactsMetadata = view.contactsMetadata.map { RawObject(trusted: $0) }
     body.distance = distance
     return body
   }
 
-  /// The caller's own.
+  /// Returns the caller's own view.
   func me(_ user: User, _ settings: UserSettings, _ account: Account, terms required: String?) -> MeBody {
     let view = UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
     return MeBody(
       user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
       lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,
       callsFrom: settings.callsFrom.wire,
-      terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: WireTime($0.time)) },
+      terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: $0.time) },
       termsRequired: settings.requiring(required), email: account.subject(.email), phone: account.subject(.phone),
       hasPassword: account.hasPassword, secondFactor: account.hasSecondFactor,
-      lastLoginAt: account.lastLogin.map { WireTime($0) })
+      lastLoginAt: account.lastLogin)
   }
 
-  /// What anybody may see.
+  /// Returns the part of a user that anyone may see.
   func user(_ user: User) -> UserBody {
     UserBody(
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
       avatarHash: user.profile.avatarHash, avatarUrl: user.profile.avatarURL,
       metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
-      createdAt: WireTime(user.createdAt), deleted: user.state == .deleted ? true : nil,
+      createdAt: user.createdAt, deleted: user.state == .deleted ? true : nil,
       guest: user.isGuest && user.state != .deleted ? true : nil)
   }
 
-  /// What an event tells of a changed profile.
+  /// Returns the user in an event of a changed profile.
   func user(_ party: Party, _ profile: Profile) -> UserBody {
     UserBody(
       id: party.name, jid: party.address.description, name: profile.displayName, status: profile.status,
@@ -55,7 +55,7 @@ struct Rendering: Sendable {
       metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
   }
 
-  /// A name on the wire: the localpart within the realm, elsewhere the JID.
+  /// Returns the id of an address: the localpart within the realm, otherwise the JID.
   func userID(_ address: BareJID, domain: String) -> String {
     if address.hasDomain(domain), let local = address.local { return local }
     return address.description
@@ -72,7 +72,7 @@ struct Rendering: Sendable {
     return BlockBody(userId: isUser ? pattern.jid.local : nil, jid: pattern.jid.description)
   }
 
-  /// The user's presence over all sessions; `lastSeen` where nobody is there.
+  /// Returns the user's presence over all sessions, with `lastSeen` if there is none.
   func presence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     guard let presence = parley.hub.presence(of: party.id) else { return absence(of: party, lastSeen: lastSeen) }
     return PresenceBody(
@@ -80,33 +80,33 @@ struct Rendering: Sendable {
       lastSeenAt: nil)
   }
 
-  /// What one session announces; for remote users, of whom no more is known.
+  /// Returns the presence of one session; for remote users, whose other sessions are unknown.
   func presence(_ presence: Presence) -> PresenceBody {
     PresenceBody(
       userId: presence.from.name, online: presence.isAvailable, availability: presence.availability.wire,
-      status: presence.status, lastSeenAt: presence.isAvailable ? nil : WireTime(presence.time))
+      status: presence.status, lastSeenAt: presence.isAvailable ? nil : presence.time)
   }
 
-  /// Of somebody who is not there, or not for this viewer.
+  /// Returns the presence of a user who is offline, or appears so to this viewer.
   func absence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     PresenceBody(
       userId: party.name, online: false, availability: .offline, status: nil,
-      lastSeenAt: lastSeen.map { WireTime($0) })
+      lastSeenAt: lastSeen)
   }
 
   // MARK: Dialogs
 
-  /// What every viewer sees of a private dialog.
+  /// Returns the part of a private dialog that both users see.
   func dialog(_ id: DialogID, _ first: Party, _ second: Party, createdAt: Timestamp?) -> DialogBody {
     DialogBody(
       id: self.id(id), type: DialogBody.Kind.isPrivate.rawValue,
       memberIds: first.id == second.id ? [first.name] : [first.name, second.name],
-      createdAt: createdAt.map { WireTime($0) })
+      createdAt: createdAt)
   }
 
   func dialog(_ view: DialogView, peer: UserView?, mentions: Int64, updatedAt: Timestamp?) -> DialogBody {
     var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
-    body.updatedAt = updatedAt.map { WireTime($0) }
+    body.updatedAt = updatedAt
     body.user = peer.map { user($0) }
     body.lastMessage = view.lastMessage.flatMap { message($0, .open) }
     body.me = DialogBody.Mine(
@@ -126,7 +126,7 @@ struct Rendering: Sendable {
     let settings = change.settings
     return DialogSettingsBody(
       dialogId: id(change.dialog), notify: settings.alerts?.wire.rawValue,
-      mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil.map { WireTime($0) } : nil,
+      mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil : nil,
       pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread)
   }
 
@@ -137,7 +137,7 @@ struct Rendering: Sendable {
 
   // MARK: Messages
 
-  /// nil: nothing that an app shows.
+  /// Returns a message; `nil` if no app shows the entry.
   func message(_ entry: Entry, _ naming: ParticipantNaming) -> MessageBody? {
     if case .room(let change) = entry.fact { return notice(entry, change, naming) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
@@ -145,7 +145,7 @@ struct Rendering: Sendable {
     else { return nil }
     var body = MessageBody(
       id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
-      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: WireTime(entry.time),
+      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: entry.time,
       content: content, metadata: metadata)
     if entry.room != nil { body.senderNick = message.envelope.fromResource }
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
@@ -154,14 +154,14 @@ struct Rendering: Sendable {
     body.mentions = mentions(entry.mentions, naming)
     if let forwarded = message.forwarded, entry.state?.retraction == nil {
       body.forwardedFrom = ForwardedFromBody(
-        senderId: forwarded.author.flatMap { naming.knows($0) ? $0.name : nil }, sentAt: WireTime(forwarded.at))
+        senderId: forwarded.author.flatMap { naming.knows($0) ? $0.name : nil }, sentAt: forwarded.at)
     }
     if let state = entry.state {
-      body.editedAt = state.editedAt.map { WireTime($0) }
-      body.deletedAt = (state.retraction?.at).map { WireTime($0) }
+      body.editedAt = state.editedAt
+      body.deletedAt = state.retraction?.at
       body.deletedBy = state.retraction.map { naming.id($0.by) }
       body.reactions = reactions(state.reactions, naming)
-      body.pinnedAt = (state.pin?.at).map { WireTime($0) }
+      body.pinnedAt = state.pin?.at
       body.pinnedBy = state.pin.map { naming.id($0.by) }
       body.version = state.revision
     }
@@ -175,7 +175,7 @@ struct Rendering: Sendable {
     }
   }
 
-  /// By emoji, which the core has by person.
+  /// Groups reactions by emoji; the core has them by user.
   private func reactions(_ reactions: [MessageState.Reaction], _ naming: ParticipantNaming) -> ReactionsBody? {
     if reactions.isEmpty { return nil }
     var lines: [ReactionsBody.Line] = []
@@ -195,7 +195,7 @@ struct Rendering: Sendable {
   }
 
   func content(_ content: Content, _ state: MessageState?) -> (ContentBody, metadata: RawObject?)? {
-    // As it happens what was said still stands beside the retraction: none of it is told any more.
+    // A live retraction still has the original content, which must not be sent.
     if let retraction = state?.retraction { return (deleted(retraction), nil) }
     guard let kind = content.kind.wire else { return nil }
     var metadata: RawObject?
@@ -231,8 +231,8 @@ struct Rendering: Sendable {
   }
 }
 
-/// How a message's own members and its metadata share the core's one column:
-/// `metadata` is a member beside the others, and reserved.
+/// Joins a message's own fields and its metadata in the core's one column: `metadata` is a reserved member among the
+/// fields.
 enum StoredFields {
   static func join(_ fields: RawObject, _ metadata: RawObject?) -> String? {
     if fields.isEmpty && metadata == nil { return nil }
@@ -250,10 +250,6 @@ enum StoredFields {
     let fields = RawObject(.object(members.filter { $0.name != "metadata" })) ?? .empty
     return (fields, metadata)
   }
-}
-
-extension WireTime {
-  init(_ time: Timestamp) { self.init(milliseconds: time.milliseconds) }
 }
 
 extension Content.Kind {
@@ -287,7 +283,7 @@ extension Visibility {
 }
 
 extension UserSettings {
-  /// The version that is still to be accepted.
+  /// Returns the version that the user still has to accept.
   func requiring(_ version: String?) -> String? { terms?.version == version ? nil : version }
 }
 
@@ -317,9 +313,8 @@ extension Presence.Availability {
 }
 
 extension Subscription {
-  /// The nine states of RFC 6121 A.1 as an app tells them apart; the table is
-  /// in `docs/app-protocol.md`. Whoever waits for the owner's answer comes
-  /// first: that is what an app must show.
+  /// The nine states of RFC 6121 A.1 for apps; the table is in `docs/app-protocol.md`. A request that waits for the
+  /// user's answer comes first, as an app must show it.
   var wireState: ContactBody.State {
     if from && to { return .mutual }
     if pendingIn { return .pendingIn }

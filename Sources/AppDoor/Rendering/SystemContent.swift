@@ -1,8 +1,8 @@
-import AppProtocol
 import Dialogs
+import JSON
 
-/// What the server notes in a dialog, as a message of type `system`: a `kind` and
-/// its members for apps that show it in their own words, and a text for all others.
+/// A notice of the server in a dialog, as a message of type `system`: a `kind` and its fields for apps that show it in
+/// their own words, and a text for all others.
 struct SystemContent {
   enum Kind: String, CaseIterable {
     case created, named, topic, avatar, settings, joined, added, left, removed, kicked, banned, role, destroyed
@@ -10,7 +10,7 @@ struct SystemContent {
 
   private let kind: Kind
   private let text: String
-  /// Behind `kind`; those that are nil are left out.
+  /// The fields behind `kind`, without those that are `nil`.
   private let fields: [(name: StaticString, value: String?)]
 
   private init(_ kind: Kind, _ text: String, _ fields: [(name: StaticString, value: String?)] = []) {
@@ -49,7 +49,7 @@ struct SystemContent {
         .avatar, "\(actor) \(now.avatarHash == nil ? "removed" : "changed") the dialog's picture",
         [("avatarHash", now.avatarHash)])
     }
-    // What changed, where a client can be told in a word; all of it is in the event's `dialog`.
+    // The changes that can be told in a word; the event's `dialog` contains all of them.
     return SystemContent(
       .settings, "\(actor) changed the dialog's settings",
       [
@@ -104,7 +104,7 @@ struct SystemContent {
 }
 
 extension Affiliation {
-  /// The word of the wire.
+  /// The role in the app protocol.
   var wire: String {
     switch self {
     case .owner: MemberBody.Role.owner.rawValue
@@ -133,8 +133,8 @@ extension Affiliation {
 extension RoomSettings {
   var wireType: DialogBody.Kind { isMembersOnly ? .group : .isPublic }
 
-  /// Makes it what the wire calls so: closed and hidden, everybody known; or open,
-  /// listed, and XMPP clients see nicks alone.
+  /// Changes the room to a type of the app protocol: members-only, hidden and non-anonymous; or open, listed and
+  /// semi-anonymous.
   mutating func become(_ kind: DialogBody.Kind) {
     let model: RoomSettings = kind == .isPublic ? .open : .group
     isMembersOnly = model.isMembersOnly

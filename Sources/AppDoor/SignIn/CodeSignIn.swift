@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// A code that was sent to a mail address or a telephone (`POST /v1/codes`). Where the operator allows it, who is nobody's user
-/// yet becomes one.
+/// Signs in with a code that was sent to a mail address or a telephone (`POST /v1/codes`). If the operator allows it,
+/// an unknown user gets an account.
 enum CodeSignIn: SignIn {
   static let grant = "code"
 

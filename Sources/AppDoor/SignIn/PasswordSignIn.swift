@@ -1,9 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
 
-/// A user name, a mail address or a telephone number, and the password. Failures are counted by the core (`LoginFailures`).
+/// Signs in with a user name, a mail address or a telephone number, and the password. The core counts failures
+/// (`LoginFailures`).
 enum PasswordSignIn: SignIn {
   static let grant = "password"
 
@@ -11,7 +11,7 @@ enum PasswordSignIn: SignIn {
     let password = try required(input.password, "password")
     let client = try client(input)
     let address = try await address(input, call)
-    // The device's id is no secret (others see it in the resource): whoever names it is not known by it.
+    // The device's id is no secret (others see it in the resource), so it does not identify a known client.
     let attempt = LoginAttempt(of: address, from: call.address, device: nil)
     return try await call.accounts.logIn(attempt, password: password, device: input.deviceId, client: client)
   }
@@ -21,9 +21,9 @@ enum PasswordSignIn: SignIn {
       return try await call.accounts.address(for: identity, in: call.realm.id)
     }
     let username = try required(input.username, "username")
-    // A name that cannot be is a wrong one: nothing is told about names.
+    // An invalid name is a wrong one: nothing is revealed about names.
     let name = try? Checks.address(username, domain: call.realm.domain, field: "username")
-    // People type their mail address where a name is asked for; one of this domain is a user's own.
+    // Users type their mail address instead of a name; one of this domain is a user's own.
     if username.utf8.contains(UInt8(ascii: "@")), name.map({ !$0.hasDomain(call.realm.domain) }) ?? true,
       let email = try? Identity.email(username)
     {

@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// What a client brings from a provider: an ID token (OpenID Connect), or, where there is none, an authorization code that the server
-/// redeems (RFC 6749 4.1.3, RFC 7636 4.5). Never an access token: it does not say which app it was given to.
+/// A client's token of a provider: an ID token (OpenID Connect), or, if there is none, an authorization code that the
+/// server redeems (RFC 6749 4.1.3, RFC 7636 4.5). Never an access token: it does not tell which app it was issued to.
 struct ProviderToken {
   let idToken: String?
   let code: String?

@@ -1,8 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// Goes on with a refresh token, which is used up by it.
+/// Continues a login with a refresh token, which is used up.
 enum RefreshSignIn: SignIn {
   static let grant = "refresh"
 

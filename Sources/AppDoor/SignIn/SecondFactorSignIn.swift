@@ -1,8 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// Goes on where another grant was answered `second-factor-required`.
+/// Completes a login that was answered `second-factor-required`.
 enum SecondFactorSignIn: SignIn {
   static let grant = "second-factor"
 

@@ -1,17 +1,16 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// One way to sign in: a value of `grant` in `POST /v1/sessions`. One file each in this folder, one line each in
-/// `SignIns.all`. Whoever comes by any of them is the same user, with one address.
+/// A way to sign in: a value of `grant` in `POST /v1/sessions`. Each has a file in this folder, and a line in
+/// `SignIns.all`. All of them lead to the same user, with one address.
 protocol SignIn: Sendable {
   static var grant: String { get }
-  /// Whether it is there for users of this realm.
+  /// Returns whether users of this realm may use it.
   static func isOffered(_ call: RequestContext) -> Bool
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login
 }
 
-/// THE list.
+/// The complete list of ways to sign in.
 enum SignIns {
   static let all: [any SignIn.Type] = [
     PasswordSignIn.self,
@@ -35,13 +34,13 @@ enum SignIns {
 extension SignIn {
   static func isOffered(_ call: RequestContext) -> Bool { true }
 
-  /// What a way to sign in cannot do without.
+  /// Returns a required value.
   static func required<Value>(_ value: Value?, _ field: String) throws(Problem) -> Value {
     guard let value else { throw Problem(.malformed, "input-malformed", "\(field) is missing.", field: field) }
     return value
   }
 
-  /// What the client calls itself.
+  /// Returns the client's name.
   static func client(_ input: LogInInput) throws(Problem) -> String? {
     guard let client = input.client else { return nil }
     try Checks.text(client, field: "client")

@@ -1,8 +1,7 @@
 import Accounts
-import AppProtocol
 import Dialogs
 
-/// A token of the app's own backend, with a nonce of ours in it.
+/// Signs in with a token of the app's own backend, which contains a nonce of this server.
 enum BackendSignIn: SignIn {
   static let grant = "jwt"
 
@@ -15,7 +14,7 @@ enum BackendSignIn: SignIn {
   }
 }
 
-/// What a provider gives its users: `ProviderToken`.
+/// Signs in with a `ProviderToken`.
 enum ProviderSignIn: SignIn {
   static let grant = "provider"
 
@@ -30,7 +29,7 @@ enum ProviderSignIn: SignIn {
   }
 }
 
-/// Nobody vouches: a guest.
+/// Signs in as a guest.
 enum GuestSignIn: SignIn {
   static let grant = "guest"
 
@@ -43,7 +42,7 @@ enum GuestSignIn: SignIn {
 }
 
 extension SignIn {
-  /// Nobody guesses tokens: what is counted is the asking.
+  /// Logs in by a token. Tokens cannot be guessed: the bound is for the lookups.
   fileprivate static func logIn(
     _ token: IdentityToken, _ input: LogInInput, _ call: RequestContext
   ) async throws(Problem) -> Accounts.Login {

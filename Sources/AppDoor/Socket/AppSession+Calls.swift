@@ -1,12 +1,12 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 import NIOCore
 
-/// Calls over a WebSocket.
+/// The commands of calls over a WebSocket.
 extension AppSession {
-  /// In order with what else the session says.
+  /// Moves a call, in order with the session's other commands.
   func signalCall(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(CallSignalInput.self, frame)
     try door.limiters.signals.take(session.caller.user.id, now: parley.clock.now)

@@ -1,10 +1,11 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 
-/// What a client asks.
+/// The commands of a client.
 extension AppSession {
   func carryOut(_ frame: CommandFrame) {
     guard let command = CommandName(rawValue: frame.type) else {
@@ -45,7 +46,7 @@ extension AppSession {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
 
-  /// The same of what takes its members itself: here the type says which of the two ways it is.
+  /// Decodes an input that reads its members itself; the type decides between the two ways.
   func input<Input: DirectInput>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
@@ -68,7 +69,7 @@ extension AppSession {
     }
   }
 
-  /// Begins with a caller who is known: nobody says hello.
+  /// Begins with a known caller, without `hello`.
   func begin(_ caller: Accounts.Caller, cursor: String?) {
     state = .identifying
     identified(.success(caller), HelloInput(token: "", cursor: cursor), re: Self.unasked)
@@ -88,14 +89,14 @@ extension AppSession {
         id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
       var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
       onlineSession.access = caller.access(since: parley.clock.now)
-      // Only until the attend is answered: then the real one takes its place.
+      // A placeholder until the session is registered, and the real one replaces it.
       arriving = Arriving(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
       let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
       if !parley.submit(post) { attended(.failure(.overloaded)) }
     }
   }
 
-  /// What `hello` has brought so far.
+  /// The state between `hello` and its answer.
   struct Arriving {
     let re: String
     let caller: Accounts.Caller
@@ -108,7 +109,7 @@ extension AppSession {
     guard let arriving else { return }
     self.arriving = nil
     guard case .identifying = state else {
-      // The client went while the attend was on its way.
+      // The client disconnected while the session was being registered.
       return unregister(arriving.handle)
     }
     switch result {
@@ -134,7 +135,7 @@ extension AppSession {
       follower: FeedFollower(behind: behind, attended: head),
       cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
       profile: receipt.contactSnapshot?.user.profile, now: parley.clock.now)
-    // Whoever is back in a moment is shown as before, until they say otherwise.
+    // A client that reconnects soon is shown as before, until it sends another presence.
     let here = parley.hub.onlineSessions(of: arriving.caller.user.id).first { $0.session === arriving.handle }
     if let presence = here?.presence {
       session.presence = presence
@@ -159,7 +160,7 @@ extension AppSession {
     guard let position = parley.position(ofCursor: input.cursor, in: session.rendering.realm) else {
       throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
     }
-    // Nobody can have what was not told yet.
+    // A client cannot have entries that were not sent yet.
     let reached = min(position, session.follower.told)
     if reached > session.acknowledged {
       session.acknowledged = reached
@@ -177,14 +178,14 @@ extension AppSession {
     accept(frame.id)
   }
 
-  /// Commits what the client has acknowledged: one write for many acks.
+  /// Commits the client's acknowledgements: one write for many of them.
   func confirm(_ session: OpenSession) {
     session.confirmTimer?.cancel()
     session.confirmTimer = nil
     guard session.acknowledged > session.confirmed else { return }
     let post = Post(
       author: session.caller.user, intent: .confirm(session.acknowledged), completion: .none)
-    // Where the inbox is full the next acknowledgement brings it.
+    // If the inbox is full the next acknowledgement brings it.
     if parley.submit(post) {
       session.confirmed = session.acknowledged
       session.unconfirmed = 0
@@ -193,13 +194,14 @@ extension AppSession {
 
   // MARK: presence, typing
 
-  /// Shows the session to those who may see it, and them to it.
+  /// Announces the session's presence, and gets those of others.
   func announce(_ session: OpenSession) {
     session.isAnnounced = true
     parley.hub.setPresence(session.presence, of: session.handle)
   }
 
-  /// The profile has changed: its status and the hash of its picture are in the presence (XEP-0398 4), as of an XMPP client.
+  /// Updates the presence after a change of the profile: it contains the status and the avatar's hash (XEP-0398 4), as
+  /// that of an XMPP client.
   func show(_ profile: Profile, _ session: OpenSession) {
     let now = session.presence
     let status = now.status == session.profileStatus ? profile.status : now.status
@@ -240,7 +242,7 @@ extension AppSession {
       let now = me.parley.clock.now
       let before = session.typing[place.id]
       if input.on {
-        // A renewal that comes too soon tells nobody anything.
+        // A renewal that comes too soon is not relayed.
         if let before, now < before.since + AppLimits.typingEvery { return me.accept(frame.id) }
         if before == nil, session.typing.count >= AppLimits.typingDialogsMax { return me.accept(frame.id) }
         session.typing[place.id] = (place, now)
@@ -255,7 +257,7 @@ extension AppSession {
     let intent = SetTyping.intent(on, from: session.caller.user, resource: session.resource, in: place)
     var completion = Post.Completion.none
     if case .room = place {
-      // Whether the caller is in it, the core knows.
+      // The core checks that the caller belongs to it.
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       let loop = channel.eventLoop
       completion = .callback { result in
@@ -286,7 +288,7 @@ extension AppSession {
   ) throws(Problem) {
     let input = try input(Op.Input.self, frame)
     try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
-    // Where the dialog is known, as it nearly always is, nothing is put aside for later.
+    // The dialog is nearly always cached, and then nothing is queued.
     if case .page(let page) = try door.dialogs.find(Op.dialogID(input), in: session.rendering.realm) {
       return post(operation, input, answer, frame, in: try page.place(for: session.caller.user), session)
     }
@@ -324,7 +326,7 @@ extension AppSession {
   ) {
     do throws(Problem) {
       var intents = try Op.intents(input, by: session.caller, resource: session.resource, in: place, parley)
-      // What was typed has been sent: the indicator ends with the message.
+      // The sent message ends the typing indicator.
       if case .message = answer, !session.typing.isEmpty { session.typing[place.id] = nil }
       while !intents.isEmpty {
         let intent = intents.removeFirst()
@@ -344,8 +346,7 @@ extension AppSession {
     }
   }
 
-  /// Refuses with what the caller may know: who is no member of a dialog learns
-  /// nothing of it.
+  /// Refuses with a problem that the caller may see: non-members learn nothing of a dialog.
   func refuse(_ re: String, _ problem: Problem, of place: DialogPlace, _ session: OpenSession) {
     guard case .room(let room) = place, problem.isTelling else { return refuse(re, problem) }
     let user = session.caller.user
@@ -361,8 +362,7 @@ extension AppSession {
     }
   }
 
-  /// Finds the dialog and goes on: at once where it is known, else when it has
-  /// been read, and until then later commands wait.
+  /// Resolves a dialog and continues: at once if it is cached, otherwise after reading it, while later commands wait.
   func resolve(
     _ dialogID: String, _ frame: CommandFrame, _ session: OpenSession,
     then: @escaping (AppSession, OpenSession, DialogPlace) -> Void

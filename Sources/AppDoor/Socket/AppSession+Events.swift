@@ -1,11 +1,11 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 import NIOCore
 
-/// What a client is told.
+/// The events for a client.
 extension AppSession {
-  /// From the hub, on the session's lane; `flush` follows.
+  /// Processes a delivery of the hub, on the session's lane; `flush` follows.
   func receive(_ delivery: Delivery) {
     switch delivery {
     case .outcome(let token, let result):
@@ -21,23 +21,23 @@ extension AppSession {
       if let session = open {
         receive(signal, isAnonymized: form == .feedVeiled, session)
       } else if case .closed(let reason) = signal {
-        // By what counts no more nobody lingers.
+        // A revoked credential ends lingering.
         lingerNoMore()
         revoke(reason)
       }
-    // An app's session never goes over to another: its client comes back with a cursor.
+    // An app session is never handed over: its client reconnects with a cursor.
     case .handedOver: break
     }
   }
 
   // MARK: The feed
 
-  /// `subjects`: those of the page that the entry was read with.
+  /// Sends an entry. `subjects` are those of the page that it was read with.
   private func tell(
     _ entry: Entry, isAnonymized: Bool, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
   ) {
     noteUnread(entry, session)
-    // What was before the session came, it came with.
+    // Earlier changes were part of the session's initial state.
     if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
     if !session.typers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true,
       let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
@@ -53,8 +53,8 @@ extension AppSession {
     session.cursor = form.cursor
   }
 
-  /// A change of a message that the user has deleted for themselves, or that was said before they came, where that is not
-  /// theirs to read. One that was read from the log brings no message then.
+  /// Returns whether an entry changes a message that the user may not read: they have deleted it for themselves, or it
+  /// is older than their membership. An entry read from the log has no message then.
   private func isHidden(_ entry: Entry, _ session: OpenSession) -> Bool {
     guard case .message(let message) = entry.fact, let reference = message.reference, reference.outcome != nil else {
       return false
@@ -64,7 +64,7 @@ extension AppSession {
     return reference.target <= session.memberships[entry.dialog] ?? .end
   }
 
-  /// Behind which position the user follows a group.
+  /// Records the position behind which the user follows a group.
   private func noteMembership(_ entry: Entry, _ session: OpenSession) {
     guard case .room(let change) = entry.fact else { return }
     let user = session.caller.user.id
@@ -76,7 +76,7 @@ extension AppSession {
     }
   }
 
-  /// Reads what is missed, where anything is.
+  /// Reads missed entries, if there are any.
   func readOn(_ session: OpenSession) {
     guard isWritable, let after = session.follower.read() else { return }
     let user = session.caller.user
@@ -97,10 +97,10 @@ extension AppSession {
       guard let session = me.open else { return }
       switch result {
       case .failure(let problem):
-        // Without its feed the session is worth nothing; the client comes again.
+        // Without its feed the session is useless; the client reconnects.
         me.close(.tryAgainLater, problem)
       case .success(let page):
-        // What came live meanwhile is newer than the page.
+        // Live changes are newer than the page.
         session.memberships.merge(page.feed.memberships) { max($0, $1) }
         me.tell(page.feed, head: page.head, totals: page.totals, session)
       }
@@ -108,11 +108,11 @@ extension AppSession {
     }
   }
 
-  /// A page of the feed, behind the session's place; then what came meanwhile, or the next page.
+  /// Sends a page of the feed, behind the session's position; then the held entries, or the next page.
   private func tell(
     _ page: FeedPage, head: Position, totals: (unread: Int64, mentions: Int64)?, _ session: OpenSession
   ) {
-    // Read again when the client reads: what it does not take in would only wait in memory.
+    // It is read again when the client reads: otherwise it would only wait in memory.
     if !isWritable { return session.follower.interrupt() }
     for entry in page.log.entries {
       tell(entry, isAnonymized: page.subjects.isAnonymized(entry), subjects: page.subjects, session)
@@ -126,7 +126,7 @@ extension AppSession {
           CaughtUpBody(
             cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
           cursor: session.cursor)
-        // The client said how it wants to be seen, or it is simply there.
+        // The presence set by the client, or the default one.
         if !session.isAnnounced { announce(session) }
       }
       for held in held { tell(held.entry, isAnonymized: held.form == .feedVeiled, session) }
@@ -135,12 +135,12 @@ extension AppSession {
       tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
     case .more: break
     }
-    // What was written may have made the channel unwritable; the next page then waits, as nothing more can be told.
+    // This may have made the channel unwritable; the next page then waits, as nothing more can be sent.
     flush()
     readOn(session)
   }
 
-  /// The client reads again.
+  /// Continues after the client reads again.
   func resume(_ session: OpenSession) {
     readOn(session)
     let stale = session.stalePresences
@@ -172,7 +172,7 @@ extension AppSession {
     }
   }
 
-  /// A marker that moved nothing is answered with how it stands.
+  /// Answers a marker that moved nothing with the current mark.
   private func readMark(_ awaited: OpenSession.Awaited, _ receipt: Receipt, _ session: OpenSession) {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -196,13 +196,13 @@ extension AppSession {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
       if !presence.isAvailable { endTyping(of: presence.from, resource: presence.resource, session) }
-      // Of somebody elsewhere the hub keeps nothing: what comes is what there is to tell.
+      // The hub stores nothing of remote users: only the signal can be sent.
       if presence.from.realm.isRemote {
         if isWritable { tell(.presenceUpdated, session.rendering.presence(presence)) }
         return
       }
       let seen = OpenSession.Seen(party: presence.from, isHidden: isHidden(presence), time: presence.time)
-      // Where it waits the latest counts, and it is the hub that knows it.
+      // For a client that does not read only the latest presence counts, and the hub has it.
       if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
     case .stanza(let stanza):
       if let event = stanza.custom { tellCustom(event, stanza, isAnonymized: isAnonymized, session) }
@@ -215,19 +215,19 @@ extension AppSession {
         typing(on, from: stanza.from, resource: stanza.fromResource, isApp: stanza.extras.isEmpty, session)
       }
     case .profile(let party, let profile):
-      // One's own change comes as an entry.
+      // The user's own change comes as an entry.
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
-    // Who is in a room now is XMPP's question; an app asks for the members.
-    // What the server says to everybody has no event: an app tells its users in its own way.
+    // Occupants concern XMPP; an app lists the members. Announcements have no event: an app informs its users in its
+    // own way.
     case .occupant, .notice, .node, .announcement, .shown: break
     case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }
   }
 
-  /// The end of a presence whose session is still there: the user has blocked
-  /// the viewer or shares presence no more, and looks like one who went.
+  /// Returns whether an unavailable presence is of a session that still exists: the user has blocked the viewer or
+  /// ended the subscription, and must look offline.
   private func isHidden(_ presence: Presence) -> Bool {
     !presence.isAvailable
       && parley.hub.presences(of: presence.from.id).contains { $0.resource == presence.resource }
@@ -264,14 +264,14 @@ extension AppSession {
     }
   }
 
-  /// A client that went cannot say that it types no more.
+  /// Ends the typing of a client that went offline.
   private func endTyping(of party: Party, resource: String, _ session: OpenSession) {
     for (typer, shown) in session.typers where typer.party == party && shown.resource == resource {
       showTyping(false, party, shown.name, resource: resource, typer.dialog, isApp: false, session)
     }
   }
 
-  /// Goes on with the private dialog with somebody: at once where it is known, else when it has been read.
+  /// Resolves the private dialog with a user and continues: at once if it is cached, otherwise after reading it.
   func withDialog(
     of party: Party, _ session: OpenSession, then: @escaping (AppSession, DialogID, OpenSession) -> Void
   ) {
@@ -288,7 +288,7 @@ extension AppSession {
     }
   }
 
-  /// `name`: what the viewer knows the party by.
+  /// Shows or ends a typing indicator. `name` is the viewer's id of the party.
   private func showTyping(
     _ on: Bool, _ party: Party, _ name: String, resource: String?, _ dialog: DialogID, isApp: Bool,
     _ session: OpenSession
@@ -308,12 +308,12 @@ extension AppSession {
       }
       session.typers[typer] = (name, resource, end)
     }
-    // A renewal is no news, and neither is the end of what was not shown.
+    // Neither a renewal is an event, nor the end of an indicator that was not shown.
     if on == (before != nil) || !isWritable { return }
     tellTyping(in: dialog, session)
   }
 
-  /// Everybody who is typing there now.
+  /// Sends the list of users who are typing in a dialog.
   private func tellTyping(in dialog: DialogID, _ session: OpenSession) {
     let names = session.typers.filter { $0.key.dialog == dialog }.map(\.value.name).sorted()
     tell(.typingUpdated, TypingUpdatedBody(dialogId: session.rendering.id(dialog), userIds: names))
@@ -321,14 +321,14 @@ extension AppSession {
 
   // MARK: Unread numbers
 
-  /// They are the viewer's own and change with every message: told apart from
+  /// Notes a change of the viewer's unread numbers. They change with every message, so they are sent separately from
   /// the events, once for many changes.
   private func noteUnread(_ entry: Entry, _ session: OpenSession) {
     let isMine = entry.author.id == session.caller.user.id
     switch entry.fact {
     case .message(let message):
       switch message.reference?.kind {
-      // Whoever changes it: it may have mentioned the user, or does now.
+      // The message may have mentioned the user before the change, or does so now.
       case .correction, .retraction, .moderation: break
       case nil, .reply, .reactions, .pin, .part: if isMine || !message.traits.contains(.counts) { return }
       }
@@ -346,7 +346,8 @@ extension AppSession {
     scheduleUnread(session)
   }
 
-  /// Soon after a first change; where changes go on, less and less often, since each message says itself that it came.
+  /// Schedules the numbers: soon after a first change, and ever later during further changes, as each message is an
+  /// event itself.
   private func scheduleUnread(_ session: OpenSession) {
     guard session.unreadTimer == nil else { return }
     let now = NIODeadline.now()
@@ -363,7 +364,7 @@ extension AppSession {
   }
 
   private func readUnread(_ session: OpenSession) {
-    // While the client does not read, or is not up to date, numbers would be noise.
+    // While the client does not read, or is behind, the numbers are useless.
     guard isWritable, session.follower.isCaughtUp else { return scheduleUnread(session) }
     let dialogs = session.unreadDialogs
     session.unreadDialogs = []
@@ -378,7 +379,7 @@ extension AppSession {
             let mark = try reader.mark(user, in: id) ?? Mark(dialog: id, user: user)
             numbers.append((id, mark.unread(ordinal: dialog.ordinal), try reader.mentions(of: user, in: id)))
           } else if let room = try reader.room(id), let mark = try reader.mark(user, in: id) {
-            // Who has left meanwhile has no mark any more.
+            // A user who left meanwhile has no mark.
             numbers.append((id, mark.unread(ordinal: room.ordinal), try reader.mentions(of: user, in: id)))
           }
         }

@@ -1,28 +1,26 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import Logging
 import NIOCore
 
-/// One session of an app, on its channel: a WebSocket, or a stream of server-sent events, on which nothing is asked. Confined
+/// A session of an app on its channel: a WebSocket, or a stream of server-sent events, which has no commands. Confined
 /// to its event loop.
 ///
-/// Theory. Frames come in, commands are carried out in their order; what
-/// the hub delivers goes out, through `FeedFollower` where it is durable.
+/// Theory. Frames come in, and commands are executed in order; deliveries of the hub are sent, through `FeedFollower`
+/// if they are durable.
 ///
-/// States and what moves them:
-/// - `fresh`: nothing is known of the client. `hello` moves on; ten seconds
-///   without it, or any other command, close with 4401.
-/// - `identifying`: the token is being looked up, then the session attends. What
-///   comes meanwhile waits. A stream of events, whose request has brought the token, begins here.
-/// - `open`: the session stands: `ready` was said, the feed is followed, commands
-///   are carried out. Posts are answered when they are committed.
-/// - `closed`: a close frame was sent or received, or the connection is gone.
-///   Nothing is sent any more; the hub has forgotten the session.
+/// States and their transitions:
+/// - `fresh`: the client is unknown. `hello` leads on; ten seconds without it, or any other command, close with 4401.
+/// - `identifying`: the token is being looked up, then the session is registered. Further commands wait. A stream of
+///   events, whose request contained the token, begins here.
+/// - `open`: `ready` was sent, the feed is followed, commands are executed. Posts are answered after their commit.
+/// - `closed`: a close frame was sent or received, or the connection is gone. Nothing more is sent; the hub has
+///   unregistered the session.
 ///
-/// `AppSession+Commands` is what the client asks, `AppSession+Events` what it is
-/// told.
+/// `AppSession+Commands` has the client's commands, `AppSession+Events` the events for it.
 final class AppSession {
   enum State {
     case fresh
@@ -36,22 +34,22 @@ final class AppSession {
   /// The client's address, for limits.
   let address: String
   var state = State.fresh
-  /// Commands that wait for an answer from elsewhere, in order.
+  /// The waiting commands, in order.
   var backlog: [CommandFrame] = []
-  /// From the token until the attend is answered.
+  /// The state between the token and the session's registration.
   var arriving: Arriving?
   private var isReadingStopped = false
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0
-  /// The client ends the session by itself.
+  /// Whether the client ended the session by itself.
   var hasSaidGoodbye = false
-  /// Nobody is to wait for it to come back: its client has done what it came for, or is out.
+  /// Whether the session must not linger: its client is done, or was logged out.
   var isForGood = false
-  /// Until the end, nobody is told that the client has gone.
+  /// The timer until whose end the client's absence is not announced.
   private var lingering: (end: Scheduled<Void>, handle: AppSessionHandle)?
 
-  /// Answers what no command has asked; no frame has it (`CommandFrame.id`), and nothing is answered.
+  /// The id of an answer to no command: no frame has it (`CommandFrame.id`), and nothing is sent.
   static let unasked = ""
 
   var parley: Parley { door.parley }
@@ -89,7 +87,7 @@ final class AppSession {
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       lagTimer?.cancel()
       lagTimer = channel.eventLoop.scheduleTask(in: AppLimits.lagMax) {
-        // A close frame would only join the queue that nobody reads.
+        // A close frame would only wait in the unread queue.
         me.value.end()
         me.value.channel.cut()
       }
@@ -99,7 +97,7 @@ final class AppSession {
 
   // MARK: Ending
 
-  /// Says why and closes. Nothing more is sent after it.
+  /// Sends the reason and closes. Nothing more is sent after it.
   func close(_ code: CloseCode, _ problem: Problem) {
     close(code, reason: ProblemBody.typePrefix + problem.code, problem)
   }
@@ -114,7 +112,7 @@ final class AppSession {
     channel.close(code, reason: reason, problem)
   }
 
-  /// The server stops.
+  /// Ends the session because the server stops.
   func goAway() {
     if case .closed = state { return }
     tell(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000))
@@ -122,7 +120,7 @@ final class AppSession {
     channel.cut()
   }
 
-  /// Whatever the cause: nothing is told any more, timers stop. Idempotent.
+  /// Ends the session for any reason: nothing more is sent, timers stop. Idempotent.
   func end() {
     guard let was = leave() else { return }
     helloTimer?.cancel()
@@ -132,14 +130,16 @@ final class AppSession {
     session.end(self)
     unregister(session.handle)
     parley.leave(session.caller.user)
-    // A client that says good-bye has read what it was told; who is gone without a word may have heard nothing for minutes.
+    // A client that closes properly has read all events; one that lost its connection may have missed those of several
+    // minutes.
     if !hasSaidGoodbye, parley.registries.pushes.has(session.caller.user.id, resource: session.resource) {
       let after = max(session.attended, session.acknowledged)
       parley.submitSurely(Post(author: session.caller.user, intent: .push(.missed(after: after)), completion: .none))
     }
   }
 
-  /// The hub forgets the session, and its seats are free: at once, or when its client has stayed away for `lingerTime`.
+  /// Unregisters the session from the hub and its rooms: at once, or if its client has not reconnected within
+  /// `lingerTime`.
   func unregister(_ handle: AppSessionHandle) {
     guard !isForGood, parley.hub.linger(handle, time: parley.clock.now) else { return vanish(handle) }
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -178,8 +178,7 @@ final class AppSession {
 
   // MARK: Reading
 
-  /// Reads the socket while there is room for what it may bring, and while the
-  /// client takes the answers.
+  /// Reads the socket while there is room for further commands, and while the client reads the answers.
   func regulateReading() {
     let mustStop =
       !isWritable || backlog.count >= AppLimits.backlogMax || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
@@ -188,7 +187,7 @@ final class AppSession {
     channel.setReading(!mustStop)
   }
 
-  /// A text of the client's, which is not kept.
+  /// Processes a text of the client, which is not kept.
   func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
     let frame: CommandFrame
@@ -210,7 +209,7 @@ final class AppSession {
     regulateReading()
   }
 
-  /// Carries on with what waited.
+  /// Continues with the waiting commands.
   func drainBacklog() {
     while !backlog.isEmpty, let session = open, !session.isResolving { carryOut(backlog.removeFirst()) }
     regulateReading()
@@ -218,7 +217,7 @@ final class AppSession {
 
   // MARK: Writing
 
-  /// One text message; goes out with the next flush. As `SessionChannel.write`.
+  /// Writes a text message, which is sent with the next flush, as in `SessionChannel.write`.
   func write(count: Int, cursor: String? = nil, _ body: (inout ByteBuffer) -> Void) {
     if case .closed = state { return }
     channel.write(count: count, cursor: cursor, body)
@@ -232,11 +231,11 @@ final class AppSession {
     write(count: writer.bytes.count, cursor: cursor) { $0.writeBytes(writer.bytes) }
   }
 
-  /// An event that is no entry.
+  /// Sends an event that is no entry.
   func tell(
-    _ name: EventName, _ body: some Codable & Hashable & Sendable & JSONWritable, cursor: String? = nil
+    _ name: EventName, _ body: some Hashable & Sendable & JSONWritable, cursor: String? = nil
   ) {
-    write(EventFrame(name, time: WireTime(parley.clock.now), data: body), cursor: cursor)
+    write(EventFrame(name, time: parley.clock.now, data: body), cursor: cursor)
   }
 
   func accept(_ re: String) {
@@ -245,14 +244,14 @@ final class AppSession {
     write(ReplyFrame<EmptyBody>(re: re))
   }
 
-  func accept(_ re: String, _ data: some Codable & Hashable & Sendable & JSONWritable) {
+  func accept(_ re: String, _ data: some Hashable & Sendable & JSONWritable) {
     refusals = 0
     write(ReplyFrame(re: re, data: data))
   }
 
   private static let dataName: StaticString = ",\"data\":"
 
-  /// A message's JSON made earlier, shared with its event.
+  /// Answers with a message's JSON that was encoded for its event.
   func accept(_ re: String, raw data: ByteBuffer) {
     refusals = 0
     var writer = JSONWriter(capacity: 64)
@@ -276,14 +275,14 @@ final class AppSession {
   }
 }
 
-/// What the hub holds of a session: may go anywhere, does everything on the loop.
+/// The hub's reference to a session: usable on any thread, it acts on the session's event loop.
 final class AppSessionHandle: LiveSession {
   let id: SessionID
   let party: Party
   let lane: Lane
   private let session: NIOLoopBound<AppSession>
 
-  /// On the session's loop.
+  /// Creates the handle, on the session's event loop.
   init(id: SessionID, party: Party, lane: Lane, session: AppSession) {
     self.id = id
     self.party = party

@@ -1,18 +1,19 @@
 import Dialogs
 
-/// Follows one user's feed for one client of the app, as a value: a `LogCursor`, and how far behind a client may be that asks
-/// for what it missed. Theory:
+/// Follows one user's feed for one client of the app, as a value: a `LogCursor`, with a bound on how much a client may
+/// have missed. Theory:
 ///
-/// The client says up to where it has been told; what it missed since is *replayed*, page by page, until the session has caught
-/// up. Who is further behind than `behindMax` entries is told to fetch its dialogs anew instead (`resync`), and goes on at the
-/// end of the log.
+/// The client sends the cursor of its last event; the entries after it are *replayed*, page by page, until the session
+/// has caught up. A client that has missed more than `behindMax` entries is told to fetch its dialogs anew instead
+/// (`resync`), and continues at the end of the log.
 struct FeedFollower: Equatable, Sendable {
   enum Next: Equatable, Sendable {
-    /// These are to be told, and then what comes. The first time, `caughtUp` is the position to say `caught_up` with.
+    /// Send these entries, and then live ones. `caughtUp` is the position for `caught_up`, the first time.
     case live(held: [LogCursor.Held], caughtUp: Position?)
-    /// Too many to replay: say `resync` with the cursor's position, which has risen to the end of the log, then read on.
+    /// There are too many to replay: send `resync` with the cursor's position, which is now the end of the log, then
+    /// continue reading.
     case resync
-    /// More is missed: read on.
+    /// More is missed: continue reading.
     case more
   }
 
@@ -21,29 +22,30 @@ struct FeedFollower: Equatable, Sendable {
   private var replayed = 0
   private let behindMax: Int
 
-  /// Begins behind `cursor`; nil: only what is new. A page is read in any case: it brings the numbers that `caught_up` tells.
+  /// Begins behind `cursor`; `nil` for new entries only. A page is read in any case, with the numbers for `caught_up`.
   init(behind cursor: Position?, attended: Position, behindMax: Int = Limits.feedBehindMax) {
     log = LogCursor(at: min(cursor ?? attended, attended), .behind)
     self.behindMax = behindMax
   }
 
-  /// The position up to which everything has been told.
+  /// The position up to which everything has been sent.
   var told: Position { log.position }
 
-  /// A live entry. Returns whether to tell it now.
+  /// Processes a live entry. Returns whether to send it now.
   ///
-  /// - Parameter lags: the client does not read.
+  /// - Parameter lags: whether the client does not read.
   mutating func deliver(_ entry: Entry, _ form: Form, lags: @autoclosure () -> Bool = false) -> Bool {
     log.arrived(entry, form, lags: lags())
   }
 
-  /// The client reads. The position behind which to read a page; nil: nothing is missed, or a page is on its way.
+  /// Continues after the client reads. Returns the position behind which to read a page; `nil` if nothing is missed, or
+  /// a page is being read.
   mutating func read() -> Position? { log.read() ? log.position : nil }
 
-  /// The client does not read: the page on its way is read again when it does.
+  /// Abandons the page being read, as the client does not read; it is read again later.
   mutating func interrupt() { log.interrupt() }
 
-  /// A page was told, read in a snapshot whose log ended at `head`.
+  /// Records that a page was sent, read in a snapshot whose log ended at `head`.
   mutating func told(_ page: LogPage, head: Position) -> Next {
     let held = log.told(through: page.end, isLast: page.isLast)
     if log.state == .following {
@@ -53,7 +55,7 @@ struct FeedFollower: Equatable, Sendable {
     guard !isCaughtUp, !page.isLast else { return .more }
     replayed += page.entries.count
     guard replayed >= behindMax else { return .more }
-    // What comes now is no replay any more, so it cannot be too much again.
+    // Live entries are no replay, so the bound cannot be reached again.
     replayed = 0
     log.skip(to: head)
     return .resync

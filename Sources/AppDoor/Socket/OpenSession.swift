@@ -1,10 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
 import NIOCore
 
-/// What a session has once it stands. Loop-confined, like the session.
+/// The state of an open session. Confined to the event loop, like the session.
 final class OpenSession {
   /// A post that is not answered yet.
   struct Awaited {
@@ -18,55 +17,55 @@ final class OpenSession {
   let caller: Accounts.Caller
   let rendering: Rendering
   var follower: FeedFollower
-  /// The durable cursor that the client was told last.
+  /// The last durable cursor sent to the client.
   var cursor: String
   let attended: Position
 
   var awaited: [UInt64: Awaited] = [:]
   private var lastToken: UInt64 = 0
-  /// A command waits for its dialog to be read; those behind it wait too.
+  /// Whether a command waits for its dialog to be read; later ones wait too.
   var isResolving = false
 
   var presence: Presence
-  /// Shown where the client has not said another.
+  /// The profile's status, shown unless the client has set another.
   var profileStatus: String?
-  /// Presence was announced: with `caught_up`, or earlier by the client.
+  /// Whether presence was announced: with `caught_up`, or earlier by the client.
   var isAnnounced = false
   /// A user whose presence changed.
   struct Seen {
     let party: Party
-    /// To this viewer they are not there, whatever the hub says.
+    /// Whether they appear offline to this viewer, independently of the hub.
     let isHidden: Bool
     let time: Timestamp
   }
-  /// Users whose presence changed while the client did not read.
+  /// The users whose presence changed while the client did not read.
   var stalePresences: [UserID: Seen] = [:]
-  /// Somebody who is typing where this user reads.
+  /// A user who is typing in a dialog.
   struct Typer: Hashable {
     let dialog: DialogID
     let party: Party
   }
-  /// With what the viewer knows them by, their session in a private dialog, and the end of it. At most `typingDialogsMax`.
+  /// The viewer's name of each, the session in a private dialog, and the timer of the end. At most `typingDialogsMax`.
   var typers: [Typer: (name: String, resource: String?, end: Scheduled<Void>)] = [:]
-  /// The private dialogs with these users, as far as typing asked for them.
+  /// The private dialogs with these users, as far as typing needed them.
   var dialogs: [UserID: DialogID] = [:]
-  /// In which dialogs this session is typing, and since when.
+  /// The dialogs in which this session is typing, and since when.
   var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
-  /// The groups that the user is in, and behind which position they follow each.
+  /// The user's groups, with the position behind which they follow each.
   var memberships: [DialogID: Position] = [:]
   var unreadDialogs: Set<DialogID> = []
   var unreadTimer: Scheduled<Void>?
-  /// When numbers were last told, and how long they had waited.
+  /// The time when numbers were last sent, and their delay.
   var unreadTold: NIODeadline?
   var unreadDelay = AppLimits.unreadDelay
-  /// What the client acknowledged, and what of it is committed.
+  /// The acknowledged position, and the committed one.
   var acknowledged = Position.zero
   var confirmed = Position.zero
   var unconfirmed = 0
   var confirmTimer: Scheduled<Void>?
 
-  /// How the session appears to XMPP.
+  /// The session's resource in XMPP.
   let resource: String
   static func resource(_ caller: Accounts.Caller) -> String { "app-\(caller.device)" }
   static func device(ofResource resource: String) -> String { String(resource.dropFirst(4)) }
@@ -88,13 +87,13 @@ final class OpenSession {
       avatarHash: profile?.avatarHash, time: now)
   }
 
-  /// 0 is the attend's own.
+  /// Returns a new token; 0 is that of the registration.
   func nextToken() -> UInt64 {
     lastToken &+= 1
     return lastToken
   }
 
-  /// Stops the timers, and tells what would otherwise stay open.
+  /// Stops the timers, and ends typing.
   func end(_ session: AppSession) {
     unreadTimer?.cancel()
     confirmTimer?.cancel()
@@ -102,7 +101,7 @@ final class OpenSession {
     session.confirm(self)
     for (_, typing) in typing {
       let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)
-      // Lost where the inbox is full: the other side's indicator ends by itself.
+      // Lost if the inbox is full: then the others' indicator ends by itself.
       _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none))
     }
   }

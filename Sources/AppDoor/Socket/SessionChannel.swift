@@ -1,23 +1,22 @@
-import AppProtocol
 import Dialogs
 import NIOCore
 
-/// What carries a session to its client. Loop-confined, like the session.
+/// The connection of a session to its client. Confined to the event loop, like the session.
 protocol SessionChannel: AnyObject {
   var eventLoop: any EventLoop { get }
-  /// False while the client leaves bytes unread. The session is told when that changes.
+  /// Whether the client reads; the session is told of changes.
   var isWritable: Bool { get }
-  /// One text, which goes out with the next flush.
+  /// Writes a text, which is sent with the next flush.
   ///
   /// - Parameters:
-  ///   - count: the bytes that `body` writes, exactly.
-  ///   - cursor: where the client goes on from once it has this.
+  ///   - count: the exact number of bytes that `body` writes.
+  ///   - cursor: the cursor of a client that has received this.
   func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void)
   func flush()
-  /// Whether to read what the client says.
+  /// Sets whether to read the client's data.
   func setReading(_ isReading: Bool)
-  /// Says why, and ends. Nothing is written after it.
+  /// Sends the reason, and ends. Nothing is written after it.
   func close(_ code: CloseCode, reason: String, _ problem: Problem?)
-  /// Ends at once.
+  /// Closes the connection at once.
   func cut()
 }

@@ -1,10 +1,9 @@
-import AppProtocol
 import Dialogs
 import HTTPPort
 import NIOCore
 import NIOWebSocket
 
-/// A session over a WebSocket (RFC 6455): a channel handler, which holds its session until it is removed.
+/// A session over a WebSocket (RFC 6455): a channel handler, which owns its session until it is removed.
 final class SocketChannel: ChannelInboundHandler, SessionChannel {
   typealias InboundIn = WebSocketFrame
 
@@ -60,14 +59,14 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     case .text: frame.withUnmaskedBytes { session?.take($0) }
     case .ping: if !isClosing { send(.pong, frame.unmaskedData) }
     case .connectionClose:
-      // RFC 6455 5.5.1: answered with the same code.
+      // Answered with the same code (RFC 6455 5.5.1).
       if isClosing { return context.close(promise: nil) }
       var data = frame.unmaskedData
       let code = data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer()
       send(.connectionClose, code)
       flush()
       session?.hasSaidGoodbye = true
-      // 7.4.1: what the connection was for is done. A page that is left (1001) may be the next one's beginning.
+      // The connection is not needed any more (7.4.1). A page that was left (1001) may be reloaded.
       session?.isForGood = code.getInteger(at: code.readerIndex, as: UInt16.self) == 1000
       end()
       context.close(promise: nil)
@@ -92,8 +91,8 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// The aggregator's and the decoder's errors. The decoder's have been
-  /// answered with a close frame by NIO's own handler before.
+  /// Processes the aggregator's and the decoder's errors. NIO's own handler has answered the decoder's with a close
+  /// frame before.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error {
     case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
@@ -118,7 +117,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     flush()
   }
 
-  // MARK: What the session says
+  // MARK: Sending
 
   private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
     frames.add(opcode, data)
@@ -140,11 +139,11 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     pinger?.cancel()
     var data = channel.allocator.buffer(capacity: 2 + reason.utf8.count)
     data.writeInteger(code.rawValue)
-    // RFC 6455 5.5: a control frame has at most 125 bytes. Reasons are ASCII.
+    // A control frame has at most 125 bytes (RFC 6455 5.5). Reasons are ASCII.
     data.writeBytes(reason.utf8.prefix(123))
     send(.connectionClose, data)
     flush()
-    // The client answers the close; one that does not is cut off.
+    // The client answers the close; otherwise it is cut off.
     let channel = channel
     channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }
   }

@@ -1,29 +1,30 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 import Synchronization
 
 /// A session over server-sent events (WHATWG HTML, 9.2): the body of one response. The session writes, the task of the
-/// response takes chunk after chunk; what it has not taken counts, and beyond `AppLimits.streamBytesMax` the session holds
-/// back as on a socket that is full.
+/// response takes chunk after chunk; bytes not taken count, and beyond `AppLimits.streamBytesMax` the session holds
+/// back as on a full socket.
 ///
 /// States: nothing written yet (a refusal becomes the response itself); open; ended.
 final class StreamChannel: SessionChannel {
-  /// The response's end of it.
+  /// The response's side of the channel.
   struct Body: Sendable {
     let chunks: AsyncStream<ByteBuffer>
-    /// So many bytes have left.
+    /// Reports sent bytes.
     let taken: @Sendable (Int) -> Void
-    /// The client has gone, or everything was said.
+    /// Reports the end: the client has disconnected, or everything was sent.
     let ended: @Sendable () -> Void
   }
 
   let eventLoop: any EventLoop
   private let chunks: AsyncStream<ByteBuffer>.Continuation
   private let opened: EventLoopPromise<Void>
-  private let time: () -> WireTime
+  private let time: () -> Timestamp
   private var session: AppSession?
   private var gathered = ByteBuffer()
   private var outstanding = 0
@@ -34,7 +35,7 @@ final class StreamChannel: SessionChannel {
 
   private init(
     _ loop: any EventLoop, _ chunks: AsyncStream<ByteBuffer>.Continuation, _ opened: EventLoopPromise<Void>,
-    _ time: @escaping () -> WireTime
+    _ time: @escaping () -> Timestamp
   ) {
     eventLoop = loop
     self.chunks = chunks
@@ -42,7 +43,7 @@ final class StreamChannel: SessionChannel {
     self.time = time
   }
 
-  /// Begins a session of the caller behind a cursor. Throws what refuses it.
+  /// Begins a session of the caller behind a cursor. Throws if it is refused.
   static func open(
     _ caller: Accounts.Caller, cursor: String?, address: String, door: AppDoor
   ) async throws(Problem) -> Body {
@@ -50,7 +51,7 @@ final class StreamChannel: SessionChannel {
     let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
     let opened = loop.makePromise(of: Void.self)
     let made: EventLoopFuture<NIOLoopBound<StreamChannel>> = loop.submit {
-      let channel = StreamChannel(loop, continuation, opened) { WireTime(door.parley.clock.now) }
+      let channel = StreamChannel(loop, continuation, opened) { door.parley.clock.now }
       let bound = NIOLoopBound(channel, eventLoop: loop)
       let session = AppSession(door: door, channel: channel, address: address)
       channel.session = session
@@ -97,10 +98,10 @@ final class StreamChannel: SessionChannel {
     session?.door.streams.remove(self)
   }
 
-  /// The server stops.
+  /// Ends the session because the server stops.
   func goAway() { session?.goAway() }
 
-  // MARK: What the session says
+  // MARK: Sending
 
   func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {
     if isEnded { return }
@@ -118,12 +119,12 @@ final class StreamChannel: SessionChannel {
       gathered.writeStaticString("\n")
     }
     gathered.writeStaticString("data: ")
-    // JSON of ours has no line breaks.
+    // This server's JSON has no line breaks.
     body(&gathered)
     gathered.writeStaticString("\n\n")
   }
 
-  /// A comment: proxies keep the connection, and one that is dead is noticed.
+  /// Sends a comment, so that proxies keep the connection, and a dead one is noticed.
   private func beat() {
     gathered.writeStaticString(":\n\n")
     flush()
@@ -141,14 +142,14 @@ final class StreamChannel: SessionChannel {
     }
   }
 
-  /// Nothing is said but by requests of their own.
+  /// Does nothing: commands are requests of their own.
   func setReading(_ isReading: Bool) {}
 
   func close(_ code: CloseCode, reason: String, _ problem: Problem?) {
     if isEnded { return }
     if isOpen {
       switch code {
-      // Its own event has said so.
+      // It was sent as an event of its own.
       case .goingAway, .unauthenticated: break
       case .tooBig, .tryAgainLater, .badFrame, .replaced, .tooFast:
         let reason =
@@ -167,7 +168,7 @@ final class StreamChannel: SessionChannel {
   func cut() { end() }
 }
 
-/// The event streams that are open: the port stops when each has ended.
+/// The open event streams: the port stops when each has ended.
 final class OpenStreams: Sendable {
   private struct State {
     var streams: [ObjectIdentifier: NIOLoopBound<StreamChannel>] = [:]
@@ -175,7 +176,7 @@ final class OpenStreams: Sendable {
   }
   private let state = Mutex(State())
 
-  /// False: the server stops.
+  /// Adds a stream. Returns `false` if the server stops.
   func add(_ stream: NIOLoopBound<StreamChannel>) -> Bool {
     let id = ObjectIdentifier(stream.value)
     return state.withLock { state in
@@ -190,7 +191,7 @@ final class OpenStreams: Sendable {
     state.withLock { _ = $0.streams.removeValue(forKey: id) }
   }
 
-  /// From any thread: each says `goaway` and ends.
+  /// Ends all streams with `goaway`; callable from any thread.
   func stop() {
     let streams = state.withLock { state in
       state.isStopped = true

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 import ServerConfiguration
 import WebClient
 
@@ -39,7 +39,7 @@ struct HookCodeTransport: CodeTransport {
     case .code: writer.member("type", "code.requested")
     case .passwordReset: writer.member("type", "password-reset.requested")
     }
-    writer.member("timestamp", WireTime(milliseconds: now.milliseconds))
+    writer.member("timestamp", now)
     writer.member("data", Payload(outgoing))
     writer.endObject()
     return writer.bytes
@@ -61,7 +61,7 @@ struct HookCodeTransport: CodeTransport {
       case .code(let code): writer.member("code", code)
       case .passwordReset(let token): writer.member("token", token)
       }
-      writer.member("expiresAt", WireTime(milliseconds: outgoing.expires.milliseconds))
+      writer.member("expiresAt", outgoing.expires)
       writer.endObject()
     }
   }

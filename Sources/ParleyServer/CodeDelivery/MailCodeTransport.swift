@@ -2,7 +2,6 @@ import Accounts
 import Basics
 import Crypto
 import Dialogs
-import FoundationEssentials
 import ServerConfiguration
 import WebClient
 

@@ -1,8 +1,8 @@
 import Administration
 import AppDoor
-import AppProtocol
 import Basics
 import Dialogs
+import JSON
 import ServerConfiguration
 import ServiceLifecycle
 import Synchronization

@@ -1,7 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
-import FoundationEssentials
+import JSON
 import NIOCore
 import XMLStream
 import XMPP
@@ -16,7 +16,7 @@ enum SessionArchive {
     var resumptionSeconds: UInt32
     var acknowledged: UInt64
     var handled: UInt64
-    var items: [Data]
+    var items: [KeptBytes]
     var cursor: KeptCursor
     var toldUpTo: Int64
     var confirmedUpTo: Int64
@@ -29,6 +29,25 @@ enum SessionArchive {
     var occupants: [String]
     /// The credential that the session was opened with.
     var access: KeptAccess?
+    /// Bytes in base 64.
+    struct KeptBytes: Codable {
+      let bytes: [UInt8]
+
+      init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+      init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let bytes = Base64.decode(text.utf8) else {
+          throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "must be base 64"))
+        }
+        self.bytes = bytes
+      }
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Base64.string(bytes))
+      }
+    }
     struct KeptCursor: Codable {
       var position: Int64
       var replay: UInt8
@@ -44,13 +63,13 @@ enum SessionArchive {
       var device: String?
       var client: Int64?
       var since: Int64
-      var salt: Data?
+      var salt: KeptBytes?
     }
     struct KeptPresence: Codable {
       var availability: UInt8
       var status: String?
       var priority: Int8
-      var extras: Data
+      var extras: KeptBytes
       var time: Int64
     }
   }
@@ -64,7 +83,7 @@ enum SessionArchive {
     let kept = Kept(
       jid: state.jid.description, id: snapshot.id, resumptionSeconds: snapshot.resumptionSeconds,
       acknowledged: snapshot.acknowledgedTotal, handled: snapshot.handledTotal,
-      items: snapshot.items.map { Data(bytes(of: $0.item, for: session)) },
+      items: snapshot.items.map { Kept.KeptBytes(bytes(of: $0.item, for: session)) },
       cursor: Kept.KeptCursor(
         position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
         replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
@@ -73,14 +92,15 @@ enum SessionArchive {
       wantsBlocks: onlineSession?.wantsBlocks ?? false, interests: Array(onlineSession?.interests ?? []),
       presence: state.presence.map {
         Kept.KeptPresence(
-          availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
+          availability: $0.availability.rawValue, status: $0.status, priority: $0.priority,
+          extras: Kept.KeptBytes($0.extras),
           time: $0.time.milliseconds)
       }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) },
       access: onlineSession?.access.map(Self.kept))
-    guard let data = try? JSONEncoder().encode(kept) else { return nil }
+    guard let json = try? JSONValue(encoding: kept) else { return nil }
     return SuspendedSession(
       user: session.party.id, stream: state.nonce,
-      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(data))
+      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(json.text.utf8))
   }
 
   private static func kept(_ access: Access) -> Kept.KeptAccess {
@@ -93,7 +113,7 @@ enum SessionArchive {
     return Kept.KeptAccess(
       source: source, sourceID: id, agent: access.agent?.id, software: access.agent?.software,
       device: access.agent?.device, client: access.client, since: access.since.milliseconds,
-      salt: access.salt.map { Data($0) })
+      salt: access.salt.map { Kept.KeptBytes($0) })
   }
 
   private static func access(_ kept: Kept.KeptAccess) -> Access {
@@ -105,7 +125,7 @@ enum SessionArchive {
       }
     return Access(
       source, agent: ClientAgent(id: kept.agent, software: kept.software, device: kept.device), client: kept.client,
-      since: Timestamp(milliseconds: kept.since), salt: kept.salt.map { Array($0) })
+      since: Timestamp(milliseconds: kept.since), salt: kept.salt?.bytes)
   }
 
   private static func bytes(of item: Sent, for session: XMPPSession) -> [UInt8] {
@@ -118,7 +138,8 @@ enum SessionArchive {
   /// Restores a session, which waits for its client again with its former presence.
   static func restore(_ suspended: SuspendedSession, door: DoorContext, wheel: LoopWheel) {
     let now = door.parley.clock.now
-    guard suspended.expires > now, let kept = try? JSONDecoder().decode(Kept.self, from: Data(suspended.state)),
+    guard suspended.expires > now, let json = try? JSONValue(parsing: suspended.state),
+      let kept = try? InputDecoder.decode(Kept.self, from: json),
       kept.version == 2, let jid = FullJID(parsing: kept.jid)
     else { return }
     let bound = NIOLoopBound(wheel, eventLoop: wheel.loop)
@@ -137,13 +158,13 @@ enum SessionArchive {
       Presence.Availability(rawValue: kept.availability).map {
         Presence(
           from: party, resource: jid.resource, availability: $0, status: kept.status, priority: kept.priority,
-          extras: Array(kept.extras), time: Timestamp(milliseconds: kept.time))
+          extras: kept.extras.bytes, time: Timestamp(milliseconds: kept.time))
       }
     }
     let snapshot = ResumptionMachine<Sent>.Snapshot(
       id: kept.id, resumptionSeconds: kept.resumptionSeconds, acknowledgedTotal: kept.acknowledged,
       handledTotal: kept.handled,
-      items: kept.items.map { (item: Sent.bytes(ByteBuffer(bytes: $0)), byteCount: $0.count) })
+      items: kept.items.map { (item: Sent.bytes(ByteBuffer(bytes: $0.bytes)), byteCount: $0.bytes.count) })
     let cursor = StreamCursor(
       at: Position(kept.cursor.position), .behind, replay: StreamCursor.Replay(rawValue: kept.cursor.replay) ?? .over,
       replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })

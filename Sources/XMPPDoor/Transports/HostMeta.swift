@@ -1,7 +1,7 @@
-import FoundationEssentials
 import HTTPPort
 import HTTPTypes
 import Hummingbird
+import JSON
 import NIOCore
 import XMLStream
 
@@ -37,7 +37,7 @@ public struct HostMeta: Sendable {
         Self.response("application/xrd+xml", xrd(for: domain(request)))
       },
       HTTPRoute(.get, "/.well-known/host-meta.json") { request, _ in
-        Self.response("application/json", try jrd(for: domain(request)))
+        Self.response("application/json", jrd(for: domain(request)))
       },
     ]
   }
@@ -83,41 +83,40 @@ public struct HostMeta: Sendable {
     return Array(writer.buffer.readableBytesView)
   }
 
-  private struct Document: Encodable {
-    struct Everything: Encodable {
-      let ttl: Int
-    }
-    struct Link: Encodable {
-      let rel: String
-      var href: String?
-      var port: Int?
-      var ips: [String]?
-      var priority: Int?
-      var weight: Int?
-      var sni: String?
-    }
-    var xmpp: Everything?
-    var links: [Link]
-  }
-
-  func jrd(for domain: String) throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    var document = Document(links: links(for: domain).map { Document.Link(rel: $0.relation, href: $0.url) })
-    if !addresses.isEmpty {
-      document.xmpp = Document.Everything(ttl: Self.seconds)
-      if let directTLSPort {
-        document.links.insert(Document.Link(rel: "urn:xmpp:alt-connections:tls", port: directTLSPort), at: 0)
-      }
-      for index in document.links.indices {
+  func jrd(for domain: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.name("links")
+    writer.beginArray()
+    var priority = 0
+    func link(_ relation: String, _ url: String?, port: Int? = nil) {
+      writer.beginObject()
+      writer.member("href", url)
+      if !addresses.isEmpty {
         // The cheapest first: TLS, then a WebSocket, then requests.
-        document.links[index].priority = 10 * (index + 1)
-        document.links[index].weight = 0
-        document.links[index].ips = addresses
-        document.links[index].sni = document.links[index].href.map(Self.host) ?? domain
+        priority += 10
+        writer.member("ips", addresses)
+        writer.member("port", port)
+        writer.member("priority", priority)
       }
+      writer.member("rel", relation)
+      if !addresses.isEmpty {
+        writer.member("sni", url.map(Self.host) ?? domain)
+        writer.member("weight", 0)
+      }
+      writer.endObject()
     }
-    return Array(try encoder.encode(document))
+    if !addresses.isEmpty, let directTLSPort { link("urn:xmpp:alt-connections:tls", nil, port: directTLSPort) }
+    for (relation, url) in links(for: domain) { link(relation, url) }
+    writer.endArray()
+    if !addresses.isEmpty {
+      writer.name("xmpp")
+      writer.beginObject()
+      writer.member("ttl", Self.seconds)
+      writer.endObject()
+    }
+    writer.endObject()
+    return writer.bytes
   }
 
   /// Returns the host of a URL, for which TLS is set up.

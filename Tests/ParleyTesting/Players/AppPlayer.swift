@@ -1,4 +1,4 @@
-import AppProtocol
+import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -86,8 +86,8 @@ final class AppPlayer: Player {
     try await send(hello.text)
     let reply = try await expect("the answer to hello") { $0["re"]?.string == "stage-hello" }
     guard reply["ok"] == .bool(true) else { throw PlayerError("\(role.name): hello was refused: \(reply.text)") }
-    _ = try await expect("ready") { $0["type"]?.string == EventName.ready.rawValue }
-    _ = try await expect("caught_up") { $0["type"]?.string == EventName.caughtUp.rawValue }
+    _ = try await expect("ready") { $0["type"]?.string == "ready" }
+    _ = try await expect("caught_up") { $0["type"]?.string == "caught_up" }
   }
 
   private func open() async throws {
@@ -107,9 +107,9 @@ final class AppPlayer: Player {
               return channel
             }
           }
-          var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: webSocketPath)
+          var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1/ws")
           head.headers.add(name: "Host", value: host)
-          head.headers.add(name: "Sec-WebSocket-Protocol", value: webSocketSubprotocol)
+          head.headers.add(name: "Sec-WebSocket-Protocol", value: "parley.v1")
           let upgrade = NIOTypedHTTPClientUpgradeConfiguration(
             upgradeRequestHead: head, upgraders: [upgrader],
             notUpgradingCompletionHandler: { channel in

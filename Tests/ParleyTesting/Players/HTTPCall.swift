@@ -1,5 +1,5 @@
-import AppProtocol
 import Basics
+import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix

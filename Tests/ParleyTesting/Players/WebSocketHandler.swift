@@ -1,4 +1,4 @@
-import AppProtocol
+import JSON
 import NIOCore
 import NIOWebSocket
 import Synchronization
@@ -69,5 +69,5 @@ final class LastCursor: Sendable {
   }
 
   /// `ready` is not among them: what was missed follows it.
-  private static let tellers: Set = [EventName.caughtUp.rawValue, EventName.resync.rawValue]
+  private static let tellers: Set = ["caught_up", "resync"]
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
 import FoundationEssentials
+import JSON
 import XMPP
 
 /// The names in braces of a play, and what they stand for.
@@ -35,7 +35,7 @@ public struct Captures: Hashable, Sendable {
       return Base64.string(TokenProof.message(username: String(rest[0]), token: token))
     case "in":
       guard let seconds = Double(parts[1]) else { return nil }
-      return WireTime(milliseconds: Int64((Date().timeIntervalSince1970 + seconds) * 1_000)).text
+      return Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 + seconds) * 1_000)).description
     case "plain":
       let rest = parts[1].split(separator: ".", maxSplits: 1)
       guard rest.count == 2, let password = values[String(rest[1])] else { return nil }

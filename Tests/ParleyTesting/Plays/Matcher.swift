@@ -1,4 +1,4 @@
-public import AppProtocol
+public import JSON
 public import XMLStream
 
 /// Whether something that arrived is what a line expects: by subset. What the pattern names must be there and be as it

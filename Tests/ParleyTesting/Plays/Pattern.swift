@@ -1,4 +1,4 @@
-public import AppProtocol
+public import JSON
 public import XMLStream
 
 /// JSON of which a part is named; see `Matcher`.

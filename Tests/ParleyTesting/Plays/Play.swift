@@ -1,4 +1,4 @@
-public import AppProtocol
+public import JSON
 
 /// A scripted conversation: who is on stage, then what they do, line by line.
 /// The text format is described in `Tests/Plays/README.md`; `PlayParser` reads it.

@@ -1,4 +1,4 @@
-import AppProtocol
+import JSON
 import ServerConfiguration
 import XMLStream
 

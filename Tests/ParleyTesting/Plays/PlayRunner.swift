@@ -1,4 +1,4 @@
-import AppProtocol
+import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix

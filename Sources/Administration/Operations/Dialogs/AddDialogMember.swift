@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Adds a user to a dialog. A user who is in it already keeps their role.
 package enum AddDialogMember: AdminOperation {

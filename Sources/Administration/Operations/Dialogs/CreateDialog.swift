@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Creates a group or public dialog for an owner.
 package enum CreateDialog: AdminOperation {

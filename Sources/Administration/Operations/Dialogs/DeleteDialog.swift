@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Deletes a dialog. Its address is never assigned again.
 package enum DeleteDialog: AdminOperation {

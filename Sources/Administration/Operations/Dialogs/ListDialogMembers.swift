@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Lists a page of a dialog's members, or of those with one role.
 package enum ListDialogMembers: AdminOperation {

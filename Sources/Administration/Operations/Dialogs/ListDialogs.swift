@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Lists a page of a domain's group and public dialogs by address, including hidden ones.
 package enum ListDialogs: AdminOperation {

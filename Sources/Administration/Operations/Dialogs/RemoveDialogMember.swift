@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Removes a user from a dialog, or lifts their ban.
 package enum RemoveDialogMember: AdminOperation {

@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Changes a user's role in a dialog; a user can be banned whether they are in it or not.
 package enum SetDialogRole: AdminOperation {

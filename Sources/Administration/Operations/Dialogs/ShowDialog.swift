@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Shows all that an operator may know about a dialog: no message and no secret.
 package enum ShowDialog: AdminOperation {

@@ -1,6 +1,6 @@
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Changes a dialog's name and texts. An absent member keeps the value, an empty text removes it.
 package enum UpdateDialog: AdminOperation {

@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Lists the calls made with app keys, newest first.
 package enum ListAudit: AdminOperation {

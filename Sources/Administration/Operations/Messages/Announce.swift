@@ -1,6 +1,6 @@
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Sends a text from the domain to all users with an online XMPP session.
 package enum Announce: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Deletes a message of a group or public dialog for all members, in the owner's name (XEP-0425). Deleting it again
 /// succeeds.

@@ -1,6 +1,7 @@
 import AppDoor
-package import AppProtocol
 package import Dialogs
+import HTTPPort
+package import JSON
 
 /// Lists a group or public dialog's messages, newest first, as seen by a member who has always been in it.
 package enum ListMessages: AdminOperation {

@@ -1,6 +1,7 @@
 import AppDoor
-package import AppProtocol
 package import Dialogs
+import HTTPPort
+package import JSON
 
 /// Sends a message in a user's name, to a dialog that they are in or to another user.
 package enum PostMessage: AdminOperation {

@@ -1,5 +1,6 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
+import JSON
 
 /// Sends an app's own notification to the devices of users. It is durable when the answer is sent; devices receive it
 /// through their push services, like notifications of messages.

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Deletes a report.
 package enum DismissReport: AdminOperation {

@@ -1,7 +1,7 @@
 import Addresses
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Lists the reports by users of a domain (XEP-0377), without the quoted messages.
 package enum ListReports: AdminOperation {

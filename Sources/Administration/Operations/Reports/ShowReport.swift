@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Shows a report with the quoted messages and the reporter's permissions.
 package enum ShowReport: AdminOperation {

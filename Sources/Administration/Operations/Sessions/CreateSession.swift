@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Logs in a user whom the backend has authenticated by its own means, and returns the tokens for the user's app.
 package enum CreateSession: AdminOperation {

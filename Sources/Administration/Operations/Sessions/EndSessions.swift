@@ -1,7 +1,7 @@
 import Addresses
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Ends sessions of a user, who may log in again at once.
 package enum EndSessions: AdminOperation {

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Creates an account.
 package enum AddUser: AdminOperation {

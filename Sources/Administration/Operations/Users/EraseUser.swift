@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Deletes an account and all its messages. The messages are deleted after the answer, and the work continues after a
 /// restart.

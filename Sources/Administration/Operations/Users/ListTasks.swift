@@ -1,7 +1,7 @@
 import Addresses
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Lists the pending deletions, erasures and exports of accounts, oldest first. Completed ones are not listed.
 package enum ListTasks: AdminOperation {

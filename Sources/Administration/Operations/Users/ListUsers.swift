@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Lists a page of a domain's users by name.
 package enum ListUsers: AdminOperation {

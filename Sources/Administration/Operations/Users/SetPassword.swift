@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Changes a user's password; all their sessions and logins end.
 package enum SetPassword: AdminOperation {

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Disables, enables or deletes an account. Disabling and deleting end its sessions.
 package enum SetUserState: AdminOperation {

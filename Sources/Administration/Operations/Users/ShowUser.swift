@@ -1,7 +1,7 @@
 import Accounts
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Shows all that an operator may know about a user: no message and no secret.
 package enum ShowUser: AdminOperation {

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Changes a user's data. An absent member keeps the value, an empty text removes it.
 package enum UpdateUser: AdminOperation {

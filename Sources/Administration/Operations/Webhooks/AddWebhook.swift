@@ -1,7 +1,7 @@
 import AppDoor
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Creates a webhook: a URL of the backend that receives events from now on.
 package enum AddWebhook: AdminOperation {

@@ -1,6 +1,6 @@
-import AppProtocol
 import Basics
 package import Dialogs
+import HTTPPort
 
 /// Lists the events that a webhook did not accept and that are not retried any more, oldest first.
 package enum ListWebhookFailures: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Lists a domain's webhooks, without their secrets.
 package enum ListWebhooks: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Redelivers one failure or all of them, with their original `webhook-id`.
 package enum RedriveWebhookFailures: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Removes a webhook and its failures.
 package enum RemoveWebhook: AdminOperation {

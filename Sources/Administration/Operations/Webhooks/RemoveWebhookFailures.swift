@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Deletes one failure or all of them.
 package enum RemoveWebhookFailures: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Creates a new secret for a webhook. Both secrets sign for `Limits.hookSecretOverlap`.
 package enum RotateWebhookSecret: AdminOperation {

@@ -1,5 +1,5 @@
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Shows a webhook and its delivery state.
 package enum ShowWebhook: AdminOperation {

@@ -1,6 +1,6 @@
 import AppDoor
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Sends `webhook.test` once, at once, and returns the outcome.
 package enum TestWebhook: AdminOperation {

@@ -1,6 +1,6 @@
 import AppDoor
-import AppProtocol
 package import Dialogs
+import HTTPPort
 
 /// Changes a webhook's URL and events. With `state` `active` delivery resumes at once where it stopped.
 package enum UpdateWebhook: AdminOperation {

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// That the caller has accepted the terms of the app, for the record.
+/// Records that the caller has accepted the app's terms.
 enum AcceptTerms: ServedOperation {
   typealias Input = TermsInput
   typealias Output = MeBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Gives the caller another password, or a first one. This login goes on, all others end.
+/// Changes the caller's password, or sets a first one. This login continues, all others end.
 enum ChangePassword: ServedOperation {
   typealias Input = ChangePasswordInput
   typealias Output = EmptyBody

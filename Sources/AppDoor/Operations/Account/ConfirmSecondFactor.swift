@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Turns the second factor on. XMPP clients that came by the password alone are put out.
+/// Turns the second factor on. XMPP sessions opened with the password alone end.
 enum ConfirmSecondFactor: ServedOperation {
   typealias Input = ConfirmSecondFactorInput
   typealias Output = RecoveryCodesBody

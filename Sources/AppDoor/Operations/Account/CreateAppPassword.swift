@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Makes a password for one third-party XMPP client. It is shown this once.
+/// Creates a password for one third-party XMPP client, which is shown this once.
 enum CreateAppPassword: ServedOperation {
   typealias Input = AppPasswordInput
   typealias Output = AppPasswordBody
@@ -19,6 +19,6 @@ enum CreateAppPassword: ServedOperation {
     let (password, text) = try await call.accounts.makeAppPassword(for: caller.user.id, name: input.name)
     return .created(
       AppPasswordBody(
-        id: String(password.id), name: password.name, password: text, createdAt: WireTime(password.createdAt)))
+        id: String(password.id), name: password.name, password: text, createdAt: password.createdAt))
   }
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Begins an archive of all that is the caller's, or names the one that is being made.
+/// Begins an archive of all of the caller's data, or returns the one in progress.
 enum CreateExport: ServedOperation {
   typealias Input = NoInput
   typealias Output = ExportBody
@@ -26,9 +26,9 @@ enum CreateExport: ServedOperation {
       case .failed: "failed"
       }
     return ExportBody(
-      id: String(task.id), status: status, createdAt: WireTime(task.createdAt),
-      finishedAt: task.finishedAt.map { WireTime($0) }, url: place?.url,
-      expiresAt: (place?.expires).map { WireTime($0) },
+      id: String(task.id), status: status, createdAt: task.createdAt,
+      finishedAt: task.finishedAt, url: place?.url,
+      expiresAt: place?.expires,
       size: task.size)
   }
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Binds an identity to the caller, by a token that proves it. A guest becomes a user like others by it.
+/// Binds the identity of a token to the caller. A guest becomes an ordinary user by it.
 enum CreateIdentity: ServedOperation {
   typealias Input = IdentityInput
   typealias Output = IdentityBody
@@ -29,7 +29,7 @@ enum CreateIdentity: ServedOperation {
       let body = IdentityBody(identity)
       return isNew ? .created(body) : .ok(body)
     } catch {
-      // 401 is for the access token, which is good.
+      // 401 would refer to the access token, which is valid.
       guard error.kind == .unauthenticated else { throw error }
       let counted = call.accounts.wrongToken(error, from: call.address)
       throw counted.kind == .tooFast ? counted : Problem(.forbidden, error.code, error.text)

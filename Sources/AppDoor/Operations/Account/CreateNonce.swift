@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the app's backend puts into the token that it makes: good once, for ten minutes.
+/// Returns a nonce for the token of the app's backend: valid once, for ten minutes.
 enum CreateNonce: ServedOperation {
   typealias Input = NoInput
   typealias Output = NonceBody
@@ -14,6 +14,6 @@ enum CreateNonce: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<NonceBody> {
     let (text, expires) = try call.accounts.makeNonce(in: call.realm.id)
-    return .created(NonceBody(nonce: text, expiresAt: WireTime(expires)))
+    return .created(NonceBody(nonce: text, expiresAt: expires))
   }
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes an app password away; whoever is there by it is put out.
+/// Revokes an app password, and ends the sessions opened with it.
 enum DeleteAppPassword: ServedOperation {
   typealias Input = AppPasswordReference
   typealias Output = EmptyBody

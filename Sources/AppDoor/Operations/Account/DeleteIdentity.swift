@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes an identity from the caller, unless it is the last way in.
+/// Removes an identity from the caller, unless it is their last way to sign in.
 enum DeleteIdentity: ServedOperation {
   typealias Input = IdentityReference
   typealias Output = EmptyBody

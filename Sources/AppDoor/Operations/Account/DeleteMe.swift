@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Deletes the caller's account, and with `erase` all that they said. Answered as soon as it is certain; the rest follows, also
-/// after a restart.
+/// Deletes the caller's account, and with `erase` all their messages. It answers once the deletion is durable; the rest
+/// follows, also after a restart.
 enum DeleteMe: ServedOperation {
   typealias Input = DeleteMeInput
   typealias Output = EmptyBody
@@ -13,8 +13,7 @@ enum DeleteMe: ServedOperation {
 
   static func perform(_ input: DeleteMeInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
-    // A token that was found or stolen must not be enough, and not every account has a password: whoever it is shows anew, in
-    // whatever way they sign in, that it is them.
+    // A stolen token must not suffice, and not every account has a password: the user must sign in again, in any way.
     guard try await call.accounts.isFresh(caller) else {
       throw Problem(.forbidden, "login-stale", "Sign in again, and delete the account with the new token.")
     }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Makes a second factor, which counts once it is confirmed.
+/// Creates a second factor, which is on once it is confirmed.
 enum EnrolSecondFactor: ServedOperation {
   typealias Input = EnrolInput
   typealias Output = EnrolmentBody
@@ -18,7 +18,7 @@ enum EnrolSecondFactor: ServedOperation {
     switch made {
     case .totp(let secret, let uri): return .created(EnrolmentBody(method: method.rawValue, secret: secret, uri: uri))
     case .sms(let expires):
-      return .created(EnrolmentBody(method: method.rawValue, expiresAt: WireTime(expires)))
+      return .created(EnrolmentBody(method: method.rawValue, expiresAt: expires))
     }
   }
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// One export of the caller's: how far it is, and where it is fetched.
+/// Returns the state and URL of one of the caller's exports.
 enum GetExport: ServedOperation {
   typealias Input = ExportInput
   typealias Output = ExportBody

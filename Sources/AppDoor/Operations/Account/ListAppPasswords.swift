@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's app passwords, without what they are.
+/// Lists the caller's app passwords, without their texts.
 enum ListAppPasswords: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<AppPasswordBody>
@@ -17,8 +17,8 @@ enum ListAppPasswords: ServedOperation {
       PageBody(
         items: passwords.map { password in
           AppPasswordBody(
-            id: String(password.id), name: password.name, createdAt: WireTime(password.createdAt),
-            usedAt: password.usedAt.map { WireTime($0) })
+            id: String(password.id), name: password.name, createdAt: password.createdAt,
+            usedAt: password.usedAt)
         }))
   }
 }

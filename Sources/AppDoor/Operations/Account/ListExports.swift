@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's exports, the newest first.
+/// Lists the caller's exports, the newest first.
 enum ListExports: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<ExportBody>

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the caller is known by besides their id.
+/// Lists the caller's external identities.
 enum ListIdentities: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<IdentityBody>
@@ -27,6 +27,6 @@ extension IdentityBody {
       }
     self.init(
       id: identity.identity.id, type: type.rawValue, provider: provider, subject: identity.identity.subject,
-      createdAt: WireTime(identity.since))
+      createdAt: identity.since)
   }
 }

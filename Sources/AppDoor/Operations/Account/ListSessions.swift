@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's logins. One per device: the device's id names it.
+/// Lists the caller's logins, one per device, identified by the device's id.
 enum ListSessions: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<SessionSummaryBody>
@@ -17,8 +17,8 @@ enum ListSessions: ServedOperation {
       PageBody(
         items: grants.map { grant in
           SessionSummaryBody(
-            id: grant.device, deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
-            usedAt: WireTime(grant.usedAt), current: grant.id == caller.grant)
+            id: grant.device, deviceId: grant.device, client: grant.client, createdAt: grant.createdAt,
+            usedAt: grant.usedAt, current: grant.id == caller.grant)
         }))
   }
 }

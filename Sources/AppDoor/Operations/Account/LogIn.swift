@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// A new session, or an old one with new tokens: by one of `SignIns`.
+/// Logs in, or renews the tokens of a login, by one of `SignIns`.
 enum LogIn: ServedOperation {
   typealias Input = LogInInput
   typealias Output = SessionBody
@@ -18,7 +18,7 @@ enum LogIn: ServedOperation {
     return .created(
       SessionBody(
         accessToken: login.accessToken, refreshToken: login.refreshToken,
-        expiresAt: WireTime(login.grant.accessExpires), user: call.door.rendering(login.user).user(login.user),
+        expiresAt: login.grant.accessExpires, user: call.door.rendering(login.user).user(login.user),
         deviceId: login.grant.device, termsRequired: settings.requiring(call.door.settings.terms)))
   }
 }

@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Ends one of the caller's logins: its tokens, and its WebSocket if it has one.
 enum LogOut: ServedOperation {

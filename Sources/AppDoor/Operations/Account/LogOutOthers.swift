@@ -1,8 +1,9 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Ends everything but this login: other logins, the tokens of XMPP clients, the sessions of both. App passwords stay.
+/// Ends everything but this login: other logins, the tokens of XMPP clients, the sessions of both. App passwords
+/// remain.
 enum LogOutOthers: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

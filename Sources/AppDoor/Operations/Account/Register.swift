@@ -1,9 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Makes an account, where that is switched on.
+/// Creates an account, if registration is on.
 enum Register: ServedOperation {
   typealias Input = RegisterInput
   typealias Output = UserBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes the caller's mail address away.
+/// Removes the caller's mail address.
 enum RemoveMyEmail: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes the caller's telephone number away.
+/// Removes the caller's telephone number.
 enum RemoveMyPhone: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

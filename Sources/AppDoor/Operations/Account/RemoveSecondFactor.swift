@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes the second factor away, by proving it once more.
+/// Removes the second factor, with a proof of it.
 enum RemoveSecondFactor: ServedOperation {
   typealias Input = SecondFactorInput
   typealias Output = EmptyBody

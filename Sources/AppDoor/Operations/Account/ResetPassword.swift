@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Sets a password by the link of a reset. All sessions end, in both protocols.
+/// Sets a password with the link of a reset. All sessions end, in both protocols.
 enum ResetPassword: ServedOperation {
   typealias Input = ResetPasswordInput
   typealias Output = EmptyBody

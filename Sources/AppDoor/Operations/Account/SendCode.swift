@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Sends a code to sign in by, to a mail address or a telephone; or, for a challenge, that of the second factor.
+/// Sends a code to sign in with, to a mail address or a telephone; or, for a challenge, that of the second factor.
 enum SendCode: ServedOperation {
   typealias Input = SendCodeInput
   typealias Output = SentBody

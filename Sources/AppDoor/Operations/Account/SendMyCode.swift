@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Sends a code by which the caller proves that an address is theirs; or that of their second factor.
+/// Sends a code by which the caller proves an address; or that of their second factor.
 enum SendMyCode: ServedOperation {
   typealias Input = SendMyCodeInput
   typealias Output = SentBody

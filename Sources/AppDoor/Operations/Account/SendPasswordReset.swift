@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Sends a link to set another password by. Whether somebody has the address is not told.
+/// Sends a link to set a new password. The answer does not tell whether a user has the address.
 enum SendPasswordReset: ServedOperation {
   typealias Input = ReachableInput
   typealias Output = SentBody

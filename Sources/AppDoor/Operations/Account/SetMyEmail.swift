@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's mail address, which a code has proved.
+/// Sets the caller's mail address, proved by a code.
 enum SetMyEmail: ServedOperation {
   typealias Input = SetEmailInput
   typealias Output = MeBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's telephone number, which a code has proved.
+/// Sets the caller's telephone number, proved by a code.
 enum SetMyPhone: ServedOperation {
   typealias Input = SetPhoneInput
   typealias Output = MeBody

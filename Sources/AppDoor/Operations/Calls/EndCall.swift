@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes a call back, rejects it or hangs up, by whoever asks and how it stands. One that has ended stays as it is.
+/// Retracts, rejects or ends a call, depending on the caller and its state. An ended call is unchanged.
 enum EndCall: ServedOperation {
   typealias Input = EndCallInput
   typealias Output = EmptyBody
@@ -12,7 +12,8 @@ enum EndCall: ServedOperation {
 
   static func perform(_ input: EndCallInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
-    let signal = CallSignalInput(callId: input.callId, action: .end, reason: input.reason)
+    let signal = CallSignalInput(
+      callId: input.callId, action: CallSignalInput.Action.end.rawValue, reason: input.reason)
     try await call.parley.post(SignalCall.intent(signal, by: caller, call.parley), by: caller.user)
     return .done
   }

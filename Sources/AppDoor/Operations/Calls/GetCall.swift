@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// How a call of the caller's stands, or how it ended.
+/// Returns one of the caller's calls.
 enum GetCall: ServedOperation {
   typealias Input = CallReference
   typealias Output = CallBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's calls that have not ended, the newest first: what rings, for a client that has just been woken.
+/// Lists the caller's calls that have not ended, the newest first: for a client that has just been woken.
 enum ListCalls: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<CallBody>

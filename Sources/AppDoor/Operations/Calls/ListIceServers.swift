@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// The STUN and TURN servers that the caller's calls may use.
+/// Lists the STUN and TURN servers for the caller's calls.
 enum ListIceServers: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<IceServerBody>
@@ -21,7 +21,7 @@ enum ListIceServers: ServedOperation {
           let credentials = services.credentials(for: user, at: service, now: now)
           return IceServerBody(
             urls: [service.uri], username: credentials?.username, credential: credentials?.password,
-            expiresAt: credentials.map { WireTime($0.expires) })
+            expiresAt: credentials?.expires)
         }))
   }
 }

@@ -1,10 +1,11 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 
-/// What a device does in a call: that it rings, answers, ends it, and what it tells the other. The same as the command `call.signal`,
-/// for a client that was woken and has no WebSocket.
+/// Moves a call for a device: it rings, answers, ends the call, or signals to the other device. It is the same as the
+/// command `call.signal`, for a client that was woken and has no WebSocket.
 enum SignalCall: ServedOperation {
   typealias Input = CallSignalInput
   typealias Output = CallBody

@@ -1,9 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Calls somebody: their devices ring. 201 the first time; the same `clientId` for the same call answers 200 with how it stands.
+/// Calls a user, whose devices ring. 201 the first time; the same `clientId` for the same call answers 200 with its
+/// state.
 enum StartCall: ServedOperation {
   typealias Input = StartCallInput
   typealias Output = CallBody

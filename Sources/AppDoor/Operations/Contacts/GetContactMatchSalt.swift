@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the numbers and addresses of a phonebook are hashed with.
+/// Returns the salt for hashing the numbers and addresses of an address book.
 enum GetContactMatchSalt: ServedOperation {
   typealias Input = NoInput
   typealias Output = ContactMatchSaltBody

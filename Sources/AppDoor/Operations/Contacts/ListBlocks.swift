@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's block list: what the XMPP clients of the same user see too.
+/// Lists the caller's blocks, shared with their XMPP clients.
 enum ListBlocks: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<BlockBody>

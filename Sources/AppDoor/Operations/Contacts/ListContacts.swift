@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's contacts, with requests that wait for an answer. The core keeps
-/// at most `Limits.contactsMax`, so there is one page.
+/// Lists the caller's contacts, with unanswered requests. The core stores at most `Limits.contactsMax`, so there is one
+/// page.
 enum ListContacts: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<ContactBody>

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Who of a phonebook is here, of those who let themselves be found so.
+/// Finds the matchable users of an address book.
 enum MatchContacts: ServedOperation {
   typealias Input = ContactMatchInput
   typealias Output = PageBody<ContactMatchBody>

@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Blocks a user in both protocols (XEP-0191).
 enum PutBlock: ServedOperation {

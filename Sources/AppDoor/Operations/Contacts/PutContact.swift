@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Asks a user to be a contact, or accepts their request; also renames one.
+/// Requests a contact, or accepts a request; also renames a contact.
 enum PutContact: ServedOperation {
   typealias Input = PutContactInput
   typealias Output = ContactBody

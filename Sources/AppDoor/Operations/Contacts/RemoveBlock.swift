@@ -1,9 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Unblocks a user; no news where they were not blocked.
+/// Unblocks a user; does nothing if they are not blocked.
 enum RemoveBlock: ServedOperation {
   typealias Input = UserInput
   typealias Output = EmptyBody

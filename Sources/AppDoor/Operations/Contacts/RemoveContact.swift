@@ -1,6 +1,6 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Removes a contact and both subscriptions, or declines a request.
 enum RemoveContact: ServedOperation {
@@ -19,7 +19,7 @@ enum RemoveContact: ServedOperation {
     if contact.subscription.isInRoster {
       try await call.parley.post(.removeContact(address), by: caller.user)
     } else {
-      // Only their request is there: RFC 6121 3.1.6, the answer no.
+      // There is only a request: denies it (RFC 6121 3.1.6).
       try await call.parley.post(.subscription(.unsubscribed, to: address, stanza: nil), by: caller.user)
     }
     return .done

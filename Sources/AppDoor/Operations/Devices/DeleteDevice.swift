@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Empty rings this installation any more.
+/// Removes a device, which gets no more pushes.
 enum DeleteDevice: ServedOperation {
   typealias Input = DeviceReference
   typealias Output = EmptyBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Where the caller is woken, whichever login of theirs asked for it.
+/// Lists the caller's push devices, of all their logins.
 enum ListDevices: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<DeviceBody>

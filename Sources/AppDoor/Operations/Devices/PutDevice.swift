@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Has an installation of the app woken, in place of what had its id or its address before.
+/// Registers an installation of the app for pushes, replacing a previous one with its id or address.
 enum PutDevice: ServedOperation {
   typealias Input = PutDeviceInput
   typealias Output = DeviceBody
@@ -20,7 +20,7 @@ enum PutDevice: ServedOperation {
     return isNew ? .created(body) : .ok(body)
   }
 
-  /// Browsers write no padding; some libraries in apps do.
+  /// Decodes a key. Browsers write no padding; some libraries in apps do.
   private static func bytes(_ key: String) -> [UInt8] {
     var outgoingCodes = key.utf8[...]
     while outgoingCodes.last == UInt8(ascii: "=") { outgoingCodes.removeLast() }
@@ -39,7 +39,7 @@ enum PutDevice: ServedOperation {
           field: "push.subscription")
       }
       token = subscription.endpoint
-      // What cannot be read is no key, which the core says.
+      // An unreadable key is empty, which the core refuses.
       keys = PushDevice.Keys(
         agreement: bytes(subscription.keys.p256dh), secret: bytes(subscription.keys.auth))
     }
@@ -70,6 +70,6 @@ extension Rendering {
         provider: device.provider.rawValue, kind: device.kind.rawValue,
         environment: device.provider == .apns ? device.environment.rawValue : nil, appId: device.appID,
         silent: device.hearsSilently),
-      updatedAt: WireTime(device.registeredAt), current: isCurrent)
+      updatedAt: device.registeredAt, current: isCurrent)
   }
 }

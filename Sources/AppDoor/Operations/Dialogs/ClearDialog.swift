@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Deletes everything that has been said in a dialog so far, for the caller alone.
+/// Deletes all current messages of a dialog, for the caller alone.
 enum ClearDialog: ServedOperation {
   typealias Input = ClearDialogInput
   typealias Output = EmptyBody

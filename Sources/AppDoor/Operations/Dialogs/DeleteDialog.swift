@@ -1,10 +1,9 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Ends a group or public dialog for everybody, which its owners may. Its address
-/// and its id are never given out again. Or takes any dialog from the caller's list, and clears it for them, until something
-/// is said there; they stay in it.
+/// Destroys a group or public dialog for everyone, by an owner; its address and id are never reused. Or removes any
+/// dialog from the caller's list, and clears it for them, until its next message; they still belong to it.
 enum DeleteDialog: ServedOperation {
   typealias Input = DeleteDialogInput
   typealias Output = EmptyBody

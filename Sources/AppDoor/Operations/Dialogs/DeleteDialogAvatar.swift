@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes the picture of a group or public dialog away; nothing where there is none.
+/// Removes the avatar of a group or public dialog; does nothing if there is none.
 enum DeleteDialogAvatar: ServedOperation {
   typealias Input = DialogInput
   typealias Output = EmptyBody

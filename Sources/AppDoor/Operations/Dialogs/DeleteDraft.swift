@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller has sent what they began to write, or thought better of it. There need be none.
+/// Deletes the caller's draft in a dialog, if there is one.
 enum DeleteDraft: ServedOperation {
   typealias Input = DraftInput
   typealias Output = EmptyBody

@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// One dialog, with what it is to the caller. Who is no member sees a public one
-/// that is listed, without its messages.
+/// Returns a dialog, with the caller's state of it. Non-members see a listed public one, without its messages.
 enum GetDialog: ServedOperation {
   typealias Input = DialogInput
   typealias Output = DialogBody
@@ -17,7 +16,7 @@ enum GetDialog: ServedOperation {
     return .ok(try await body(place.id, call))
   }
 
-  /// Read at one moment, so that message, mark and count agree.
+  /// Returns the dialog, read in one snapshot, so that message, mark and count agree.
   static func body(_ id: DialogID, _ call: RequestContext) async throws(Problem) -> DialogBody {
     let caller = try call.user().user
     let rendering = call.rendering

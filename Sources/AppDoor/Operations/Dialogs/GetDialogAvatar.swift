@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The picture of a group or public dialog, whichever protocol set it.
+/// Returns the avatar of a group or public dialog, whichever protocol set it.
 enum GetDialogAvatar: DownloadOperation {
   typealias Input = DialogInput
   typealias Output = EmptyBody
@@ -23,7 +23,7 @@ enum GetDialogAvatar: DownloadOperation {
 }
 
 extension Download {
-  /// What XMPP clients have set may be of any kind, which could be a page with a script.
+  /// Creates the download of an avatar. XMPP clients may have set any kind of file, even a page with a script.
   init(_ avatar: Avatar) {
     let kind = avatar.isKnown ? avatar.mediaType.split(separator: "/").last : nil
     self.init(

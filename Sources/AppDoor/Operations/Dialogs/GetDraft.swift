@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the caller has begun to write in a dialog.
+/// Returns the caller's draft in a dialog.
 enum GetDraft: ServedOperation {
   typealias Input = DraftInput
   typealias Output = DraftBody

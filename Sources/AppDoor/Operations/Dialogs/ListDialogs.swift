@@ -1,11 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's dialogs, the liveliest first, all or those of a kind; or, with `scope=public`, those that
-/// anybody may find. `cursor` is taken before the page: with the events from there
-/// on, the list stays true.
+/// Lists the caller's dialogs, the most recently active first, all or those of a kind; or, with `scope=public`, the
+/// listed ones. `cursor` is taken before the page: with the events after it, the list stays current.
 enum ListDialogs: ServedOperation {
   typealias Input = ListDialogsInput
   typealias Output = DialogPageBody
@@ -14,7 +13,7 @@ enum ListDialogs: ServedOperation {
   static let path = "/v1/dialogs"
   static let isConditional = true
 
-  /// Where the log is says nothing of the dialogs, and an older cursor is as good: it tells more.
+  /// The cursor is not part of the tag: an older one is as good, as it only brings more events.
   static func tagged(_ output: DialogPageBody) -> DialogPageBody {
     var page = output
     page.cursor = ""
@@ -58,7 +57,7 @@ enum ListDialogs: ServedOperation {
     return filter
   }
 
-  // MARK: One's own
+  // MARK: The caller's own
 
   private static func mine(
     _ filter: DialogFilter, _ cursor: String?, _ limit: Int, _ call: RequestContext
@@ -94,9 +93,9 @@ enum ListDialogs: ServedOperation {
     }
   }
 
-  // MARK: Everybody's
+  // MARK: Public
 
-  /// By address; the name before the @ is what the next page begins behind.
+  /// Lists public dialogs by address; the localpart is the cursor of the next page.
   private static func directory(
     _ query: String?, _ cursor: String?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> DialogPageBody {

@@ -1,11 +1,11 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
-/// The private dialog with a user, the one that is or a new one; or a new group or
-/// public dialog, of which the caller is the owner. An `externalId` makes one dialog
-/// only: who is in it gets it again, and a public one whoever asks.
+/// Opens the private dialog with a user, existing or new; or creates a group or public dialog, with the caller as
+/// owner. An `externalId` makes this idempotent: members get the dialog again, and anyone gets a public one.
 enum OpenDialog: ServedOperation {
   typealias Input = OpenDialogInput
   typealias Output = DialogBody
@@ -65,7 +65,7 @@ enum OpenDialog: ServedOperation {
     return receipt.isRepeat ? .ok(body) : .created(body)
   }
 
-  /// Each once: who is named twice would be two things.
+  /// Returns the members without duplicates: one user cannot have two roles.
   private static func members(_ input: OpenDialogInput, _ realm: Realm) throws(Problem) -> [MemberDraft] {
     var drafts: [MemberDraft] = []
     var known: Set<BareJID> = []

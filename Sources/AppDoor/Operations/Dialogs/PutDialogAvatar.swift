@@ -1,10 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
 import HTTPPort
 
-/// Gives a group or public dialog a picture; the same again changes nothing. XMPP
-/// clients find it in the room's vCard.
+/// Sets the avatar of a group or public dialog; repeating it changes nothing. XMPP clients find it in the room's vCard.
 enum PutDialogAvatar: UploadOperation {
   typealias Input = DialogInput
   typealias Output = DialogBody

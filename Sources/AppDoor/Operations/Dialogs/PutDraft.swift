@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Keeps what the caller has begun to write in a dialog, in place of what was kept; their other clients are told.
+/// Stores the caller's draft in a dialog, replacing the previous one; their other clients are told.
 enum PutDraft: ServedOperation {
   typealias Input = PutDraftInput
   typealias Output = DraftBody
@@ -25,7 +25,7 @@ enum PutDraft: ServedOperation {
     return .ok(call.rendering.draft(draft, in: place.id))
   }
 
-  /// An empty one: none.
+  /// Stores a draft; an empty one removes it.
   static func set(
     _ text: String, _ replyTo: PublicID?, in place: DialogPlace, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> DialogDraft? {

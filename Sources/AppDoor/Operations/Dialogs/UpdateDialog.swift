@@ -1,10 +1,10 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
-/// Changes a group or public dialog: absent members stay, null clears. Its looks
-/// are for admins, who gets in and what they read for owners, the topic for whom
-/// the dialog lets.
+/// Changes a group or public dialog: absent members are unchanged, null clears. Admins may change its appearance,
+/// owners also its access and history, and the topic those whom the dialog allows.
 enum UpdateDialog: ServedOperation {
   typealias Input = UpdateDialogInput
   typealias Output = DialogBody
@@ -19,7 +19,7 @@ enum UpdateDialog: ServedOperation {
     do throws(Problem) { intents = try Self.intents(input, room) } catch {
       throw await call.parley.told(error, of: .room(room), to: caller)
     }
-    // The settings first: more people may set the topic.
+    // The settings come first: more users may set the topic.
     for intent in intents { try await call.parley.post(intent, in: room, by: caller) }
     return .ok(try await GetDialog.body(room.dialog, call))
   }
@@ -66,7 +66,7 @@ enum UpdateDialog: ServedOperation {
     return kind
   }
 
-  /// nil: as it is. An empty text clears.
+  /// Returns the change of a text; `nil` to keep it. An empty text clears.
   private static func text(_ change: Change<String>, _ field: String) throws(Problem) -> String?? {
     switch change {
     case .keep: return nil

@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Tells the others who are there something of the app's own; nobody keeps it.
+/// Sends a custom event to the others present; it is not stored.
 enum SendCustomEvent: ServedOperation {
   typealias Input = CustomEventInput
   typealias Output = EmptyBody
@@ -25,7 +25,7 @@ enum SendCustomEvent: ServedOperation {
     return .done
   }
 
-  /// Behind the author's messages, as typing.
+  /// Returns the post, in order behind the author's messages, as for typing.
   static func intent(_ event: CustomEvent, from author: Party, resource: String?, in place: DialogPlace) -> Intent {
     func stanza(_ type: Envelope.MessageType, to address: BareJID) -> RelayedStanza {
       RelayedStanza(

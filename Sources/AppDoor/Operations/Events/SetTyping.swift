@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Tells the others that the caller is typing, or no longer is (XEP-0085).
-/// An indicator of an app ends by itself after 8 s; renew it while typing goes on.
+/// Tells the others that the caller is typing, or has stopped (XEP-0085). An app's indicator ends by itself after 8 s;
+/// it must be renewed while typing continues.
 enum SetTyping: ServedOperation {
   typealias Input = TypingInput
   typealias Output = EmptyBody
@@ -17,7 +17,7 @@ enum SetTyping: ServedOperation {
     let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
     let intent = intent(input.on, from: caller.user, resource: nil, in: place)
     if case .room = place {
-      // Whether the caller is in it, the core knows.
+      // The core checks that the caller belongs to it.
       do throws(Problem) { try await call.parley.post(intent, by: caller.user) } catch {
         throw await call.parley.told(error, of: place, to: caller.user)
       }
@@ -29,7 +29,7 @@ enum SetTyping: ServedOperation {
     return .done
   }
 
-  /// Behind the author's messages: "stopped" must not overtake what was typed.
+  /// Returns the post, in order behind the author's messages: "stopped" must not overtake the typed message.
   static func intent(_ on: Bool, from author: Party, resource: String?, in place: DialogPlace) -> Intent {
     func stanza(_ type: Envelope.MessageType, to address: BareJID) -> RelayedStanza {
       RelayedStanza(

@@ -1,8 +1,8 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The events of the caller as server-sent events: the same frames as on the WebSocket, signals too. It is a session like
-/// any other: seen by others, one per device, ended with its login.
+/// Streams the caller's events as server-sent events: the same frames as on the WebSocket, signals included. It is an
+/// ordinary session: visible to others, one per device, ended with its login.
 enum StreamEvents: StreamOperation {
   typealias Input = EventsInput
   typealias Output = EmptyBody

@@ -1,12 +1,12 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
+import JSON
 import NIOCore
 
-/// The events of the caller behind a cursor, for clients without a WebSocket:
-/// the same frames, the same order. With `wait` it answers as soon as there is
-/// something, or with nothing after so many seconds.
+/// Returns the caller's events behind a cursor, for clients without a WebSocket: the same frames, in the same order.
+/// With `wait` it answers at the first event, or with none after so many seconds.
 enum Sync: ServedOperation {
   typealias Input = SyncInput
   typealias Output = SyncBody
@@ -33,8 +33,7 @@ enum Sync: ServedOperation {
     var page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
     if page.events.isEmpty && wait > 0 {
       let waiter = SyncWaiter(party: caller.user, door: call.door)
-      // From here on nothing is missed: what was committed before is in the
-      // next page, what comes behind wakes the waiter.
+      // From here on nothing is missed: earlier commits are in the next page, later ones wake the waiter.
       var onlineSession = OnlineSession(session: waiter, door: .app, resource: waiter.resource)
       onlineSession.isUnseen = true
       onlineSession.access = caller.access(since: call.parley.clock.now)
@@ -74,7 +73,7 @@ enum Sync: ServedOperation {
         bytes += frame.count
         if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
       }
-      // A full page goes on behind its last entry, also where that was no event.
+      // A full page continues behind its last entry, even if that was no event.
       if !page.log.isLast { last = rendering.cursor(page.log.end) }
       return SyncBody(events: events, cursor: last)
     }
@@ -85,7 +84,7 @@ enum Sync: ServedOperation {
     let cursor = call.rendering.cursor(head.position)
     var writer = JSONWriter()
     EventFrame(
-      .resync, time: WireTime(call.parley.clock.now), data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
+      .resync, time: call.parley.clock.now, data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
     ).write(to: &writer)
     return SyncBody(events: [RawObject(trusted: writer.text)], cursor: cursor)
   }

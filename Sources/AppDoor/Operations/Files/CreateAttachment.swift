@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// A slot for one file: its bytes go to `uploadUrl`, once and within minutes; or, where it is asked for as resumable, in
-/// parts and within a day.
+/// Creates a slot for one file: its bytes go to `uploadUrl`, once and within minutes; or, if resumable, in parts and
+/// within a day.
 enum CreateAttachment: ServedOperation {
   typealias Input = CreateAttachmentInput
   typealias Output = AttachmentBody
@@ -43,7 +43,7 @@ enum CreateAttachment: ServedOperation {
     }
     var body = call.rendering.attachment(blob, blobs.policy.links)
     body.uploadUrl = blobs.uploadURL(of: blob)
-    body.uploadUntil = WireTime(blob.slotEnd)
+    body.uploadUntil = blob.slotEnd
     return .created(body)
   }
 

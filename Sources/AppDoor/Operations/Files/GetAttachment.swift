@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// What is known of a file whose bytes are here. Whoever knows the id may ask: it is as much as the URL.
+/// Returns the data of a file on this server. The id suffices, as it is equivalent to the URL.
 enum GetAttachment: ServedOperation {
   typealias Input = AttachmentInput
   typealias Output = AttachmentBody
@@ -31,14 +31,14 @@ extension Rendering {
       id: blob.id.description, name: blob.name, mediaType: blob.mediaType, size: blob.size,
       sha256: blob.sha256.map { Hex.string($0) }, width: blob.shape.width, height: blob.shape.height,
       durationMs: blob.shape.milliseconds, url: links.url(of: blob), purpose: "\(blob.purpose)",
-      expiresAt: blob.expiresAt.map { WireTime($0) },
+      expiresAt: blob.expiresAt,
       thumbnail: blob.thumbnail.map {
         ThumbnailBody(
           url: links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: $0.width, height: $0.height)
       })
   }
 
-  /// What a message says of a file.
+  /// Returns a message's attachment.
   func attachment(_ attachment: Attachment) -> AttachmentBody {
     AttachmentBody(
       id: attachment.blob?.description, name: attachment.name, mediaType: attachment.mediaType, size: attachment.size,

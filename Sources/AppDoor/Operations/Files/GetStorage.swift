@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// How much of what the caller may keep here is used.
+/// Returns the caller's use of file storage.
 enum GetStorage: ServedOperation {
   typealias Input = NoInput
   typealias Output = StorageBody

@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Who is in a group or public dialog, for its members; who is banned, for its
-/// admins and owners.
+/// Lists the members of a group or public dialog, for its members; the outcasts, for its admins and owners.
 enum ListMembers: ServedOperation {
   typealias Input = ListMembersInput
   typealias Output = PageBody<MemberBody>

@@ -1,11 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Adds somebody to a group or public dialog, or changes what they are there. With
-/// `me` and no role the caller joins a public dialog, comes back after a kick, or takes
-/// another nick.
+/// Adds a user to a group or public dialog, or changes their role. With `me` and no role the caller joins a public
+/// dialog, returns after a kick, or changes their nick.
 enum PutMember: ServedOperation {
   typealias Input = PutMemberInput
   typealias Output = MemberBody
@@ -40,7 +39,7 @@ enum PutMember: ServedOperation {
     if address == caller.address, affiliation == nil || (affiliation == .member && !before.isMember) {
       return .register(.dialog(room.dialog), nick: nick, bookmarks: true)
     }
-    // Without a role nobody is moved down, and nobody's ban is lifted.
+    // Without a role no one loses theirs, and no ban is lifted.
     if affiliation == nil, before == .outcast {
       throw Problem(
         .conflict, "member-banned", "This user is banned. Give a role, or DELETE the ban first.", field: "userId")

@@ -1,10 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes somebody out of a group or public dialog, or lifts their ban; with `me`
-/// the caller leaves.
+/// Removes a user from a group or public dialog, or lifts their ban; with `me` the caller leaves.
 enum RemoveMember: ServedOperation {
   typealias Input = RemoveMemberInput
   typealias Output = EmptyBody

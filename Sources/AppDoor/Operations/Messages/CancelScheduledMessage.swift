@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes a scheduled message back. What has been sent is no longer there to take.
+/// Cancels a scheduled message that has not been sent.
 enum CancelScheduledMessage: ServedOperation {
   typealias Input = ScheduledMessageReference
   typealias Output = EmptyBody

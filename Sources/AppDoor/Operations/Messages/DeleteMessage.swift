@@ -1,9 +1,8 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Deletes a message for everybody: one's own, or as an admin of a group anybody's.
-/// Nothing of what it said is left. Or for the caller alone, whose XMPP clients find it in no archive any more. A repeat
-/// changes nothing.
+/// Deletes a message for everyone: the caller's own, or any message as an admin of a group; nothing of it remains. Or
+/// deletes it for the caller alone, also from their XMPP archive. Repeating it changes nothing.
 enum DeleteMessage: ServedOperation {
   typealias Input = DeleteMessageInput
   typealias Output = EmptyBody
@@ -22,11 +21,11 @@ enum DeleteMessage: ServedOperation {
     }
     let reason = try Checks.line(input.reason, field: "reason")
     if change.state?.retraction != nil { return .done }
-    // Of somebody else's message in a private dialog the core says what it says of all that are not one's own.
+    // In a private dialog the core refuses messages of the other user as for all that are not the caller's own.
     var kind = Reference.Kind.retraction(reason: reason)
     if case .room = change.place, change.target.author.id != change.caller.id { kind = .moderation(reason: reason) }
     do throws(Problem) { _ = try await change.post(kind) } catch {
-      // Somebody was faster.
+      // Someone else was faster.
       if error.code != "message-deleted" { throw error }
     }
     return .done

@@ -1,10 +1,9 @@
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Says a text message of the caller's own anew. What it says already is answered
-/// with how it stands, and nobody is told; a `clientId` keeps a late repeat from undoing
-/// a newer edit.
+/// Changes a text message of the caller's own. An unchanged text is answered with the current state, and no one is
+/// told; a `clientId` keeps a late repeat from undoing a newer edit.
 enum EditMessage: ServedOperation {
   typealias Input = EditMessageInput
   typealias Output = MessageBody
@@ -27,7 +26,7 @@ enum EditMessage: ServedOperation {
       key = RepeatKey(rule: .app, id: id, bodyHash: digest.finish())
     }
     if let message = change.message, message.content.kind != .text {
-      // XMPP has what is said with several files in a stanza of its own, and with one file in the file's.
+      // XMPP has the text of several files in its own stanza, and that of one file in the file's.
       let files = message.content.attachments
       guard message.content.kind.isFile, files.count == 1 || message.parts > 0 && !message.content.text.isEmpty else {
         throw Problem(
@@ -36,7 +35,7 @@ enum EditMessage: ServedOperation {
       }
       if files.count == 1 { content = Content(kind: message.content.kind, text: content.text, attachments: files) }
     }
-    // Whether the caller may, the core says.
+    // The core checks the caller's permission.
     if key == nil, change.text == content.text, change.target.mentions.map({ MentionDraft($0) }) == mentions,
       change.target.author.id == change.caller.id
     {

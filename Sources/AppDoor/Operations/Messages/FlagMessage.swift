@@ -1,8 +1,8 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Reports somebody else's message to the operators, as a report of an XMPP client (XEP-0377) does, and blocks nobody. The same
-/// message again changes nothing.
+/// Reports another user's message to the operators, like a report of an XMPP client (XEP-0377), without blocking.
+/// Repeating it changes nothing.
 enum FlagMessage: ServedOperation {
   typealias Input = FlagMessageInput
   typealias Output = EmptyBody

@@ -1,8 +1,8 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What a message said before, the first first, and last what it says now: for its author, and for those who look after the
-/// dialog. Of what was deleted nothing is left.
+/// Lists the versions of a message, the first first, and the current one last: for its author, and for the dialog's
+/// admins. A deleted message has none.
 enum ListEdits: ServedOperation {
   typealias Input = MessagePartsInput
   typealias Output = PageBody<EditBody>
@@ -30,7 +30,7 @@ enum ListEdits: ServedOperation {
             let member = try reader.member(caller.id, of: room.dialog), member.affiliation >= .admin
           else { throw notYours }
         }
-        // As it is now: it may have been deleted meanwhile.
+        // Read again: it may have been deleted meanwhile.
         guard let entry = try reader.entry(target.position, in: place.id), case .message(let first) = entry.fact else {
           throw MessageChange.unknown
         }
@@ -41,9 +41,9 @@ enum ListEdits: ServedOperation {
         let page = found.prefix(limit)
         var items = page.compactMap { edit -> EditBody? in
           guard case .message(let message) = edit.fact else { return nil }
-          return EditBody(text: message.content.text, at: WireTime(edit.time))
+          return EditBody(text: message.content.text, at: edit.time)
         }
-        if after == .zero { items.insert(EditBody(text: first.content.text, at: WireTime(entry.time)), at: 0) }
+        if after == .zero { items.insert(EditBody(text: first.content.text, at: entry.time), at: 0) }
         return PageBody(
           items: items, nextCursor: found.count > limit ? page.last.map { rendering.cursor($0.position) } : nil)
       })

@@ -1,9 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// A dialog's messages, newest first, for those who are in it. Reading them marks
-/// nothing as read.
+/// Lists a dialog's messages, newest first, for its members. Nothing is marked as read.
 enum ListMessages: ServedOperation {
   typealias Input = HistoryInput
   typealias Output = PageBody<MessageBody>
@@ -22,12 +21,12 @@ enum ListMessages: ServedOperation {
       var after = range.after ?? .zero
       var naming = ParticipantNaming.open
       if case .room(let room) = place {
-        // Read with the messages, so that who was removed meanwhile sees none.
+        // Read with the messages, so that a member removed meanwhile sees none.
         let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
         after = max(after, RoomAccess.horizon(of: member, in: sight.room))
         naming = sight.naming(call.parley)
       }
-      // A message of another dialog is none here.
+      // A message of another dialog is unknown here.
       for (position, field) in range.named where try reader.entry(position, in: place.id) == nil {
         throw Range.unknown(field)
       }
@@ -48,7 +47,7 @@ enum ListMessages: ServedOperation {
     let limit: Int
     let before: Position
     let after: Position?
-    /// What is given as a message's id, and in which member.
+    /// The positions given as a message's id, with their members.
     let named: [(Position, String)]
     var ascending: Bool { after != nil }
 
@@ -63,7 +62,7 @@ enum ListMessages: ServedOperation {
       self.named = named
     }
 
-    /// A message's id or a cursor: each opens only as what it is.
+    /// Parses a message's id or a cursor: each opens only as what it is.
     private static func position(
       _ text: String?, _ field: String, _ call: RequestContext, _ named: inout [(Position, String)]
     ) throws(Problem) -> Position? {

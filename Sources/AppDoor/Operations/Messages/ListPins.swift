@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What stands at the top of a dialog, what was pinned last first: all of it, as far as the caller may read it.
+/// Lists the pinned messages of a dialog that the caller may read, the last pinned first.
 enum ListPins: ServedOperation {
   typealias Input = DialogInput
   typealias Output = PageBody<MessageBody>

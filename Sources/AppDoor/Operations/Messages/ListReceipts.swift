@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Whom a message has reached, and who has read it. In larger groups it is its author's to know.
+/// Lists the users who have received or read a message. In larger groups only its author may.
 enum ListReceipts: ServedOperation {
   typealias Input = MessagePartsInput
   typealias Output = PageBody<ReceiptBody>
@@ -15,7 +15,7 @@ enum ListReceipts: ServedOperation {
     let (target, caller, naming, parley) = (change.target, change.caller, change.naming, call.parley)
     switch change.place {
     case .peer(let dialog, let peer):
-      // Of a message of the peer it is the caller to whom it came.
+      // For a message of the peer the caller is the receiver.
       let receiver = target.author.id == caller.id ? peer : caller
       if receiver.id == target.author.id { return .ok(PageBody(items: [])) }
       return .ok(
@@ -42,7 +42,7 @@ enum ListReceipts: ServedOperation {
           let members = try reader.members(
             of: room.dialog, among: Set(Affiliation.allCases.filter(\.isMember)), after: after, limit: limit + 1)
           let page = members.prefix(limit)
-          // Who came later was not among those it was said to.
+          // Later members were not among the recipients.
           let receivers = page.filter { $0.party.id != target.author.id && $0.since < target.position }
           return PageBody(
             items: try receivers.map { try receipt(of: target, for: $0.party, in: room.dialog, naming, reader) },
@@ -58,11 +58,11 @@ enum ListReceipts: ServedOperation {
     var body = ReceiptBody(
       userId: naming.id(receiver), delivered: mark.delivered >= target.position,
       read: mark.displayed >= target.position)
-    // Only the last marker of each member is kept.
+    // Only the last marker of each member is stored.
     if mark.position > .zero, let entry = try reader.entry(mark.position, in: dialog),
       case .marker(let marker) = entry.fact, marker.target == target.position
     {
-      let time = WireTime(entry.time)
+      let time = entry.time
       if marker.kind == .displayed { body.readAt = time } else { body.deliveredAt = time }
     }
     return body

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the server will send for the caller, the next first, and what it could not send. All of it.
+/// Lists all of the caller's scheduled messages, the next first, with failed ones.
 enum ListScheduledMessages: ServedOperation {
   typealias Input = NoInput
   typealias Output = PageBody<ScheduledMessageBody>

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What the caller has starred and may still read, the newest message first.
+/// Lists the caller's starred messages that they may still read, the newest message first.
 enum ListStars: ServedOperation {
   typealias Input = ListStarsInput
   typealias Output = PageBody<MessageBody>
@@ -24,7 +24,7 @@ enum ListStars: ServedOperation {
     let parley = call.parley
     return .ok(
       try await parley.read { [before] reader in
-        // What has become unreadable since leaves a page with fewer.
+        // Messages that have become unreadable leave a shorter page.
         let found = try reader.stars(of: caller.id, before: before, limit: limit + 1)
         let page = found.prefix(limit)
         var sights: [DialogID: (horizon: Position, naming: ParticipantNaming)?] = [:]

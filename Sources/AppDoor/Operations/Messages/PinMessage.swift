@@ -1,8 +1,8 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Puts a message at the top of its dialog: in a private dialog either may, in a group its admins and whoever moderates it, or all its
-/// members, as the dialog has it (`whoPins`).
+/// Pins a message to the top of its dialog: in a private dialog by either user, in a group by its admins and
+/// moderators, or by all its members, depending on its setting `whoPins`.
 enum PinMessage: ServedOperation {
   typealias Input = MessageInput
   typealias Output = MessageBody
@@ -14,7 +14,7 @@ enum PinMessage: ServedOperation {
     .ok(try await pin(true, input, call))
   }
 
-  /// What is so already is answered with how it stands, and nobody is told.
+  /// Pins or unpins. If this changes nothing, the answer is the current state, and no one is told.
   static func pin(_ isPinned: Bool, _ input: MessageInput, _ call: RequestContext) async throws(Problem) -> MessageBody
   {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)

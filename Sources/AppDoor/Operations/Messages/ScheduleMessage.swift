@@ -1,10 +1,10 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Has the server send a message later, also where none of the caller's clients is there then. 201 the first time; the
-/// same `clientId` with the same content is a repeat and answers 200 with how it stands, its time as it was set first.
+/// Schedules a message, which the server sends later, even without any client of the caller's. 201 the first time; the
+/// same `clientId` with the same content is a repeat and answers 200 with the current state, at its first time.
 enum ScheduleMessage: ServedOperation {
   typealias Input = ScheduleMessageInput
   typealias Output = ScheduledMessageBody
@@ -28,7 +28,7 @@ enum ScheduleMessage: ServedOperation {
       }
       let said = try SendMessage.said(message, by: caller.user, call.parley)
       let draft = ScheduleDraft(
-        dialog: place.id, due: Timestamp(milliseconds: input.sendAt.milliseconds), content: said.content,
+        dialog: place.id, due: input.sendAt, content: said.content,
         replyTo: said.replyTo, mentions: said.mentions, key: said.key)
       receipt = try await call.parley.post(unsent: .schedule(draft), by: caller.user)
     } catch {

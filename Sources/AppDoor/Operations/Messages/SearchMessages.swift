@@ -1,10 +1,10 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Messages by what they say or bring, in everything that the caller may read, newest first. A page may be short, even
-/// empty, and have a `nextCursor`: so much was looked at.
+/// Searches the messages that the caller may read by text or content, newest first. A page with a `nextCursor` may be
+/// short, even empty: the number of read candidates is bounded.
 enum SearchMessages: ServedOperation {
   typealias Input = SearchMessagesInput
   typealias Output = PageBody<MessageBody>
@@ -39,7 +39,7 @@ enum SearchMessages: ServedOperation {
         var query = query
         if case .room(let room)? = place { _ = try RoomAccess.asMember(of: room.dialog, caller, reader) }
         if let author {
-          // Nobody of that name has said anything.
+          // There is no user of this name.
           guard let user = try reader.user(author) else { return PageBody(items: []) }
           query.author = user.id
         }

@@ -1,23 +1,23 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Says something in a dialog. 201 the first time; the same `clientId` with the
-/// same content is a repeat and answers 200 with the first result, with other
-/// content it is refused.
+/// Sends a message to a dialog. 201 the first time; the same `clientId` with the same content is a repeat and answers
+/// 200 with the first result, with other content it is refused.
 enum SendMessage: PostingOperation {
   typealias Input = SendMessageInput
   typealias Output = MessageBody
   static let name = CommandName.sendMessage.rawValue
   static let method = Method.post
   static let path = "/v1/dialogs/{dialogId}/messages"
+  static let rate = OperationRate.messages
   static let successes = [200, 201]
 
   static func dialogID(_ input: SendMessageInput) -> String { input.dialogId }
 
-  /// Who is mentioned, where the author may know people by ids of the dialog only.
+  /// Returns a read that resolves mentions, if the author may know members by ids of the dialog only.
   static func reading(
     _ input: SendMessageInput, by author: Party, in place: DialogPlace, _ parley: Parley
   ) -> (@Sendable (any StoreReader) throws -> SendMessageInput)? {
@@ -33,7 +33,7 @@ enum SendMessage: PostingOperation {
     try limiters.messages.take(user, now: now)
   }
 
-  /// What an input says, and what tells a repeat of it.
+  /// The content of an input, and what identifies its repeats.
   struct Said {
     let content: Content
     let forward: ForwardDraft?
@@ -84,7 +84,7 @@ enum SendMessage: PostingOperation {
             reference: reference, mentions: said.mentions, forward: said.forward))
       ]
     case .room(let room):
-      // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
+      // There are no delivery receipts for a whole group (XEP-0184 5.3).
       return [
         .room(
           .say(
@@ -97,14 +97,14 @@ enum SendMessage: PostingOperation {
     }
   }
 
-  /// Content, or where to find it: whether the author may read that, the core says.
+  /// Returns the content, or the message to forward: the core checks that the author may read it.
   private static func content(
     _ input: SendMessageInput, by author: Party, _ parley: Parley
   ) throws(Problem) -> (Content, ForwardDraft?) {
     switch (input.content, input.forwardFrom) {
     case (let content?, nil): return (try Checks.content(content, metadata: input.metadata), nil)
     case (nil, let from?):
-      // What is said again is said as it was.
+      // A forwarded message cannot carry its own metadata or mentions.
       guard input.metadata == nil, input.mentions == nil else {
         throw Problem(
           .malformed, "input-malformed", "A message that is forwarded takes no metadata and no mentions.",

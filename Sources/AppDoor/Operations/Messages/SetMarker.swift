@@ -1,10 +1,10 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Marks a dialog as delivered or read up to a message. Forward only: an older
-/// message changes nothing and answers how it stands.
+/// Marks a dialog as delivered or read up to a message. Marks only move forward: an older message changes nothing and
+/// answers the current state.
 enum SetMarker: PostingOperation {
   typealias Input = SetMarkerInput
   typealias Output = MarkerBody
@@ -43,7 +43,7 @@ enum SetMarker: PostingOperation {
     return intents
   }
 
-  /// A marker that moved nothing wrote no entry.
+  /// Returns whether the receipt has no mark: a marker that moved nothing wrote no entry.
   static func needsMark(_ receipt: Receipt) -> Bool { mark(receipt) == nil }
 
   static func outcome(

@@ -1,8 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// All reactions of the caller to a message from now on. The same again changes
-/// nothing.
+/// Replaces all reactions of the caller to a message. Repeating it changes nothing.
 enum SetReactions: ServedOperation {
   typealias Input = SetReactionsInput
   typealias Output = MessageBody

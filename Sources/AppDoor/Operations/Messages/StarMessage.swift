@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Keeps a message among those that the caller wants to find again. Nobody else learns of it.
+/// Adds a message to the caller's starred ones, which are private.
 enum StarMessage: ServedOperation {
   typealias Input = MessageInput
   typealias Output = EmptyBody

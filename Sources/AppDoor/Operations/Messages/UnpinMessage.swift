@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes a message from the top of its dialog.
+/// Removes a message from the top of its dialog.
 enum UnpinMessage: ServedOperation {
   typealias Input = MessageInput
   typealias Output = MessageBody

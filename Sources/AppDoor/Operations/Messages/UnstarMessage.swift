@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Keeps it no more.
+/// Removes a message from the caller's starred ones.
 enum UnstarMessage: ServedOperation {
   typealias Input = MessageInput
   typealias Output = EmptyBody

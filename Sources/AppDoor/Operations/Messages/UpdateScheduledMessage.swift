@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// Another time or other words for a scheduled message. One that failed is tried again at its new time.
+/// Changes the time or content of a scheduled message. A failed one is tried again at its new time.
 enum UpdateScheduledMessage: ServedOperation {
   typealias Input = UpdateScheduledMessageInput
   typealias Output = ScheduledMessageBody
@@ -20,7 +20,7 @@ enum UpdateScheduledMessage: ServedOperation {
       throw Problem(.malformed, "content-missing", "metadata comes with its content.", field: "content")
     }
     let content = try input.content.map { body throws(Problem) in try Checks.content(body, metadata: input.metadata) }
-    let due = input.sendAt.map { Timestamp(milliseconds: $0.milliseconds) }
+    let due = input.sendAt
     let intent = UnsentIntent.reschedule(id, due: due, content: content)
     guard let scheduled = try await call.parley.post(unsent: intent, by: caller).value as? ScheduledMessage else {
       throw Problem.scheduledUnknown

@@ -1,14 +1,15 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Whether the server can do its work: its storage answers and it takes posts.
-/// For load balancers and containers; never limited.
+/// Returns whether the server works: its storage answers and it accepts posts. It is for load balancers and containers,
+/// and never rate-limited.
 enum GetHealth: ServedOperation {
   typealias Input = NoInput
   typealias Output = HealthBody
   static let name = "health.get"
   static let method = Method.get
   static let path = "/healthz"
+  static let rate = OperationRate.none
   static let needsCaller = false
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<HealthBody> {

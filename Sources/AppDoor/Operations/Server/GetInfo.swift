@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// What this server can do, for anybody.
+/// Returns the features of this server, for anyone.
 enum GetInfo: ServedOperation {
   typealias Input = NoInput
   typealias Output = InfoBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Takes the caller's picture away; nothing where there is none.
+/// Removes the caller's avatar; does nothing if there is none.
 enum DeleteMyAvatar: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

@@ -1,7 +1,7 @@
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's own user.
+/// Returns the caller's own user.
 enum GetMe: ServedOperation {
   typealias Input = NoInput
   typealias Output = MeBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// The caller's own picture.
+/// Returns the caller's own avatar.
 enum GetMyAvatar: DownloadOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

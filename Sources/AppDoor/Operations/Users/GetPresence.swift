@@ -1,10 +1,9 @@
 import Accounts
 import Addresses
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Whether a user is here: for those who may see their presence, as in XMPP
-/// (RFC 6121 4.3.2).
+/// Returns a user's presence, for those who may see it, as in XMPP (RFC 6121 4.3.2).
 enum GetPresence: ServedOperation {
   typealias Input = UserInput
   typealias Output = PresenceBody
@@ -30,7 +29,7 @@ enum GetPresence: ServedOperation {
         try isOwn || reader.showsLastSeen(user.id, isContact: true)
       )
     }
-    // XEP-0191 3.3: to somebody who is blocked the user is not there.
+    // To a blocked caller the user appears offline (XEP-0191 3.3).
     if isBlocked { return .ok(call.rendering.absence(of: party, lastSeen: nil)) }
     return .ok(call.rendering.presence(of: party, lastSeen: isShown ? user.lastSeenAt : nil))
   }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// One user of the caller's app, deleted ones included: of those the id alone is left.
+/// Returns a user of the caller's app; for a deleted one only the id.
 enum GetUser: ServedOperation {
   typealias Input = UserInput
   typealias Output = UserBody

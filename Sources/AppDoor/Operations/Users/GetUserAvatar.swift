@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// A user's picture, whichever protocol set it, as far as they let the caller see it.
+/// Returns a user's avatar, whichever protocol set it, if the caller may see it.
 enum GetUserAvatar: DownloadOperation {
   typealias Input = UserInput
   typealias Output = EmptyBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Users of the caller's app: searched for, named, or near.
+/// Lists users of the caller's app: by a search, by name, or by location.
 enum ListUsers: ServedOperation {
   typealias Input = ListUsersInput
   typealias Output = PageBody<UserBody>
@@ -22,7 +22,7 @@ enum ListUsers: ServedOperation {
     return .ok(try await found(input.query.flatMap { $0.isEmpty ? nil : $0 }, input, limit, call))
   }
 
-  // MARK: By what they are called
+  // MARK: Search
 
   private static func found(
     _ query: String?, _ input: ListUsersInput, _ limit: Int, _ call: RequestContext
@@ -37,7 +37,7 @@ enum ListUsers: ServedOperation {
       guard let query else {
         throw Problem(.malformed, "query-missing", "query is what is looked for.", field: "query")
       }
-      // All of it, for it is known already: nobody is found by a part.
+      // It must be complete: parts are not searched.
       try call.accounts.pace(.search(caller.id))
       let identity = input.field == "email" ? Identity(.email, query.lowercased()) : Identity(.phone, query)
       let user = try await call.parley.read { reader in
@@ -48,7 +48,7 @@ enum ListUsers: ServedOperation {
       throw Problem(
         .malformed, "field-unknown", "field is \"name\", \"id\", \"email\" or \"phone\".", field: "field")
     }
-    // Each looks at many users; a list that is only turned over does not.
+    // Each search reads many users; paging through the list does not.
     if query != nil, input.cursor == nil { try call.accounts.pace(.search(caller.id)) }
     let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit + 1)
     let realm = call.realm.id
@@ -62,7 +62,7 @@ enum ListUsers: ServedOperation {
 
   // MARK: By name
 
-  /// In the order asked for, each once; those that are nobody's are left out.
+  /// Returns the users in the requested order, without duplicates and unknown ones.
   private static func named(_ text: String, _ call: RequestContext) async throws(Problem) -> Output {
     let caller = try call.user().user
     let ids = text.split(separator: ",", omittingEmptySubsequences: true)
@@ -83,7 +83,7 @@ enum ListUsers: ServedOperation {
     return PageBody(items: users.map { call.rendering.user($0) })
   }
 
-  /// What the app's own backend calls them is no secret of theirs.
+  /// Returns the user with an id of the app's own backend, which is no secret.
   private static func known(as identity: Identity, _ call: RequestContext) async throws(Problem) -> Output {
     let caller = try call.user().user
     let realm = call.realm.id
@@ -94,7 +94,7 @@ enum ListUsers: ServedOperation {
     return PageBody(items: user.map { [call.rendering.user($0)] } ?? [])
   }
 
-  // MARK: By place
+  // MARK: By location
 
   private static func nearby(
     _ text: String, _ radius: Int?, _ limit: Int, _ call: RequestContext

@@ -1,9 +1,9 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Gives the caller a picture; the same again changes nothing. XMPP clients find it
-/// in the vCard and in the nodes of XEP-0084.
+/// Sets the caller's avatar; repeating it changes nothing. XMPP clients find it in the vCard and in the nodes of
+/// XEP-0084.
 enum PutMyAvatar: UploadOperation {
   typealias Input = NoInput
   typealias Output = UserBody

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Lets others who do so too find the caller near where they are, coarsely and for a while.
+/// Shares the caller's location, coarsely and for a while, with others who share theirs.
 enum ShareLocation: ServedOperation {
   typealias Input = LocationInput
   typealias Output = LocationBody
@@ -11,10 +11,10 @@ enum ShareLocation: ServedOperation {
   static let path = "/v1/users/me/location"
 
   static func perform(_ input: LocationInput, _ call: RequestContext) async throws(Problem) -> Outcome<LocationBody> {
-    // More than any bound: so that no number is too large for what counts it.
+    // More than any bound, and small enough for every later computation.
     let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? Limits.locationLifetime
     let shared = try await call.accounts.share(
       latitude: input.latitude, longitude: input.longitude, for: lifetime, by: try call.user().user)
-    return .ok(LocationBody(expiresAt: WireTime(shared.expires)))
+    return .ok(LocationBody(expiresAt: shared.expires))
   }
 }

@@ -1,8 +1,8 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
 
-/// Nobody finds the caller by where they are any more.
+/// Stops sharing the caller's location.
 enum StopSharingLocation: ServedOperation {
   typealias Input = NoInput
   typealias Output = EmptyBody

@@ -1,8 +1,9 @@
 import Accounts
-import AppProtocol
 import Dialogs
+import HTTPPort
+import JSON
 
-/// Changes the caller's profile and settings, all or nothing: absent members stay, null clears.
+/// Changes the caller's profile and settings, all or nothing: absent members are unchanged, null clears.
 enum UpdateMe: ServedOperation {
   typealias Input = UpdateMeInput
   typealias Output = MeBody
@@ -22,7 +23,7 @@ enum UpdateMe: ServedOperation {
     settings.lastSeen = try visibility(input.lastSeenVisibility, field: "lastSeenVisibility")
     settings.callsFrom = try visibility(input.callsFrom, field: "callsFrom")
     let name = change(input.name) { $0 }
-    // Who renames themself in the app is called so in full, too.
+    // A new display name in the app is the full name too.
     let draft = ProfileDraft(
       displayName: name, fullName: name == nil ? nil : .some(nil), status: change(input.status) { $0 },
       metadata: change(input.metadata) { $0.text }, avatarURL: change(input.avatarUrl) { $0 }, settings: settings)

@@ -1,10 +1,10 @@
 import Accounts
-import AppProtocol
 import Basics
 import Dialogs
+import HTTPPort
 
-/// What the caller wants of a dialog that they are in: when to be told, pinned, archived, marked as unread. Their other
-/// clients are told; an XMPP client's bookmark of the dialog says it too.
+/// Changes the caller's settings of a dialog: notifications, pinned, archived, marked as unread. Their other clients
+/// are told; an XMPP client's bookmark of the dialog is updated too.
 enum UpdateSettings: ServedOperation {
   typealias Input = UpdateSettingsInput
   typealias Output = DialogSettingsBody
@@ -41,7 +41,7 @@ enum UpdateSettings: ServedOperation {
     switch input.mutedUntil {
     case .keep: break
     case .clear: draft.mutedUntil = .some(nil)
-    case .set(let time): draft.mutedUntil = Timestamp(milliseconds: time.milliseconds)
+    case .set(let time): draft.mutedUntil = time
     }
     return draft
   }

@@ -1,5 +1,5 @@
 import Dialogs
-import FoundationEssentials
+import JSON
 import XMLStream
 import XMPP
 
@@ -49,9 +49,10 @@ struct JSONContainers: Feature {
   }
 
   /// The members of content of type custom, as apps name them.
-  struct OwnContent: Codable, Hashable, Sendable {
+  struct OwnContent: Hashable, Sendable {
     let kind: String
-    let payload: JSON?
+    /// Members of objects are in the order of their names.
+    let payload: JSONValue?
 
     /// Creates content; `nil` if the payload is no JSON, or longer than an event's may be.
     init?(kind: String, json text: String?) {
@@ -60,65 +61,23 @@ struct JSONContainers: Feature {
         payload = nil
         return
       }
-      guard text.utf8.count <= Limits.customPayloadBytesMax,
-        let payload = try? JSONDecoder().decode(JSON.self, from: Data(text.utf8))
-      else { return nil }
-      self.payload = payload
+      guard text.utf8.count <= Limits.customPayloadBytesMax, let payload = try? JSONValue(parsing: text) else {
+        return nil
+      }
+      self.payload = payload.sorted()
     }
 
     /// Reads an app's content; `nil` if it has none of this type.
     init?(_ content: Content) {
-      guard let fields = content.fields, let own = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8)) else {
+      guard let own = content.fields.flatMap({ try? JSONValue(parsing: $0) }), let kind = own["kind"]?.string else {
         return nil
       }
-      self = own
+      self.kind = kind
+      payload = own["payload"].flatMap { $0 == .null ? nil : $0.sorted() }
     }
 
-    var fields: String? { JSON.text(of: self) }
-  }
-
-  /// Any JSON value. Whole numbers of 64 bits stay exact; members of objects are in the order of their names.
-  enum JSON: Codable, Hashable, Sendable {
-    case null, bool(Bool), integer(Int64), number(Double), string(String), array([JSON]), object([String: JSON])
-
-    init(from decoder: any Decoder) throws {
-      let value = try decoder.singleValueContainer()
-      if value.decodeNil() {
-        self = .null
-      } else if let bool = try? value.decode(Bool.self) {
-        self = .bool(bool)
-      } else if let integer = try? value.decode(Int64.self) {
-        self = .integer(integer)
-      } else if let number = try? value.decode(Double.self) {
-        self = .number(number)
-      } else if let string = try? value.decode(String.self) {
-        self = .string(string)
-      } else if let array = try? value.decode([JSON].self) {
-        self = .array(array)
-      } else {
-        self = .object(try value.decode([String: JSON].self))
-      }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var value = encoder.singleValueContainer()
-      switch self {
-      case .null: try value.encodeNil()
-      case .bool(let bool): try value.encode(bool)
-      case .integer(let integer): try value.encode(integer)
-      case .number(let number): try value.encode(number)
-      case .string(let string): try value.encode(string)
-      case .array(let array): try value.encode(array)
-      case .object(let object): try value.encode(object)
-      }
-    }
-
-    var text: String? { Self.text(of: self) }
-
-    static func text(of value: some Encodable) -> String? {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+    var fields: String {
+      JSONValue.object([.init("kind", .string(kind))] + (payload.map { [.init("payload", $0)] } ?? [])).text
     }
   }
 }

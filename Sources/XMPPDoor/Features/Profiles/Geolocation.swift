@@ -1,5 +1,5 @@
 import Dialogs
-import FoundationEssentials
+import JSON
 import XMLStream
 import XMPP
 
@@ -43,7 +43,7 @@ struct Geolocation: Feature {
   }
 
   /// The members of content of type location, as apps name them.
-  struct Place: Codable, Hashable, Sendable {
+  struct Place: Hashable, Sendable {
     /// The degrees north and east (WGS 84).
     let lat: Double
     let lng: Double
@@ -61,10 +61,12 @@ struct Geolocation: Feature {
 
     /// Reads an app's content; `nil` if it has none of this type.
     init?(_ content: Content) {
-      guard let fields = content.fields,
-        let place = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8))
+      guard let fields = content.fields.flatMap({ try? JSONValue(parsing: $0) }),
+        let lat = fields["lat"]?.number, let lng = fields["lng"]?.number
       else { return nil }
-      self = place
+      self.lat = lat
+      self.lng = lng
+      name = fields["name"]?.string
     }
 
     /// Reads RFC 5870 3.3: `geo:lat,lon`, optionally an altitude and parameters, and nothing else. Numbers of another
@@ -85,7 +87,12 @@ struct Geolocation: Feature {
 
     var uri: String { "geo:\(Self.decimal(lat)),\(Self.decimal(lng))" }
 
-    var fields: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
+    var fields: String {
+      JSONValue.object(
+        [.init("lat", JSONValue(lat)), .init("lng", JSONValue(lng))]
+          + (name.map { [.init("name", .string($0))] } ?? [])
+      ).text
+    }
 
     /// Returns degrees without an exponent, to a centimetre.
     static func decimal(_ degrees: Double) -> String {

@@ -1,0 +1,10 @@
+import JSON
+
+/// `GET /healthz`: the server works.
+struct HealthBody: Hashable, Sendable, JSONObjectWritable {
+  let status = "ok"
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("status", status)
+  }
+}

@@ -1,0 +1,42 @@
+public import Basics
+public import Dialogs
+import Synchronization
+
+/// Token buckets of one class by key. Bounded: full buckets are removed when there are too many, as a new one is the
+/// same.
+public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
+  private let rate: Rate
+  private let policy: String
+  private let code: String
+  private let text: String
+  private let buckets = Mutex<[Key: TokenBucket]>([:])
+
+  /// Creates a limiter. `policy` is the rate's name for clients; `code` and `text` are those of the refusal.
+  public init(_ rate: Rate, policy: String, code: String, text: String) {
+    self.rate = rate
+    self.policy = policy
+    self.code = code
+    self.text = text
+  }
+
+  /// Takes a token, or refuses.
+  ///
+  /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
+  public func take(_ key: Key, now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
+    let wait: Int? = buckets.withLock { buckets in
+      if buckets.count >= HTTPLimits.bucketsMax, buckets[key] == nil {
+        for (key, bucket) in buckets {
+          var bucket = bucket
+          if bucket.isFull(rate, now: now) { buckets[key] = nil }
+        }
+        if buckets.count >= HTTPLimits.bucketsMax { buckets = [:] }
+      }
+      let wait = buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
+      if let log, let standing = buckets[key]?.standing(policy, rate, now: now) {
+        log.note(standing, refused: wait != nil)
+      }
+      return wait
+    }
+    if let wait { throw Problem(.tooFast, code, text, retryAfter: wait) }
+  }
+}
