@@ -135,65 +135,69 @@ enum Features {
 
   /// The specifications that are implemented in the stream, the protocol library or the core rather than in a feature.
   static let elsewhere: [XEP] = [
-    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "client to server; no federation"),
+    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "Client to server. No federation."),
     XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
     XEP(
       0, "", "RFC 7395: XMPP over WebSocket",
-      note: "`/xmpp-websocket` on the HTTP port; no channel binding, no see-other-uri"),
+      note: "`/xmpp-websocket` on the HTTP port. No channel binding and no see-other-uri."),
     XEP(0, "", "RFC 7590: TLS"),
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
     XEP(4, "2.13.2", "Data Forms"),
-    XEP(59, "1.0", "Result Set Management", note: "counts only of a node's items; without indexes"),
+    XEP(59, "1.0", "Result Set Management", note: "Counts only for the items of a node. No index attributes."),
     XEP(
       60, "1.30.0", "Publish-Subscribe",
-      note: "of accounts ([what is there](xep-0060.md)); no collections, leases, digests and expiry"),
-    XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
-    XEP(86, "1.0", "Error Condition Mappings", note: "numbers are written, never read"),
+      note: "For accounts ([details](xep-0060.md)). No collections, leases, digests and expiry."),
+    XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime."),
+    XEP(86, "1.0", "Error Condition Mappings", note: "Numbers are written, never read."),
     XEP(106, "1.1.1", "JID Escaping"),
     XEP(
-      114, "1.6", "Jabber Component Protocol", note: "jabber:component:accept; components have no part in local rooms"),
+      114, "1.6", "Jabber Component Protocol",
+      note: "jabber:component:accept. Users of components cannot enter local rooms."),
     XEP(
       124, "1.11.2", "BOSH",
-      note: "`/http-bind` on the HTTP port; one stream a session, no compression, always `text/xml`, no report (9.2)"),
+      note: """
+        `/http-bind` on the HTTP port. One stream per session, no compression, always `text/xml`, no report (9.2).
+        """),
     XEP(
-      156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "where the HTTP port is reached over TLS"),
+      156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "If the HTTP port is reachable over TLS."),
     XEP(
       175, "1.2", "Best Practices for Use of SASL ANONYMOUS",
-      note: "where `guests.domains` says so; a guest's session is not resumed"),
-    XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
-    XEP(206, "1.4", "XMPP Over BOSH", note: "stanzas name their namespace"),
+      note: "On the domains in `guests.domains`. A guest's session cannot be resumed."),
+    XEP(198, "1.6.3", "Stream Management", note: "Acknowledgement and resumption, also after a graceful restart."),
+    XEP(206, "1.4", "XMPP Over BOSH", note: "Every stanza has its namespace."),
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
-    XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
-    XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, of files"),
-    XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
+    XEP(297, "1.0", "Stanza Forwarding", note: "In carbons and archive results."),
+    XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, for files."),
+    XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "Direct TLS. The operator publishes the records."),
     XEP(
-      379, "0.3.3", "Pre-Authenticated Roster Subscription", note: "tokens that the server made; others are passed on"),
-    XEP(386, "1.1.0", "Bind 2", note: "with stream management, carbons and client state"),
-    XEP(388, "1.0.4", "Extensible SASL Profile", note: "tasks: XEP-0480"),
+      379, "0.3.3", "Pre-Authenticated Roster Subscription",
+      note: "Tokens that the server has created. Others are forwarded unchanged."),
+    XEP(386, "1.1.0", "Bind 2", note: "With stream management, carbons and client state."),
+    XEP(388, "1.0.4", "Extensible SASL Profile", note: "With the tasks of XEP-0480."),
     XEP(401, "0.6.0", "Ad-hoc Account Invitation Generation"),
-    XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
+    XEP(426, "0.3.0", "Character counting in message bodies", note: "Code points."),
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
-      note: "tls-server-end-point, and tls-exporter over TLS 1.3; with XEP-0388"),
+      note: "tls-server-end-point, and tls-exporter over TLS 1.3. With XEP-0388."),
     XEP(445, "0.2.0", "Pre-Authenticated In-Band Registration"),
-    XEP(446, "0.2.0", "File metadata element", note: "in XEP-0447"),
+    XEP(446, "0.2.0", "File metadata element", note: "In XEP-0447."),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
-    XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "to SCRAM-SHA-256 and SCRAM-SHA-512, behind a login by SCRAM"),
+    XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "To SCRAM-SHA-256 and SCRAM-SHA-512, after a login by SCRAM."),
     XEP(
       484, "0.2.0", "Fast Authentication Streamlining Tokens",
-      note: "with HT-SHA-256-NONE, -ENDP and -EXPR; not in TLS early data"),
+      note: "With HT-SHA-256-NONE, -ENDP and -EXPR. Not in TLS early data."),
     XEP(
       0, "", "RFC 7628: OAUTHBEARER",
-      note: "with the access tokens of the app protocol; offered in XEP-0388 only, taken in SASL of RFC 6120 too"),
+      note: "With the access tokens of the app protocol. Offered in XEP-0388 only, accepted in SASL of RFC 6120 too."),
     XEP(
       487, "0.1.0", "Host Meta 2: One Method To Rule Them All",
-      note: "where `http.addresses` is set; no keys, no ECH"),
+      note: "If `http.addresses` is set. No keys and no ECH."),
   ]
 
   /// The specifications that compliant servers implement and this one does not yet.
   static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "no federation")
+    XEP(220, "", "Server Dialback", note: "No federation.")
   ]
 }

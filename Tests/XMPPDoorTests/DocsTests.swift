@@ -3,8 +3,7 @@ import Testing
 
 @testable import XMPPDoor
 
-/// `docs/xeps.md` says what the list of features says. `PARLEY_WRITE_DOCS=1`
-/// writes it anew.
+/// Compares `docs/xeps.md` with the list of features. With `PARLEY_WRITE_DOCS=1` it writes the page.
 @Suite("docs/xeps.md")
 struct DocsTests {
   @Test func isUpToDate() throws {
@@ -31,30 +30,30 @@ struct DocsTests {
     """
     # XEPs
 
-    Made from the list of features in `Sources/XMPPDoor/Features.swift`; a test compares the two
-    (`PARLEY_WRITE_DOCS=1 swift test --filter DocsTests` writes this page anew). The version is that of the
-    specification that was read. Where nothing is said to be left out, nothing is known to be. Tests are some of those that
-    name the specification: plays (`Tests/Plays`), clients (`Tests/Clients`), unit tests; the test that compares fails where
-    there is none.
+    This page is generated from the list of features in `Sources/XMPPDoor/Features.swift`, and a test compares the two
+    (`PARLEY_WRITE_DOCS=1 swift test --filter DocsTests` writes the page). The version is that of the specification that
+    was implemented. Known omissions and deviations are in the last column; if it is empty, none are known. The tests are
+    up to three of those whose text names the specification: plays (`Tests/Plays`), clients (`Tests/Clients`) and unit
+    tests. A specification without a test fails the comparison.
 
     ## Features
 
-    One file each, under `Sources/XMPPDoor/Features`.
+    Each feature is one file under `Sources/XMPPDoor/Features`.
 
-    \(table(Features.all.map { $0.xep }, "Left out, or done differently"))
+    \(table(Features.all.map { $0.xep }, "Omissions and deviations"))
 
     ## In the stream, the protocol library and the core
 
     \(table(Features.elsewhere, "Notes"))
 
-    ## Kept and passed on
+    ## Stored and forwarded
 
-    Between clients only: the server stores and delivers these messages also where they have no body, and does
-    nothing else about them.
+    These messages concern clients only: the server stores and delivers them, even without a body, and does not evaluate
+    them.
 
     \(table(OfflineMessages.passedOn, "Notes"))
 
-    ## Not yet
+    ## Not implemented yet
 
     \(table(Features.pending, "Notes", withVersion: false))
 

@@ -11,8 +11,7 @@ import XMPP
 struct PEP: Feature {
   static let xep = XEP(
     163, "1.2.2", "Personal Eventing Protocol",
-    note: "no replyto addresses (4.3.1); directed presence subscribes to nothing"
-  )
+    note: "No replyto addresses (4.3.1). Directed presence does not subscribe.")
 
   func register(in table: inout FeatureTable) {
     for target in [FeatureTable.Target.account, .server] {

@@ -12,7 +12,9 @@ import XMPP
 struct ClientAccess: Feature {
   static let xep = XEP(
     494, "0.1.0", "Client Access Management",
-    note: "who knows only the account's password is listed while connected; permissions carry no details")
+    note: """
+      A client that knows only the account's password is listed while it is connected. Permissions have no details.
+      """)
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.clientAccess)")

@@ -8,7 +8,9 @@ import XMPP
 struct PushNotifications: Feature {
   static let xep = XEP(
     357, "0.4.1", "Push Notifications",
-    note: "to components, and to clients of the server's users (full JIDs); changes of affiliation are not read")
+    note: """
+      To components, and to clients of users of this server (full JIDs). Changes of affiliation are not evaluated.
+      """)
 
   private static let enable = Name("enable", NS.push)
   private static let disable = Name("disable", NS.push)

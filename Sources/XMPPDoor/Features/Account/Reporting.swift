@@ -6,7 +6,7 @@ import XMPP
 /// XEP-0377: users' reports about blocked users, for the server's operators. They are not forwarded; the reporter's
 /// consent to it is stored.
 struct Reporting: Feature {
-  static let xep = XEP(377, "0.4.1", "Spam Reporting", note: "kept for the operators; forwarded to nobody")
+  static let xep = XEP(377, "0.4.1", "Spam Reporting", note: "Reports are stored for the operators and not forwarded.")
 
   static let report = Name("report", NS.reporting)
 

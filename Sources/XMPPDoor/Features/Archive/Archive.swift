@@ -12,8 +12,7 @@ import XMPP
 /// private messages of rooms, under the addresses of occupants.
 struct Archive: Feature {
   static let xep = XEP(
-    313, "1.1.3", "Message Archive Management",
-    note: "of users and of rooms; `<count/>` is left out (4.3.2)")
+    313, "1.1.3", "Message Archive Management", note: "Archives of users and of rooms. `<count/>` is omitted (4.3.2).")
 
   static let query = Name("query", NS.mam)
   private static let metadata = Name("metadata", NS.mam)

@@ -7,7 +7,10 @@ import XMPP
 struct ArchivePreferencesCommand: Feature {
   static let xep = XEP(
     441, "0.2.0", "Message Archive Management Preferences",
-    note: "of the user's view of what comes from then on; the app's history is not affected; no ad-hoc command (2.4)")
+    note: """
+      Preferences apply to the user's view of later messages, not to the history in the app protocol. No ad-hoc \
+      command (2.4).
+      """)
 
   private static let prefs = Name("prefs", NS.mam)
   private static let always = Name("always", NS.mam)

@@ -8,7 +8,7 @@ import XMPP
 struct FullTextSearch: Feature {
   static let xep = XEP(
     431, "0.2.0", "Full Text Search in MAM",
-    note: "whole words, in Chinese, Japanese, Korean and Thai any part; of users' archives and rooms'")
+    note: "Whole words; any part of a word in Chinese, Japanese, Korean and Thai. In archives of users and of rooms.")
 
   static let field: StaticString = "{urn:xmpp:fulltext:0}fulltext"
 

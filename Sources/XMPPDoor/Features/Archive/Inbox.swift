@@ -11,7 +11,9 @@ import XMPP
 struct ConversationInbox: Feature {
   static let xep = XEP(
     430, "0.2.0", "Inbox",
-    note: "also of rooms with membership; conversations of which anything is archived; nothing is collated")
+    note: """
+      Also rooms of which the user is a member. Only conversations with archived messages. Entries are not collated.
+      """)
 
   private static let inbox = Name("inbox", NS.inbox)
   private static let entry = Name("entry", NS.inbox)

@@ -7,7 +7,10 @@ import XMPP
 struct OfflineMessages: Feature {
   static let xep = XEP(
     160, "1.0.1", "Best Practices for Handling Offline Messages",
-    note: "offline messages are read from the log; bodiless messages that count are kept too")
+    note: """
+      Offline messages are read from the log. Messages without a body are also stored if their content must not be \
+      lost.
+      """)
 
   /// The XEPs whose messages are stored without a body and passed on.
   static let passedOn: [XEP] = [
@@ -15,7 +18,7 @@ struct OfflineMessages: Feature {
     XEP(380, "0.4.0", "Explicit Message Encryption"),
     XEP(
       384, "0.9.1", "OMEMO Encryption",
-      note: "messages, also in the namespace before 0.4; device lists and bundles are nodes of XEP-0163"),
+      note: "Messages, also in the namespace before 0.4. Device lists and bundles are nodes of XEP-0163."),
     XEP(482, "0.1.0", "Call Invites"),
   ]
 

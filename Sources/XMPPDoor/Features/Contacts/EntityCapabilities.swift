@@ -9,7 +9,8 @@ import XMPP
 /// interested in (XEP-0060 9.2). It queries the first client with a hash, and applies the answer to all others.
 struct EntityCapabilities: Feature {
   static let xep = XEP(
-    115, "1.6.0", "Entity Capabilities", note: "of clients by SHA-1; passed on, not optimised away (8.4)")
+    115, "1.6.0", "Entity Capabilities",
+    note: "Clients' capabilities with SHA-1. Presence is forwarded with them, without the optimization of 8.4.")
   /// The URI of the software (4): a UUID claims no address of another party.
   static let software = "urn:uuid:0f6c3f0e-6f0b-4c53-9d0c-9f3a5d1f7a52"
 

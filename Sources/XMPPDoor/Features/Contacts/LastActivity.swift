@@ -8,7 +8,7 @@ import XMPP
 /// if the requester may see the user's presence (4).
 struct LastActivity: Feature {
   static let xep = XEP(
-    12, "2.0", "Last Activity", note: "the status text of the last unavailable presence is not kept (3: MAY)")
+    12, "2.0", "Last Activity", note: "The status text of the last unavailable presence is not kept (3, a MAY).")
   static let query = Name("query", NS.lastActivity)
 
   func register(in table: inout FeatureTable) {

@@ -9,7 +9,7 @@ import XMPP
 struct UserSearch: Feature {
   static let xep = XEP(
     55, "1.3", "Jabber Search",
-    note: "names, and whole mail addresses of those who let themselves be found by them; at most 50 results")
+    note: "Finds users by name, and by the whole mail address if they allow it. At most 50 results.")
 
   private static let query = Name("query", NS.search)
   private static let fields = ["nick", "first", "last", "email"]

@@ -10,7 +10,7 @@ import XMPP
 /// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: errors go to the exact resource only.
 struct Carbons: Feature {
   static let xep = XEP(
-    280, "1.0.1", "Message Carbons", note: "errors are not copied, so the rules of 6.1 are not advertised")
+    280, "1.0.1", "Message Carbons", note: "Errors are not copied, therefore the rules of 6.1 are not advertised.")
 
   enum Direction: Sendable { case sent, received }
 

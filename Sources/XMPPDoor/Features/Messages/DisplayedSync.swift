@@ -8,7 +8,7 @@ import XMPP
 struct DisplayedSync: Feature {
   static let xep = XEP(
     490, "1.0.1", "Message Displayed Synchronization",
-    note: "with server assist; the items of known chats follow the user's marks and cannot be retracted")
+    note: "With server assist. The items of known chats follow the user's markers and cannot be retracted.")
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.mdsAssist)", on: [.account])

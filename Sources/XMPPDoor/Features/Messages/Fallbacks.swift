@@ -5,7 +5,7 @@ import XMPP
 /// reply without its quote; XMPP clients get it as it was sent.
 struct Fallbacks: Feature {
   static let xep = XEP(
-    428, "0.2.1", "Fallback Indication", note: "quotes of replies and addresses of files, which apps are not shown")
+    428, "0.2.1", "Fallback Indication", note: "For quotes in replies and addresses of files, which apps do not show.")
 
   private static let fallback = Name("fallback", NS.fallback)
   private static let body = Name("body", NS.fallback)

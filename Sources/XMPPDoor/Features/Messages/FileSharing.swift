@@ -7,7 +7,8 @@ import XMPP
 /// XEP-0264 0.4.1 (its thumbnail).
 struct FileSharing: Feature {
   static let xep = XEP(
-    447, "0.3.1", "Stateless file sharing", note: "files at one address, with XEP-0264; others are passed on")
+    447, "0.3.1", "Stateless file sharing",
+    note: "Files at one address, with XEP-0264. Other elements are forwarded unchanged.")
 
   private static let sharing = Name("file-sharing", NS.sfs)
   private static let sources = Name("sources", NS.sfs)

@@ -10,7 +10,7 @@ import XMPP
 struct JSONContainers: Feature {
   static let xep = XEP(
     335, "0.1.1", "JSON Containers",
-    note: "in events (`urn:parley:events:0`) and custom content (`urn:parley:content:0`) of the app protocol")
+    note: "For events (`urn:parley:events:0`) and custom content (`urn:parley:content:0`) of the app protocol.")
 
   private static let event = Name("event", "urn:parley:events:0")
   private static let custom = Name("custom", "urn:parley:content:0")

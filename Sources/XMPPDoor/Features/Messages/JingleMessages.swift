@@ -9,7 +9,10 @@ import XMPP
 struct JingleMessages: Feature {
   static let xep = XEP(
     353, "0.8.0", "Jingle Message Initiation",
-    note: "also to and from apps, which ring; Jingle itself is not translated: `docs/decisions/0024-calls.md`")
+    note: """
+      Also between XMPP clients and apps, which ring. Jingle itself is not translated: \
+      `docs/decisions/0024-calls.md`.
+      """)
 
   private static let propose = Name("propose", NS.jingleMessage)
   private static let ringing = Name("ringing", NS.jingleMessage)

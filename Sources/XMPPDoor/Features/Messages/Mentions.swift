@@ -6,7 +6,7 @@ import XMPP
 /// XEP-0372 3.2: mentions of a dialog's members in a message, by their address or, in a room, by their occupant. Places
 /// are in code points of the body (2.1; XEP-0426); apps count them in the text without the fallbacks.
 struct Mentions: Feature {
-  static let xep = XEP(372, "0.5.0", "References", note: "mentions; other references are passed on")
+  static let xep = XEP(372, "0.5.0", "References", note: "Mentions. Other references are forwarded unchanged.")
 
   private static let reference = Name("reference", NS.references)
 

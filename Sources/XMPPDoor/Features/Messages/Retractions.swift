@@ -8,7 +8,7 @@ import XMPP
 /// XEP-0424: an author retracts a message. Its content is erased; the archive shows a tombstone in its place, and the
 /// retraction where it was sent.
 struct Retractions: Feature {
-  static let xep = XEP(424, "0.4.2", "Message Retraction", note: "with tombstones")
+  static let xep = XEP(424, "0.4.2", "Message Retraction", note: "With tombstones.")
 
   static let retract = Name("retract", NS.retraction)
   private static let retracted = Name("retracted", NS.retraction)

@@ -7,9 +7,10 @@ import XMPP
 struct Bookmarks: Feature {
   static let xep = XEP(
     402, "1.2.0", "PEP Native Bookmarks",
-    note:
-      "with `#compat` and `#compat-pep`; the server writes one for who becomes a member without a client in the room; retracting it leaves a public one"
-  )
+    note: """
+      With `#compat` and `#compat-pep`. The server adds a bookmark for a user who becomes a member while no client \
+      is in the room. Retraction of a bookmark leaves a public room.
+      """)
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.bookmarksCompatibility)", "\(NS.bookmarksPEPCompatibility)", on: [.account])
@@ -25,7 +26,8 @@ struct Bookmarks: Feature {
 /// XEP-0048: all bookmarks in one element. In PEP (3) it is a node with one item, which is made from the bookmarks when
 /// it is read, and split into them when it is written.
 struct BookmarkStorage: Feature {
-  static let xep = XEP(48, "1.2", "Bookmarks", note: "a view of XEP-0402's; it cannot be configured")
+  static let xep = XEP(
+    48, "1.2", "Bookmarks", note: "A view of the bookmarks of XEP-0402. Its node cannot be configured.")
 
   func register(in table: inout FeatureTable) {}
 

@@ -6,7 +6,7 @@ import XMPP
 /// XEP-0080: a location in a message. The body has it too, as a geo URI (RFC 5870), which is all that many clients
 /// write and show.
 struct Geolocation: Feature {
-  static let xep = XEP(80, "1.10.0", "User Location", note: "in messages: coordinates and a name")
+  static let xep = XEP(80, "1.10.0", "User Location", note: "In messages, with coordinates and a name.")
 
   private static let geoloc = Name("geoloc", "http://jabber.org/protocol/geoloc")
 

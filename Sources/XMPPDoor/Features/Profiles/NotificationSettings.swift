@@ -7,9 +7,10 @@ import XMPP
 struct NotificationSettings: Feature {
   static let xep = XEP(
     492, "0.2.0", "Chat notification settings",
-    note:
-      "in bookmarks, also of users' addresses; pushes go by what is said for `client/phone`; a reply to oneself is a mention, a nickname in the text is none; not in the namespace before 0.2"
-  )
+    note: """
+      In bookmarks, also those of users' addresses. The setting for `client/phone` determines pushes. A reply to the \
+      user counts as a mention, the nickname in a text does not. The namespace before 0.2 is not supported.
+      """)
 
   static let notify = Name("notify", NS.notificationSettings)
   private static let always = Name("always", NS.notificationSettings)

@@ -7,9 +7,10 @@ import XMPP
 struct UserAvatar: Feature {
   static let xep = XEP(
     84, "1.1.4", "User Avatar",
-    note:
-      "an item of data is named by its SHA-1; metadata is refused before its data; pictures on the web are only kept"
-  )
+    note: """
+      The item id of an avatar's data must be its SHA-1 hash. Metadata is refused before its data is published. \
+      Pictures at a URL are only stored.
+      """)
 
   private static let data = Name("data", NS.avatarData)
   private static let metadata = Name("metadata", NS.avatarMetadata)
@@ -77,7 +78,7 @@ struct UserAvatar: Feature {
 struct AvatarConversion: Feature {
   static let xep = XEP(
     398, "1.0.0", "User Avatar to vCard-Based Avatars Conversion",
-    note: "both ways; who may not read the nodes does not find the picture in the vCard either")
+    note: "In both directions. A user who may not read the nodes does not see the picture in the vCard either.")
 
   func register(in table: inout FeatureTable) { table.advertise("\(NS.avatarConversion)", on: [.account]) }
 }

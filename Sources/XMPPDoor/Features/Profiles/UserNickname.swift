@@ -4,7 +4,8 @@ import XMPP
 
 /// XEP-0172: a user's display name for those who see their presence; the same name that apps show.
 struct UserNickname: Feature {
-  static let xep = XEP(172, "1.1", "User Nickname", note: "published; an app's name is one")
+  static let xep = XEP(
+    172, "1.1", "User Nickname", note: "Published nicknames. The display name of an app user is published as one.")
 
   private static let nick = Name("nick", NS.nick)
 

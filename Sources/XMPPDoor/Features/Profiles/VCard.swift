@@ -11,7 +11,8 @@ import XMPP
 /// put into one that is read, so that a change anywhere shows here. The rest is stored as it came.
 struct VCard: Feature {
   static let xep = XEP(
-    54, "1.3.0", "vcard-temp", note: "FN, NICKNAME and PHOTO are the profile's, all else is kept as it is")
+    54, "1.3.0", "vcard-temp",
+    note: "FN, NICKNAME and PHOTO are those of the user's profile. All other fields are stored as they are.")
 
   static let vCard = Name("vCard", NS.vCard)
   private static let names = CardNames(fullName: Name("FN", NS.vCard), nickname: Name("NICKNAME", NS.vCard), text: nil)

@@ -9,7 +9,10 @@ import XMPP
 struct VCard4: Feature {
   static let xep = XEP(
     292, "0.12.0", "vCard4 Over XMPP",
-    note: "`fn`, `nickname` and `photo` are the profile's, all else is kept as it is and not put into a vcard-temp")
+    note: """
+      `fn`, `nickname` and `photo` are those of the user's profile. All other fields are stored as they are and not \
+      copied to a vcard-temp.
+      """)
 
   private static let vCard = Name("vcard", NS.vCard4)
   private static let photo = Name("photo", NS.vCard4)

@@ -8,7 +8,7 @@ import XMPP
 struct ExtendedChannelSearch: Feature {
   static let xep = XEP(
     433, "0.1.0", "Extended Channel Search",
-    note: "listed rooms of this server; one search looks at 10,000 of them")
+    note: "Listed rooms of this server. One search reads at most 10,000 of them.")
 
   private static let search = Name("search", NS.channelSearch)
   private static let result = Name("result", NS.channelSearch)

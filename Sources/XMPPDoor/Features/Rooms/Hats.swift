@@ -1,5 +1,6 @@
 /// XEP-0317: a hat shows what affiliation and role do not: that a user may only read.
 struct Hats: Feature {
-  static let xep = XEP(317, "0.3.1", "Hats", note: "one hat, for the app's watchers; hats are not given by hand")
+  static let xep = XEP(
+    317, "0.3.1", "Hats", note: "One hat, for watchers of the app protocol. Clients cannot assign hats.")
   func register(in table: inout FeatureTable) {}
 }

@@ -6,8 +6,8 @@ struct MemberListVersions: Feature {
   static let xep = XEP(
     463, "0.2.0", "MUC Affiliations Versioning",
     note: """
-      who was not there at a version, or saw less, gets the whole list for it and no error (6); of lists of more than \
-      5,000 people no version is told
+      A client gets the whole list, and no error (6), for a version at which the user was no member or saw less. \
+      Lists of more than 5,000 users have no version.
       """)
 
   func register(in table: inout FeatureTable) { table.advertise("\(NS.mucAffiliations)", on: [.room]) }

@@ -8,7 +8,10 @@ import XMPP
 struct MultiUserChat: Feature {
   static let xep = XEP(
     45, "1.35.5", "Multi-User Chat",
-    note: "every room is persistent; private messages are in both users' archives; people are local users")
+    note: """
+      Every room is persistent. Private messages are in the archives of both users. All occupants are users of this \
+      server.
+      """)
 
   func register(in table: inout FeatureTable) {
     table.identify(.init(category: "conference", type: "text", name: "Rooms"), on: .rooms)

@@ -6,7 +6,7 @@ import XMPP
 /// XEP-0486: a room's picture is in its vCard; name and description come from its settings.
 struct RoomVCard: Feature {
   static let xep = XEP(
-    486, "0.1.0", "MUC Avatars", note: "changes are told by status 104; no presence of the room itself")
+    486, "0.1.0", "MUC Avatars", note: "Changes are announced by status 104, without presence of the room itself.")
 
   func register(in table: inout FeatureTable) {
     table.iq(.get, VCard.vCard, to: [.room], Self.get)

@@ -8,7 +8,7 @@ import XMPP
 /// XEP-0050: the door's commands, at the server's domain. Each has one stage; a session id is issued and not stored,
 /// since a submission is complete in itself, and permission is checked each time.
 struct AdHocCommands: Feature {
-  static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "of one stage each; at the server's domain")
+  static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "Commands of one stage, at the server's domain.")
 
   private static let command = Name("command", NS.commands)
   private static let note = Name("note", NS.commands)

@@ -8,7 +8,7 @@ import XMPP
 struct Announcements: Feature {
   static let xep = XEP(
     133, "1.3.1", "Service Administration",
-    note: "no block lists of the service (4.11, 4.12), no restart (4.31); app clients are not told announcements")
+    note: "No block lists of the service (4.11, 4.12) and no restart (4.31). App clients do not receive announcements.")
 
   func register(in table: inout FeatureTable) {}
 

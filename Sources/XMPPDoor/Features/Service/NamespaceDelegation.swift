@@ -6,7 +6,7 @@ import XMPP
 
 /// XEP-0355: passes IQs of a namespace to the component that the operator has delegated it to.
 struct NamespaceDelegation: Feature {
-  static let xep = XEP(355, "0.5", "Namespace Delegation", note: "by the operator only (4), not by users (5)")
+  static let xep = XEP(355, "0.5", "Namespace Delegation", note: "Granted by the operator only (4), not by users (5).")
 
   private static let delegation = Name("delegation", NS.delegation)
   private static let delegated = Name("delegated", NS.delegation)

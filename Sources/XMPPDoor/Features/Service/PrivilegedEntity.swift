@@ -9,7 +9,7 @@ import XMPP
 struct PrivilegedEntity: Feature {
   static let xep = XEP(
     356, "0.4.1", "Privileged Entity",
-    note: "presence of contacts (7.2) as far as a user who is there is told it; no archive queries in IQs (6)")
+    note: "Presence of contacts (7.2) only as far as an online user receives it. No archive queries in IQs (6).")
 
   private static let privilege = Name("privilege", NS.privilege)
   private static let perm = Name("perm", NS.privilege)

@@ -4,7 +4,7 @@ import XMPP
 /// XEP-0092: name and version of the server's software. The operating system is never disclosed (5: it helps only
 /// attackers).
 struct SoftwareVersion: Feature {
-  static let xep = XEP(92, "1.1", "Software Version", note: "the operating system is never told")
+  static let xep = XEP(92, "1.1", "Software Version", note: "The operating system is not disclosed.")
   static let name = "Parley"
   static let query = Name("query", NS.version)
 
