@@ -74,10 +74,10 @@ struct XMPPService: Service {
   func run() async throws {
     let restored = try await restore()
     do {
-      try await open(settings.xmpp, .xmppPort, directTLS: false)
-      try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
+      try await open(settings.xmpp, Keys.shared.xmppPort, directTLS: false)
+      try await open(settings.xmppTLS, Keys.shared.xmppTLSPort, directTLS: true)
       if settings.component.isOn {
-        try await open(settings.component, .componentPort) {
+        try await open(settings.component, Keys.shared.componentPort) {
           try await listener.listenForComponents(host: $0, port: $1)
         }
       }
@@ -108,13 +108,13 @@ struct XMPPService: Service {
     return kept
   }
 
-  private func open(_ endpoint: Settings.Endpoint, _ key: Key, directTLS: Bool) async throws {
+  private func open(_ endpoint: Settings.Endpoint, _ key: Key<Int>, directTLS: Bool) async throws {
     guard endpoint.isOn else { return }
     try await open(endpoint, key) { try await listener.listen(host: $0, port: $1, directTLS: directTLS) }
   }
 
   private func open(
-    _ endpoint: Settings.Endpoint, _ key: Key, _ listen: (String, Int) async throws -> Int
+    _ endpoint: Settings.Endpoint, _ key: Key<Int>, _ listen: (String, Int) async throws -> Int
   ) async throws {
     do {
       _ = try await listen(Host.bound(endpoint.host), endpoint.port)
@@ -145,8 +145,8 @@ enum HTTPPorts {
     _ readiness: Readiness, _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
-    let ports: [(endpoint: Settings.Endpoint, key: Key, isSecure: Bool)] = [
-      (settings.http, .httpPort, false), (settings.https, .httpsPort, true),
+    let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
+      (settings.http, Keys.shared.httpPort, false), (settings.https, Keys.shared.httpsPort, true),
     ]
     var services: [any Service] = []
     for (endpoint, key, isSecure) in ports where endpoint.isOn {
@@ -164,7 +164,7 @@ enum HTTPPorts {
     return services
   }
 
-  static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key) -> StartupError {
+  static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key<Int>) -> StartupError {
     StartupError("port \(endpoint.port) of \(endpoint.host) (\(key.name)) cannot be opened: \(Listening.reason(error))")
   }
 
@@ -172,7 +172,7 @@ enum HTTPPorts {
   private struct Port: Service {
     let listener: HTTPListener
     let endpoint: Settings.Endpoint
-    let key: Key
+    let key: Key<Int>
 
     func run() async throws {
       do {

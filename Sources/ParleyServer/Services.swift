@@ -150,9 +150,10 @@ struct ReloadService: Service {
       try certificates.reload(now)
       xmpp.reload(now)
       var changed = zip(settings.effective, now.effective)
-        .filter { $0.value != $1.value && Key.named($0.key)?.change == .restart }.map(\.0.key)
-      if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Key.components.name) {
-        changed.append(Key.components.name)
+        .filter { $0.value != $1.value && Keys.named($0.key)?.change == .restart }.map(\.0.key)
+      if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Keys.shared.components.name)
+      {
+        changed.append(Keys.shared.components.name)
       }
       // The effective values contain only the names of these.
       if settings.identity != now.identity, !changed.contains(where: { $0.hasPrefix("identity.") }) {

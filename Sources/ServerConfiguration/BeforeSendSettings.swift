@@ -16,32 +16,21 @@ extension Settings {
 extension SettingsReader {
   /// Reads the hook; nil if none is configured.
   mutating func beforeSend() -> Settings.BeforeSend? {
-    let url = text(.beforeSendURL)
-    let secret = text(.beforeSendSecret)
-    let seconds = number(.beforeSendSeconds, 1...ConfigurationLimits.beforeSendSecondsMax, "seconds")
-    let passesUnanswered = passes(.beforeSendOnFailure)
-    let passesEncrypted = passes(.beforeSendEncrypted)
+    let url = read(keys.beforeSendURL)
+    let secret = read(keys.beforeSendSecret)
+    let timeout = read(keys.beforeSendSeconds)
+    let passesUnanswered = read(keys.beforeSendOnFailure) == .allow
+    let passesEncrypted = read(keys.beforeSendEncrypted) == .allow
     if url.isEmpty { return nil }
-    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
-    if rest.isEmpty || rest.hasPrefix("/") || !url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-      mistake(.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
+    if !Host.isWebURL(url) || url.hasPrefix("http:///") || url.hasPrefix("https:///") {
+      mistake(keys.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
     }
     let webhook = StandardWebhook(secret: secret)
     if webhook == nil {
-      mistake(.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
+      mistake(keys.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
     }
     return Settings.BeforeSend(
-      url: url, secret: webhook?.key ?? [], timeout: .seconds(seconds), passesUnanswered: passesUnanswered,
+      url: url, secret: webhook?.key ?? [], timeout: timeout, passesUnanswered: passesUnanswered,
       passesEncrypted: passesEncrypted)
-  }
-
-  private mutating func passes(_ key: Key) -> Bool {
-    switch text(key).lowercased() {
-    case "allow": return true
-    case "refuse": return false
-    default:
-      mistake(key, "one of allow, refuse is expected")
-      return false
-    }
   }
 }

@@ -4,29 +4,29 @@ import Dialogs
 /// Reads STUN and TURN servers, and contact addresses: lists of URIs.
 extension SettingsReader {
   mutating func externalServices() -> ExternalServices {
-    let secret = text(.turnSecret)
-    let lifetime = number(.turnSeconds, 60...ConfigurationLimits.turnSecondsMax, "seconds")
+    let secret = read(keys.turnSecret)
+    let lifetime = read(keys.turnSeconds)
     var services: [ExternalService] = []
-    for uri in list(.turnServers) {
+    for uri in read(keys.turnServers) {
       guard let service = ExternalService(uri: uri) else {
-        mistake(.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
+        mistake(keys.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
         continue
       }
       services.append(service)
     }
     if services.count > ConfigurationLimits.turnServersMax {
-      mistake(.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
+      mistake(keys.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
     }
     if secret.isEmpty, services.contains(where: \.kind.isRelay) {
-      mistake(.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
+      mistake(keys.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
     }
-    return ExternalServices(services, secret: secret, lifetime: .seconds(lifetime))
+    return ExternalServices(services, secret: secret, lifetime: lifetime)
   }
 
   mutating func contacts() -> [String: [String]] {
     var contacts: [String: [String]] = [:]
-    for key in Key.contacts {
-      let addresses = list(key)
+    for key in keys.contacts {
+      let addresses = read(key)
       if addresses.count > ConfigurationLimits.contactAddressesMax {
         mistake(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
       }
@@ -36,10 +36,6 @@ extension SettingsReader {
       if !addresses.isEmpty { contacts[String(key.name.dropFirst("contact.".count))] = addresses }
     }
     return contacts
-  }
-
-  mutating func list(_ key: Key) -> [String] {
-    text(key).split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
   }
 
   /// Whether the text has the form of RFC 3986 3: a scheme and a non-empty rest of URI characters.

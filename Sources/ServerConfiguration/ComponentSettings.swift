@@ -6,12 +6,12 @@ extension SettingsReader {
   mutating func readComponents(_ domains: [Settings.Domain]) -> [Settings.Component] {
     let entries = raw.components
     note(
-      .components, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
+      keys.components, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
       entries.first?.origin ?? .standard)
     if entries.count > ConfigurationLimits.componentsMax {
       mistakes.append(
         ConfigurationError(
-          key: Key.components.name, value: "\(entries.count) components", origin: entries[0].origin,
+          key: keys.components.name, value: "\(entries.count) components", origin: entries[0].origin,
           "at most \(ConfigurationLimits.componentsMax) are served"))
       return []
     }
@@ -55,7 +55,7 @@ private struct ComponentReader {
   private mutating func mistake(_ field: String, _ text: String) {
     mistakes.append(
       ConfigurationError(
-        key: "\(Key.components.name).\(field)", value: field == "secret" ? nil : entry.fields[field]?.text,
+        key: "\(Keys.shared.components.name).\(field)", value: field == "secret" ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }
 

@@ -26,59 +26,54 @@ extension Settings {
 extension SettingsReader {
   mutating func delivery() -> Settings.Delivery {
     var delivery = Settings.Delivery(mail: mail(), hook: hook())
-    if flag(.signupEmail) { delivery.newcomers.insert(.email) }
-    if flag(.signupPhone) { delivery.newcomers.insert(.phone) }
+    if read(keys.signupEmail) { delivery.newcomers.insert(.email) }
+    if read(keys.signupPhone) { delivery.newcomers.insert(.phone) }
     if delivery.newcomers.contains(.email), delivery.mail == nil, delivery.hook == nil {
-      mistake(.signupEmail, "codes cannot be sent: neither mail.server nor delivery.url is set")
+      mistake(keys.signupEmail, "codes cannot be sent: neither mail.server nor delivery.url is set")
     }
     if delivery.newcomers.contains(.phone), delivery.hook == nil {
-      mistake(.signupPhone, "codes cannot be sent: delivery.url is not set")
+      mistake(keys.signupPhone, "codes cannot be sent: delivery.url is not set")
     }
     return delivery
   }
 
   private mutating func mail() -> Settings.Delivery.Mail? {
-    let (url, user, password) = (text(.mailServer), text(.mailUser), text(.mailPassword))
-    let (written, templates, resetURL) = (text(.mailFrom), text(.mailTemplates), text(.mailResetURL))
-    let allowsPlaintext = flag(.mailPlaintext)
+    let (url, user, password) = (read(keys.mailServer), read(keys.mailUser), read(keys.mailPassword))
+    let (written, templates, resetURL) = (read(keys.mailFrom), read(keys.mailTemplates), read(keys.mailResetURL))
+    let allowsPlaintext = read(keys.mailPlaintext)
     if url.isEmpty { return nil }
     let rest = url.hasPrefix("smtps://") ? url.dropFirst(8) : url.hasPrefix("smtp://") ? url.dropFirst(7) : ""
     if rest.isEmpty || !rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
       || rest.contains(where: { "@/?#".contains($0) })
     {
-      mistake(.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
+      mistake(keys.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
     }
     if user.isEmpty != password.isEmpty {
-      mistake(user.isEmpty ? .mailPassword : .mailUser, "mail.user and mail.password are needed together")
+      mistake(user.isEmpty ? keys.mailPassword : keys.mailUser, "mail.user and mail.password are needed together")
     }
     guard let from = Mailbox(written) else {
-      mistake(.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
+      mistake(keys.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
       return nil
     }
-    if !resetURL.isEmpty, !Self.isWeb(resetURL) || !resetURL.contains("{token}") {
-      mistake(.mailResetURL, "a URL such as https://app.example.org/reset?token={token} is expected")
+    if !resetURL.isEmpty, !Host.isWebURL(resetURL) || !resetURL.contains("{token}") {
+      mistake(keys.mailResetURL, "a URL such as https://app.example.org/reset?token={token} is expected")
     }
     return Settings.Delivery.Mail(
       server: MailClient.Server(
         url: url, user: user.isEmpty ? nil : user, password: password.isEmpty ? nil : password,
         allowsPlaintext: allowsPlaintext),
-      from: from, templates: templates.isEmpty ? nil : Files.absolute(templates),
+      from: from, templates: templates.isEmpty ? nil : templates,
       resetURL: resetURL.isEmpty ? nil : resetURL)
   }
 
   private mutating func hook() -> Settings.Delivery.Hook? {
-    let (url, secret) = (text(.deliveryURL), text(.deliverySecret))
+    let (url, secret) = (read(keys.deliveryURL), read(keys.deliverySecret))
     if url.isEmpty { return nil }
-    if !Self.isWeb(url) { mistake(.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
+    if !Host.isWebURL(url) { mistake(keys.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
     guard let webhook = StandardWebhook(secret: secret) else {
-      mistake(.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
+      mistake(keys.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
       return nil
     }
     return Settings.Delivery.Hook(url: url, webhook: webhook)
-  }
-
-  private static func isWeb(_ url: String) -> Bool {
-    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
-    return !rest.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 }

@@ -34,6 +34,12 @@ package enum Host {
     }
   }
 
+  /// Whether the text is a URL of http or https in ASCII.
+  static func isWebURL(_ text: String) -> Bool {
+    let rest = text.hasPrefix("https://") ? text.dropFirst(8) : text.hasPrefix("http://") ? text.dropFirst(7) : ""
+    return !rest.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+  }
+
   /// Returns a domainpart in normal form (RFC 7622 3.2), or nil.
   package static func domain(_ text: String) -> String? {
     guard let address = BareJID(parsing: text), address.local == nil else { return nil }

@@ -20,20 +20,20 @@ extension Settings {
 extension SettingsReader {
   mutating func identity(among domains: [Settings.Domain]) -> Settings.Identity {
     var backends: [Settings.Identity.Backing] = []
-    for entry in entries(.identityBackends) {
-      var reader = VoucherReader(entry, .identityBackends, domains)
+    for entry in entries(keys.identityBackends) {
+      var reader = VoucherReader(entry, keys.identityBackends, domains)
       if let backend = reader.backend(after: backends) { backends.append(backend) }
       mistakes += reader.mistakes
     }
     var providers: [Provider] = []
-    for entry in entries(.identityProviders) {
-      var reader = VoucherReader(entry, .identityProviders, domains)
+    for entry in entries(keys.identityProviders) {
+      var reader = VoucherReader(entry, keys.identityProviders, domains)
       if let provider = reader.provider(after: providers) { providers.append(provider) }
       mistakes += reader.mistakes
     }
     var codes: [CodeProvider] = []
-    for entry in entries(.identityCodes) {
-      var reader = VoucherReader(entry, .identityCodes, domains)
+    for entry in entries(keys.identityCodes) {
+      var reader = VoucherReader(entry, keys.identityCodes, domains)
       if let provider = reader.codeProvider(after: codes, providers) { codes.append(provider) }
       mistakes += reader.mistakes
     }
@@ -41,9 +41,10 @@ extension SettingsReader {
   }
 
   /// Returns the elements of a list and notes their names only as its effective value.
-  private mutating func entries(_ key: Key) -> [RawSettings.DomainEntry] {
+  private mutating func entries(_ key: Key<Void>) -> [RawSettings.DomainEntry] {
     let entries = raw.entries[key.name] ?? []
-    note(names: entries.map { $0.fields["name"]?.text ?? "" }, of: key, entries.first?.origin ?? .standard)
+    note(
+      key, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "), entries.first?.origin ?? .standard)
     guard entries.count <= ConfigurationLimits.vouchersMax else {
       mistakes.append(
         ConfigurationError(
@@ -58,11 +59,11 @@ extension SettingsReader {
 /// Reads one element of `identity.backends`, `identity.providers` or `identity.codes`.
 private struct VoucherReader {
   private let entry: RawSettings.DomainEntry
-  private let key: Key
+  private let key: Key<Void>
   private let domains: [Settings.Domain]
   private(set) var mistakes: [ConfigurationError] = []
 
-  init(_ entry: RawSettings.DomainEntry, _ key: Key, _ domains: [Settings.Domain]) {
+  init(_ entry: RawSettings.DomainEntry, _ key: Key<Void>, _ domains: [Settings.Domain]) {
     self.entry = entry
     self.key = key
     self.domains = domains

@@ -13,12 +13,12 @@ extension Settings {
 
 extension SettingsReader {
   mutating func outgoing() -> Settings.Outgoing {
-    let networks = list(.outgoingNetworks).compactMap { written -> Network? in
+    let networks = read(keys.outgoingNetworks).compactMap { written -> Network? in
       let network = Network(written)
-      if network == nil { mistake(.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
+      if network == nil { mistake(keys.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
       return network
     }
-    let authorities = text(.outgoingAuthorities)
-    return Settings.Outgoing(networks: networks, authorities: authorities.isEmpty ? nil : Files.absolute(authorities))
+    let authorities = read(keys.outgoingAuthorities)
+    return Settings.Outgoing(networks: networks, authorities: authorities.isEmpty ? nil : authorities)
   }
 }

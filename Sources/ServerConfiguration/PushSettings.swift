@@ -42,72 +42,64 @@ extension SettingsReader {
   }
 
   private mutating func apns() -> Settings.Pushes.Apple? {
-    let path = text(.pushAPNsKey)
-    let keyID = text(.pushAPNsKeyID)
-    let teamID = text(.pushAPNsTeamID)
-    let topics = list(.pushAPNsTopics)
-    let urls = (url(.pushAPNsURL), url(.pushAPNsSandboxURL))
+    let path = read(keys.pushAPNsKey)
+    let keyID = read(keys.pushAPNsKeyID)
+    let teamID = read(keys.pushAPNsTeamID)
+    let topics = read(keys.pushAPNsTopics)
+    let urls = (read(keys.pushAPNsURL), read(keys.pushAPNsSandboxURL))
     if path.isEmpty {
-      for (key, isSet) in [
-        (Key.pushAPNsKeyID, !keyID.isEmpty), (.pushAPNsTeamID, !teamID.isEmpty), (.pushAPNsTopics, !topics.isEmpty),
-      ] where isSet { mistake(key, "push.apns.key is missing beside it") }
+      let others: [(any AnyKey, isSet: Bool)] = [
+        (keys.pushAPNsKeyID, !keyID.isEmpty), (keys.pushAPNsTeamID, !teamID.isEmpty),
+        (keys.pushAPNsTopics, !topics.isEmpty),
+      ]
+      for (key, isSet) in others where isSet { mistake(key, "push.apns.key is missing beside it") }
       return nil
     }
-    for (key, text) in [(Key.pushAPNsKeyID, keyID), (.pushAPNsTeamID, teamID)]
+    for (key, text) in [(keys.pushAPNsKeyID, keyID), (keys.pushAPNsTeamID, teamID)]
     where text.utf8.count != 10 || !text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) {
       mistake(key, "ten letters and digits are expected, as Apple's developer account shows them")
     }
-    if topics.isEmpty { mistake(.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
+    if topics.isEmpty { mistake(keys.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
     for topic in topics
     where topic.utf8.count > Limits.deviceFieldBytesMax
       || !topic.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") })
     {
-      mistake(.pushAPNsTopics, "\(Line.safe(topic)) is no bundle id such as org.example.chat")
+      mistake(keys.pushAPNsTopics, "\(Line.safe(topic)) is no bundle id such as org.example.chat")
     }
     return Settings.Pushes.Apple(
-      path: Files.absolute(path), keyID: keyID, teamID: teamID, topics: topics, url: urls.0, sandboxURL: urls.1)
+      path: path, keyID: keyID, teamID: teamID, topics: topics, url: urls.0, sandboxURL: urls.1)
   }
 
   private mutating func fcm() -> Settings.Pushes.Google? {
-    let path = text(.pushFCMAccount)
-    let url = url(.pushFCMURL)
-    return path.isEmpty ? nil : Settings.Pushes.Google(path: Files.absolute(path), url: url)
+    let path = read(keys.pushFCMAccount)
+    let url = read(keys.pushFCMURL)
+    return path.isEmpty ? nil : Settings.Pushes.Google(path: path, url: url)
   }
 
   private mutating func webPushContact(domain: String, publicURL: String) -> String? {
-    let isOn = flag(.pushWebPush)
-    var contact = text(.pushWebPushContact)
+    let isOn = read(keys.pushWebPush)
+    var contact = read(keys.pushWebPushContact)
     if contact.isEmpty {
       contact = publicURL.hasPrefix("https://") ? publicURL : "mailto:postmaster@\(domain)"
-      note(.pushWebPushContact, contact, .derived)
+      note(keys.pushWebPushContact, contact, .derived)
     } else if !contact.hasPrefix("mailto:") && !contact.hasPrefix("https://")
       || !contact.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     {
-      mistake(.pushWebPushContact, "a URI that begins with mailto: or https: is expected")
+      mistake(keys.pushWebPushContact, "a URI that begins with mailto: or https: is expected")
     }
     return isOn ? contact : nil
   }
 
   private mutating func webhook() -> Settings.Pushes.Webhook? {
-    let url = url(.pushWebhookURL)
-    let secret = text(.pushWebhookSecret)
+    let url = read(keys.pushWebhookURL)
+    let secret = read(keys.pushWebhookSecret)
     if url.isEmpty {
-      if !secret.isEmpty { mistake(.pushWebhookSecret, "push.webhook.url is missing beside it") }
+      if !secret.isEmpty { mistake(keys.pushWebhookSecret, "push.webhook.url is missing beside it") }
       return nil
     }
     do throws(PushKeyProblem) { _ = try Gateway.Secret(secret) } catch {
-      mistake(.pushWebhookSecret, error.description)
+      mistake(keys.pushWebhookSecret, error.description)
     }
     return Settings.Pushes.Webhook(url: url, secret: secret)
-  }
-
-  private mutating func url(_ key: Key) -> String {
-    var url = text(key)
-    while url.hasSuffix("/") { url.removeLast() }
-    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
-    if !url.isEmpty, rest.isEmpty || !url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-      mistake(key, "a URL such as https://push.example.org is expected")
-    }
-    return url
   }
 }

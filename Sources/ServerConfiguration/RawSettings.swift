@@ -16,19 +16,19 @@ struct RawSettings {
   }
 
   private(set) var values: [String: Value] = [:]
-  /// The elements of the keys in `Key.entryFields`.
+  /// The elements of the keys that are lists of maps.
   var entries: [String: [DomainEntry]] = [:]
-  var domains: [DomainEntry] { entries[Key.domains.name] ?? [] }
-  var components: [DomainEntry] { entries[Key.components.name] ?? [] }
+  var domains: [DomainEntry] { entries[Keys.shared.domains.name] ?? [] }
+  var components: [DomainEntry] { entries[Keys.shared.components.name] ?? [] }
   var mistakes: [ConfigurationError] = []
 
   /// Sets a value. An empty text unsets it: `PARLEY_TLS_KEY=` is how container settings express "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
-    guard Key.named(name) != nil else {
+    guard let key = Keys.named(name) else {
       mistakes.append(Self.unknown(name, origin))
       return
     }
-    if let fields = Key.entryFields[name] {
+    if let fields = key.form.fields {
       // A text can give the first two fields only: `name=secret`.
       entries[name] = text.split(separator: ",").map { part in
         let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
@@ -46,10 +46,10 @@ struct RawSettings {
     for (variable, text) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix("PARLEY_") {
       if variable == Self.fileVariable || Self.isServiceLink(variable) { continue }
       let origin = Origin.environment(variable)
-      if let key = Key.all.first(where: { $0.environmentName == variable }) {
+      if let key = Keys.all.first(where: { $0.environmentName == variable }) {
         set(key.name, text, origin)
       } else {
-        let near = Nearest.name(to: variable, among: Key.all.map(\.environmentName) + [Self.fileVariable])
+        let near = Nearest.name(to: variable, among: Keys.all.map(\.environmentName) + [Self.fileVariable])
         mistakes.append(
           ConfigurationError(
             key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
@@ -67,11 +67,11 @@ struct RawSettings {
   }
 
   static func unknown(_ name: String, _ origin: Origin) -> ConfigurationError {
-    let group = Key.all.map(\.name).filter { $0.hasPrefix(name + ".") }
+    let group = Keys.all.map(\.name).filter { $0.hasPrefix(name + ".") }
     if !group.isEmpty {
       return ConfigurationError(key: name, origin: origin, "it is a group of keys: \(group.joined(separator: ", "))")
     }
-    let near = Nearest.name(to: name, among: Key.all.map(\.name))
+    let near = Nearest.name(to: name, among: Keys.all.map(\.name))
     return ConfigurationError(key: name, origin: origin, "there is no such key\(suggestion(near))")
   }
 

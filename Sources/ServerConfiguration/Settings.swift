@@ -191,6 +191,7 @@ extension Settings {
 
 /// Converts raw values to settings, and collects the errors.
 struct SettingsReader {
+  let keys = Keys.shared
   let raw: RawSettings
   var mistakes: [ConfigurationError]
   private var effective: [String: Settings.Effective] = [:]
@@ -201,23 +202,24 @@ struct SettingsReader {
   }
 
   mutating func settings(file: String?) -> Settings {
-    let data = Files.absolute(text(.data))
-    let xmppHost = host(.xmppHost)
-    let xmpp = Settings.Endpoint(host: xmppHost, port: port(.xmppPort))
-    let xmppTLS = Settings.Endpoint(host: xmppHost, port: port(.xmppTLSPort))
-    let plaintext = flag(.xmppPlaintext)
+    let data = read(keys.data)
+    let xmppHost = read(keys.xmppHost)
+    let xmpp = Settings.Endpoint(host: xmppHost, port: read(keys.xmppPort))
+    let xmppTLS = Settings.Endpoint(host: xmppHost, port: read(keys.xmppTLSPort))
+    let plaintext = read(keys.xmppPlaintext)
     if plaintext, !Host.isLoopback(xmppHost) {
       mistake(
-        .xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
+        keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
     }
-    let http = Settings.Endpoint(host: host(.httpHost), port: port(.httpPort))
-    let https = Settings.Endpoint(host: host(.httpsHost), port: port(.httpsPort))
+    let http = Settings.Endpoint(host: read(keys.httpHost), port: read(keys.httpPort))
+    let https = Settings.Endpoint(host: read(keys.httpsHost), port: read(keys.httpsPort))
     let domains = readDomains()
     let components = readComponents(domains)
-    let componentPort = port(.componentPort)
-    let component = Settings.Endpoint(host: host(.componentHost), port: components.isEmpty ? 0 : componentPort)
+    let componentPort = read(keys.componentPort)
+    let component = Settings.Endpoint(host: read(keys.componentHost), port: components.isEmpty ? 0 : componentPort)
     checkPorts([
-      (.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https), (.componentPort, component),
+      (keys.xmppPort, xmpp), (keys.xmppTLSPort, xmppTLS), (keys.httpPort, http), (keys.httpsPort, https),
+      (keys.componentPort, component),
     ])
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
     let settings = Settings(
@@ -226,130 +228,69 @@ struct SettingsReader {
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
       http: http, https: https,
       publicURL: publicURL,
-      isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
+      isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(),
       certificate: certificateFiles(),
       uploads: uploads(),
-      allowsRegistration: flag(.registration),
-      allowsInvitations: flag(.invitations),
+      allowsRegistration: read(keys.registration),
+      allowsInvitations: read(keys.invitations),
       guests: guests(among: domains),
       identity: identity(among: domains),
       terms: terms(),
-      admins: addresses(.admins, among: domains),
-      resumeWindow: .seconds(number(.resumeSeconds, 0...ConfigurationLimits.resumeSecondsMax, "seconds")),
+      admins: admins(among: domains),
+      resumeWindow: read(keys.resumeSeconds),
       components: components, component: component,
       services: externalServices(),
-      callRinging: .seconds(number(.callsRingSeconds, 1...ConfigurationLimits.ringSecondsMax, "seconds")),
+      callRinging: read(keys.callsRingSeconds),
       contacts: contacts(),
-      pushContent: pushContent(),
-      pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ConfigurationLimits.pushResumeSecondsMax, "seconds")),
+      pushContent: read(keys.pushContent),
+      pushResumeWindow: read(keys.pushResumeSeconds),
       pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),
       outgoing: outgoing(),
       delivery: delivery(),
       beforeSend: beforeSend(),
       adminSocket: adminSocket(data: data),
-      logLevel: level(.logLevel),
+      logLevel: read(keys.logLevel),
       threads: threads(),
-      effective: Key.all.compactMap { effective[$0.name] },
+      effective: Keys.all.compactMap { effective[$0.name] },
       file: file)
     return settings
   }
 
   // MARK: Single values
 
-  /// Returns the text of a key that has one, written or by default.
-  mutating func text(_ key: Key) -> String {
-    let value = raw.values[key.name]
-    let text = value?.text ?? key.fallback ?? ""
-    note(key, text, value?.origin ?? .standard)
-    return text
+  /// Returns the value of a key, written or by default.
+  mutating func read<Value>(_ key: Key<Value>) -> Value {
+    let written = raw.values[key.name]
+    let text = written?.text ?? key.fallback ?? ""
+    note(key, text, written?.origin ?? .standard)
+    let (value, error) = key.parse(text)
+    if let error { mistake(key, error) }
+    return value
   }
 
-  mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
-    effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
+  /// Notes the effective value of a key.
+  mutating func note(_ key: any AnyKey, _ text: String, _ origin: Origin) {
+    effective[key.name] = Settings.Effective(key: key.name, value: key.shown(text), origin: origin.description)
   }
 
-  /// Notes the names of a list of maps as its effective value.
-  mutating func note(names: [String], of key: Key, _ origin: Origin) {
-    effective[key.name] = Settings.Effective(
-      key: key.name, value: names.joined(separator: ", "), origin: origin.description)
-  }
-
-  /// Returns the text that may be shown for a value.
-  static func shown(_ key: Key, _ text: String) -> String { key.isSecret && !text.isEmpty ? "********" : text }
-
-  mutating func mistake(_ key: Key, _ text: String) {
+  mutating func mistake(_ key: any AnyKey, _ text: String) {
     let value = raw.values[key.name]
     mistakes.append(
       ConfigurationError(
-        key: key.name, value: Self.shown(key, value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard,
-        text))
-  }
-
-  mutating func number(_ key: Key, _ range: ClosedRange<Int>, _ what: String) -> Int {
-    let written = text(key)
-    guard let number = Int(written), range.contains(number) else {
-      mistake(key, "\(what): a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
-      return range.lowerBound
-    }
-    return number
-  }
-
-  private mutating func port(_ key: Key) -> Int {
-    let written = text(key)
-    guard let number = Int(written), (0...65_535).contains(number) else {
-      mistake(key, "a port is a number from 1 to 65535; 0 turns it off")
-      return 0
-    }
-    return number
-  }
-
-  mutating func flag(_ key: Key) -> Bool {
-    switch text(key).lowercased() {
-    case "true", "yes", "on": return true
-    case "false", "no", "off": return false
-    default:
-      mistake(key, "true or false is expected")
-      return false
-    }
-  }
-
-  private mutating func level(_ key: Key) -> Logger.Level {
-    guard let level = Logger.Level(rawValue: text(key).lowercased()) else {
-      mistake(key, "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
-      return .info
-    }
-    return level
-  }
-
-  private mutating func pushContent() -> PushContent {
-    guard let content = PushContent(rawValue: text(.pushContent).lowercased()) else {
-      mistake(.pushContent, "one of \(PushContent.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
-      return .none
-    }
-    return content
-  }
-
-  private mutating func host(_ key: Key) -> String {
-    let written = text(key)
-    if !Host.isAddress(written) {
-      mistake(key, "an IPv4 or IPv6 address of this machine is expected, or localhost")
-    }
-    return written
+        key: key.name, value: key.shown(value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard, text))
   }
 
   /// Returns users of served domains.
-  private mutating func addresses(_ key: Key, among domains: [Settings.Domain]) -> Set<BareJID> {
+  private mutating func admins(among domains: [Settings.Domain]) -> Set<BareJID> {
     var addresses: Set<BareJID> = []
-    for part in text(key).split(separator: ",") {
-      let written = part.trimmingPrefix(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
-      guard !written.isEmpty else { continue }
-      guard let address = BareJID(parsing: String(written)), address.local != nil else {
-        mistake(key, "'\(Line.safe(String(written)))' is no address of a user, such as alice@example.org")
+    for written in read(keys.admins) {
+      guard let address = BareJID(parsing: written), address.local != nil else {
+        mistake(keys.admins, "'\(Line.safe(written))' is no address of a user, such as alice@example.org")
         continue
       }
       guard domains.contains(where: { $0.name == address.domain }) else {
-        mistake(key, "\(address.domain) is not served here")
+        mistake(keys.admins, "\(address.domain) is not served here")
         continue
       }
       addresses.insert(address)
@@ -360,27 +301,27 @@ struct SettingsReader {
   // MARK: Dependent values
 
   private mutating func threads() -> Int {
-    guard raw.values[Key.threads.name] != nil else {
+    guard raw.values[keys.threads.name] != nil else {
       let count = Threads.available()
-      note(.threads, String(count), .derived)
+      note(keys.threads, String(count), .derived)
       return count
     }
-    return number(.threads, 1...ConfigurationLimits.threadsMax, "threads")
+    return read(keys.threads)
   }
 
   private mutating func adminSocket(data: String) -> String {
     let path: String
-    if raw.values[Key.adminSocket.name] == nil {
+    if raw.values[keys.adminSocket.name] == nil {
       path = data + "/admin.sock"
-      note(.adminSocket, path, .derived)
+      note(keys.adminSocket, path, .derived)
     } else {
-      path = Files.absolute(text(.adminSocket))
+      path = read(keys.adminSocket)
     }
     if path.utf8.count > ConfigurationLimits.socketPathBytesMax {
       mistakes.append(
         ConfigurationError(
-          key: Key.adminSocket.name, value: path,
-          origin: raw.values[Key.adminSocket.name]?.origin ?? raw.values[Key.data.name]?.origin ?? .derived,
+          key: keys.adminSocket.name, value: path,
+          origin: raw.values[keys.adminSocket.name]?.origin ?? raw.values[keys.data.name]?.origin ?? .derived,
           "a socket's path has at most \(ConfigurationLimits.socketPathBytesMax) bytes, this one has \(path.utf8.count); "
             + "set admin.socket to a shorter one"))
     }
@@ -388,52 +329,52 @@ struct SettingsReader {
   }
 
   private mutating func certificateFiles() -> Settings.CertificateFiles? {
-    let chain = text(.tlsCertificate)
-    let key = text(.tlsKey)
+    let chain = read(keys.tlsCertificate)
+    let key = read(keys.tlsKey)
     switch (chain.isEmpty, key.isEmpty) {
     case (true, true):
-      note(.tlsCertificate, "self-signed", .standard)
-      note(.tlsKey, "", .standard)
+      note(keys.tlsCertificate, "self-signed", .standard)
+      note(keys.tlsKey, "", .standard)
       return nil
     case (false, false):
-      return Settings.CertificateFiles(chain: Files.absolute(chain), key: Files.absolute(key))
+      return Settings.CertificateFiles(chain: chain, key: key)
     case (false, true):
-      mistake(.tlsCertificate, "tls.key is missing beside it")
+      mistake(keys.tlsCertificate, "tls.key is missing beside it")
       return nil
     case (true, false):
-      mistake(.tlsKey, "tls.certificate is missing beside it")
+      mistake(keys.tlsKey, "tls.certificate is missing beside it")
       return nil
     }
   }
 
   private mutating func publicURL(domain: String, http: Settings.Endpoint, https: Settings.Endpoint) -> String {
-    guard raw.values[Key.httpURL.name] != nil else {
+    guard raw.values[keys.httpURL.name] != nil else {
       let secure = https.isOn
       let port = secure ? https.port : http.port
       let isUsual = port == (secure ? 443 : 80) || port == 0
       let url = "\(secure ? "https" : "http")://\(domain)\(isUsual ? "" : ":\(port)")"
-      note(.httpURL, url, .derived)
+      note(keys.httpURL, url, .derived)
       return url
     }
-    var url = text(.httpURL)
+    var url = read(keys.httpURL)
     while url.hasSuffix("/") { url.removeLast() }
     let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
     if rest.isEmpty || rest.hasPrefix("/") || rest.contains(where: { $0.isWhitespace || "@?#\"<>\\".contains($0) }) {
-      mistake(.httpURL, "a URL such as https://chat.example.org is expected")
+      mistake(keys.httpURL, "a URL such as https://chat.example.org is expected")
     }
     return url
   }
 
   private mutating func addresses() -> [String] {
-    let names = text(.httpAddresses).split(separator: ",").map(\.trimmed)
+    let names = read(keys.httpAddresses).split(separator: ",").map(\.trimmed)
     for name in names where (try? SocketAddress(ipAddress: name, port: 0)) == nil {
-      mistake(.httpAddresses, "\(name) is no IP address")
+      mistake(keys.httpAddresses, "\(name) is no IP address")
     }
     return names
   }
 
   /// Reports two listeners on one port of overlapping addresses, of which the second would fail at the start.
-  private mutating func checkPorts(_ endpoints: [(key: Key, endpoint: Settings.Endpoint)]) {
+  private mutating func checkPorts(_ endpoints: [(key: Key<Int>, endpoint: Settings.Endpoint)]) {
     for (index, (key, endpoint)) in endpoints.enumerated() where endpoint.isOn {
       for (other, earlier) in endpoints[..<index]
       where earlier.port == endpoint.port && Host.overlap(earlier.host, endpoint.host) {
@@ -441,16 +382,16 @@ struct SettingsReader {
       }
     }
     if !endpoints.contains(where: \.endpoint.isOn) {
-      mistake(.xmppPort, "every port is turned off: there is nothing to serve")
+      mistake(keys.xmppPort, "every port is turned off: there is nothing to serve")
     }
   }
 
   // MARK: Domains
 
   private mutating func readDomains() -> [Settings.Domain] {
-    let template = text(.roomsDomain)
-    let uploadsTemplate = text(.uploadsDomain)
-    let firstName = text(.domain)
+    let template = read(keys.roomsDomain)
+    let uploadsTemplate = read(keys.uploadsDomain)
+    let firstName = read(keys.domain)
     var entries = raw.domains
     // The list may contain the first domain, for its certificate.
     let firstNormal = Host.domain(firstName)
@@ -459,23 +400,23 @@ struct SettingsReader {
     if let own {
       first = entries.remove(at: own)
     } else {
-      let value = RawSettings.Value(text: firstName, origin: raw.values[Key.domain.name]?.origin ?? .standard)
+      let value = RawSettings.Value(text: firstName, origin: raw.values[keys.domain.name]?.origin ?? .standard)
       first = RawSettings.DomainEntry(fields: ["name": value], origin: value.origin)
     }
     if entries.count >= ConfigurationLimits.domainsMax {
       mistakes.append(
         ConfigurationError(
-          key: Key.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
+          key: keys.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
           "at most \(ConfigurationLimits.domainsMax) are served"))
       return []
     }
     note(
-      .domains, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
+      keys.domains, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
       entries.first?.origin ?? .standard)
 
     var domains: [Settings.Domain] = []
     for (index, entry) in ([first] + entries).enumerated() {
-      let keyName = index == 0 && own == nil ? Key.domain.name : Key.domains.name + ".name"
+      let keyName = index == 0 && own == nil ? keys.domain.name : keys.domains.name + ".name"
       guard let written = entry.fields["name"], let name = Host.domain(written.text) else {
         mistakes.append(
           ConfigurationError(
@@ -484,24 +425,25 @@ struct SettingsReader {
         continue
       }
       let domain = Settings.Domain(
-        name: name, rooms: subdomain(of: name, entry, "rooms", .roomsDomain, template, "conference"),
-        uploads: subdomain(of: name, entry, "uploads", .uploadsDomain, uploadsTemplate, "upload"),
+        name: name, rooms: subdomain(of: name, entry, "rooms", keys.roomsDomain, template, "conference"),
+        uploads: subdomain(of: name, entry, "uploads", keys.uploadsDomain, uploadsTemplate, "upload"),
         certificate: domainCertificate(entry))
       let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
       if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
         mistakes.append(
           ConfigurationError(
-            key: Key.uploadsDomain.name, value: domain.uploads,
-            origin: entry.fields["uploads"]?.origin ?? raw.values[Key.uploadsDomain.name]?.origin ?? .standard,
+            key: keys.uploadsDomain.name, value: domain.uploads,
+            origin: entry.fields["uploads"]?.origin ?? raw.values[keys.uploadsDomain.name]?.origin ?? .standard,
             "the domain is already in use here"))
       }
       if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
         let isName = taken.contains(name)
         mistakes.append(
           ConfigurationError(
-            key: isName ? keyName : Key.roomsDomain.name, value: isName ? name : domain.rooms,
+            key: isName ? keyName : keys.roomsDomain.name, value: isName ? name : domain.rooms,
             origin: isName
-              ? written.origin : entry.fields["rooms"]?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
+              ? written.origin
+              : entry.fields["rooms"]?.origin ?? raw.values[keys.roomsDomain.name]?.origin ?? .standard,
             "the domain is already in use here"))
       }
       domains.append(domain)
@@ -511,7 +453,7 @@ struct SettingsReader {
 
   /// Returns a service's domain: from the domain's element, or from the template.
   private mutating func subdomain(
-    of name: String, _ entry: RawSettings.DomainEntry, _ field: String, _ key: Key, _ template: String,
+    of name: String, _ entry: RawSettings.DomainEntry, _ field: String, _ key: any AnyKey, _ template: String,
     _ fallback: String
   ) -> String {
     let written = entry.fields[field]

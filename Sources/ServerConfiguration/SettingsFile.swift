@@ -1,8 +1,7 @@
 import Basics
 import Yams
 
-/// Reads the YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); the keys of
-/// `Key.entryFields` are lists of maps.
+/// Reads the YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`).
 enum SettingsFile {
   /// The paths that are tried in this order if no file is named.
   static let standardPaths = ["parley.yaml", "/etc/parley/parley.yaml"]
@@ -50,9 +49,10 @@ enum SettingsFile {
         continue
       }
       let name = prefix + part
-      if let fields = Key.entryFields[name], let list = value.sequence {
-        settings.entries[name] = readEntries(list, name, fields, path: path, into: &settings)
-      } else if let kind = Key.named(name)?.kind, kind == .list || kind == .users, let list = value.sequence {
+      let key = Keys.named(name)
+      if case .entries(let fields, let lists) = key?.form, let list = value.sequence {
+        settings.entries[name] = readEntries(list, name, fields, lists, path: path, into: &settings)
+      } else if case .list = key?.form, let list = value.sequence {
         let texts = list.compactMap(\.scalar?.string)
         if texts.count == list.count {
           settings.set(name, texts.joined(separator: ", "), origin)
@@ -61,15 +61,15 @@ enum SettingsFile {
             ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
         }
       } else if let inner = value.mapping {
-        if Key.named(name) != nil {
+        if key != nil {
           settings.mistakes.append(
             ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
         } else {
           walk(inner, prefix: name + ".", path: path, into: &settings)
         }
       } else if let scalar = value.scalar {
-        if !isNull(value) || Key.named(name) == nil { settings.set(name, scalar.string, origin) }
-      } else if Key.named(name) == nil {
+        if !isNull(value) || key == nil { settings.set(name, scalar.string, origin) }
+      } else if key == nil {
         settings.mistakes.append(RawSettings.unknown(name, origin))
       } else {
         settings.mistakes.append(
@@ -79,7 +79,8 @@ enum SettingsFile {
   }
 
   private static func readEntries(
-    _ list: Node.Sequence, _ key: String, _ fields: [String], path: String, into settings: inout RawSettings
+    _ list: Node.Sequence, _ key: String, _ fields: [String], _ lists: Set<String>, path: String,
+    into settings: inout RawSettings
   ) -> [RawSettings.DomainEntry] {
     var entries: [RawSettings.DomainEntry] = []
     for node in list {
@@ -100,14 +101,14 @@ enum SettingsFile {
             if !isNull(value), !scalar.string.isEmpty {
               entry.fields[name] = RawSettings.Value(text: scalar.string, origin: origin)
             }
-          } else if Key.listFields.contains(name), let texts = value.sequence?.map(\.scalar?.string),
+          } else if lists.contains(name), let texts = value.sequence?.map(\.scalar?.string),
             !texts.contains(nil)
           {
             let items = texts.compactMap(\.self)
             entry.fields[name] = RawSettings.Value(
               text: items.joined(separator: ","), origin: origin, items: items)
           } else {
-            let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
+            let expected = lists.contains(name) ? "a list of plain texts is" : "one value is"
             settings.mistakes.append(
               ConfigurationError(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
           }

@@ -3,9 +3,9 @@ import Dialogs
 extension SettingsReader {
   /// Reads the version of the terms; nil if there are none.
   mutating func terms() -> String? {
-    let version = text(.termsVersion)
+    let version = read(keys.termsVersion)
     if version.utf8.count > Limits.termsVersionBytesMax {
-      mistake(.termsVersion, "has more than \(Limits.termsVersionBytesMax) bytes")
+      mistake(keys.termsVersion, "has more than \(Limits.termsVersionBytesMax) bytes")
     }
     return version.isEmpty ? nil : version
   }

@@ -34,17 +34,17 @@ import Testing
   @Test func whatIsSetThereIsTheDefault() throws {
     let raw = read(try reference())
     #expect(raw.mistakes == [])
-    for (name, value) in raw.values { #expect(value.text == Key.named(name)?.fallback, "\(name)") }
-    let withFallback = Key.all.filter { $0.fallback != nil }.map(\.name)
+    for (name, value) in raw.values { #expect(value.text == Keys.named(name)?.fallback, "\(name)") }
+    let withFallback = Keys.all.filter { $0.fallback != nil }.map(\.name)
     #expect(Set(withFallback) == Set(raw.values.keys))
   }
 
   @Test func everyKeyIsThereAndNoOther() throws {
     let raw = read(uncommented(try reference()))
     #expect(raw.mistakes == [])
-    #expect(Set(raw.values.keys).union(Key.entryFields.keys) == Set(Key.all.map(\.name)))
-    for (key, fields) in Key.entryFields {
-      #expect(raw.entries[key]?.map { Set($0.fields.keys) } == [Set(fields)], "\(key)")
+    #expect(Set(raw.values.keys).union(raw.entries.keys) == Set(Keys.all.map(\.name)))
+    for key in Keys.all {
+      #expect(raw.entries[key.name]?.map { Set($0.fields.keys) } == key.form.fields.map { [Set($0)] }, "\(key.name)")
     }
   }
 
@@ -56,16 +56,15 @@ import Testing
   }
 
   @Test func everyKeyHasItsVariable() {
-    let variables = Key.all.map(\.environmentName)
+    let variables = Keys.all.map(\.environmentName)
     #expect(Set(variables).count == variables.count)
-    #expect(Key.xmppTLSPort.environmentName == "PARLEY_XMPP_TLS_PORT")
-    #expect(Key.all.allSatisfy { !$0.meaning.isEmpty })
+    #expect(Keys.shared.xmppTLSPort.environmentName == "PARLEY_XMPP_TLS_PORT")
   }
 
   @Test func secretsAreNeverShown() {
-    let key = Key("some.secret", .path, nil, .restart, secret: true, "A key that is secret.")
-    #expect(SettingsReader.shown(key, "value") == "********")
-    #expect(SettingsReader.shown(key, "") == "")
-    #expect(SettingsReader.shown(.domain, "value") == "value")
+    let key = Key.text("some.secret", secret: true)
+    #expect(key.shown("value") == "********")
+    #expect(key.shown("") == "")
+    #expect(Keys.shared.domain.shown("value") == "value")
   }
 }

@@ -161,7 +161,7 @@ import XMPPDoor
     #expect(settings.adminSocket == Files.absolute("data") + "/admin.sock")
     #expect(settings.logLevel == .info)
     #expect(settings.threads >= 1)
-    #expect(settings.effective.map(\.key) == Key.all.map(\.name))
+    #expect(settings.effective.map(\.key) == Keys.all.map(\.name))
   }
 
   @Test func commandLineWinsOverEnvironmentOverFileOverDefault() throws {

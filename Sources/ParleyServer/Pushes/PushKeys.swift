@@ -15,7 +15,7 @@ public struct PushKeys: Sendable {
   init(_ settings: Settings.Pushes) throws(StartupError) {
     var wrong: [String] = []
     func read<Value>(
-      _ key: Key, _ path: String, _ make: ([UInt8]) throws(PushKeyProblem) -> Value
+      _ key: Key<String>, _ path: String, _ make: ([UInt8]) throws(PushKeyProblem) -> Value
     ) -> Value? {
       let reason: String
       do throws(Files.Failure) {
@@ -26,12 +26,12 @@ public struct PushKeys: Sendable {
       return nil
     }
     apns = settings.apns.flatMap { apns in
-      read(.pushAPNsKey, apns.path) { bytes throws(PushKeyProblem) in
+      read(Keys.shared.pushAPNsKey, apns.path) { bytes throws(PushKeyProblem) in
         try APNs.Key(pem: String(decoding: bytes, as: UTF8.self), id: apns.keyID, team: apns.teamID)
       }
     }
     fcm = settings.fcm.flatMap { fcm in
-      read(.pushFCMAccount, fcm.path) { bytes throws(PushKeyProblem) in try FCM.Account(json: bytes) }
+      read(Keys.shared.pushFCMAccount, fcm.path) { bytes throws(PushKeyProblem) in try FCM.Account(json: bytes) }
     }
     webhook = settings.webhook.flatMap { try? Gateway.Secret($0.secret) }
     guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
