@@ -14,7 +14,7 @@ public final class Accounts: Sendable {
   let tokens = TokenCache()
   let loginFailures = LoginFailures()
   let accountPace = AccountPace()
-  let outgoingCodes = Mutex(CodeQueue())
+  let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()
   private let derivers: ThreadPool
 

@@ -52,9 +52,9 @@ public enum Server {
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
-    if let outgoingCodes = try CodeDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
+    if let codeSender = try CodeDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
       core.accounts.employ(
-        outgoingCodes, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
+        codeSender, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.accounts, certificates, loops, readiness, logger)

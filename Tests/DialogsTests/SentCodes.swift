@@ -4,17 +4,17 @@ import Synchronization
 
 /// A sender that keeps what it is given.
 final class SentCodes: CodeSender {
-  private let outgoingCodes = Mutex<[OutgoingCode]>([])
+  private let codes = Mutex<[OutgoingCode]>([])
   let reaches: Set<Identity.Issuer>
   init(_ reaches: Set<Identity.Issuer> = [.email, .phone]) { self.reaches = reaches }
 
-  func take(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.append(outgoing) } }
+  func take(_ outgoing: OutgoingCode) { codes.withLock { $0.append(outgoing) } }
 
   /// All since the last look.
   func taken() -> [OutgoingCode] {
-    outgoingCodes.withLock { outgoingCodes in
-      defer { outgoingCodes = [] }
-      return outgoingCodes
+    codes.withLock { codes in
+      defer { codes = [] }
+      return codes
     }
   }
 

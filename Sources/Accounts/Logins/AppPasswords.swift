@@ -95,7 +95,7 @@ extension Accounts {
   private static func randomPassword() -> String {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
-    let outgoingCodes = (0..<24).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }
-    return stride(from: 0, to: 24, by: 4).map { String(outgoingCodes[$0..<$0 + 4]) }.joined(separator: "-")
+    let characters = (0..<24).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }
+    return stride(from: 0, to: 24, by: 4).map { String(characters[$0..<$0 + 4]) }.joined(separator: "-")
   }
 }

@@ -61,21 +61,21 @@ extension Accounts {
   ///   - newcomers: the issuers by which unknown users get an account (`grant` `code`).
   ///   - registration: whether unknown users create accounts with a password and an address proved by a code.
   public func employ(_ codeSender: any CodeSender, newcomers: Set<Identity.Issuer>, registration: Bool) {
-    outgoingCodes.withLock {
+    codeQueue.withLock {
       $0 = CodeQueue(codeSender: codeSender, newcomers: newcomers, takesRegistrations: registration)
     }
   }
 
   /// Returns whether codes are sent to addresses of unknown users.
   func writesToStrangers(by issuer: Identity.Issuer) -> Bool {
-    outgoingCodes.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
+    codeQueue.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
   }
 
   /// The kinds of address that codes can be sent to.
-  public var reaches: Set<Identity.Issuer> { outgoingCodes.withLock { $0.codeSender.reaches } }
-  public var newcomers: Set<Identity.Issuer> { outgoingCodes.withLock { $0.newcomers } }
+  public var reaches: Set<Identity.Issuer> { codeQueue.withLock { $0.codeSender.reaches } }
+  public var newcomers: Set<Identity.Issuer> { codeQueue.withLock { $0.newcomers } }
 
-  func send(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.codeSender }.take(outgoing) }
+  func send(_ outgoing: OutgoingCode) { codeQueue.withLock { $0.codeSender }.take(outgoing) }
 
   /// Checks the rates before a code is sent: no one may be flooded with them, or learn by them who has an account.
   func paceLetter(to identity: Identity, in realm: RealmID, from network: String) throws(Problem) {
