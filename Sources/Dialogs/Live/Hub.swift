@@ -233,7 +233,7 @@ public final class Hub: Sendable {
   // MARK: Contact snapshots
 
   /// Replaces the contact snapshot of an online user.
-  func setCard(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
+  func setContactSnapshot(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
     guard let old = contactSnapshot(of: user) else { return }
     let new = make(old)
     shard(user).users.withLock { $0[user]?.contactSnapshot = new }

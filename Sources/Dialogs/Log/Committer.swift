@@ -133,7 +133,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         hub.tellSubscribers(
           .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
       case .contactSnapshot(let user, let change):
-        hub.setCard(user, change)
+        hub.setContactSnapshot(user, change)
       case .presence(let user, let viewer, let available):
         // Presences are sent after the entries that caused them.
         lanes.send()
