@@ -67,12 +67,12 @@ private struct ComponentReader {
     return nil
   }
 
-  private enum Speech: String, CaseIterable { case none, outgoing }
+  private enum MessagePermission: String, CaseIterable { case none, outgoing }
 
   private mutating func privileges() -> Privileges {
     let roster: Privileges.Access = choice("roster") ?? .none
     let reads = roster.allows(isSet: false)
-    let speech: Speech = choice("message") ?? .none
+    let messages: MessagePermission = choice("message") ?? .none
     let presence: Privileges.Presence = choice("presence") ?? .none
     if presence == .contacts, !reads {
       mistake("presence", "who is told of contacts' presence may read rosters: roster is to be get or both")
@@ -95,7 +95,7 @@ private struct ComponentReader {
       requests[words[0]] = access
     }
     return Privileges(
-      roster: roster, isToldOfRosters: push, speaks: speech == .outgoing, requests: requests, presence: presence)
+      roster: roster, isToldOfRosters: push, speaks: messages == .outgoing, requests: requests, presence: presence)
   }
 
   private mutating func delegated(to name: String, _ others: [Delegation]) -> [Delegation] {
