@@ -136,15 +136,15 @@ extension Accounts {
       do throws(Problem) {
         try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party)
       } catch  where error == .lastOwner {
-        let heir = try await parley.read { reader -> Member? in
+        let successor = try await parley.read { reader -> Member? in
           for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
             let members = try reader.members(of: room.dialog, among: among, after: nil, limit: Limits.membersMax)
             if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
           }
           return nil
         }
-        if let heir {
-          let hand = [MemberDraft(address: heir.party.address, affiliation: .owner)] + leave
+        if let successor {
+          let hand = [MemberDraft(address: successor.party.address, affiliation: .owner)] + leave
           try await parley.post(.room(.members(.dialog(room.dialog), hand)), by: party)
         } else {
           try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)

@@ -27,14 +27,14 @@ extension XMPPSession {
 
   /// Reads the next missed page, if anything was missed.
   private func readOn() {
-    guard !isUnread, heir == nil, let read = cursor.next() else { return }
+    guard !isUnread, successor == nil, let read = cursor.next() else { return }
     let (user, seats) = (party.id, rooms.followed)
     switch read {
     case .log(let after):
       fetch({ try $0.page(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
         [self] result in
         guard case .success(let page) = result else { return unreadable() }
-        if isUnread || heir != nil { return cursor.interrupt() }
+        if isUnread || successor != nil { return cursor.interrupt() }
         tell(page, of: seats)
       }
     case .replay(let after, let log):
@@ -46,7 +46,7 @@ extension XMPPSession {
       }) { [self] (result: Result<OfflinePage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
         // Offline messages may exceed what may wait for a client at all.
-        if isUnread || heir != nil { return cursor.interrupt() }
+        if isUnread || successor != nil { return cursor.interrupt() }
         for message in page.messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
         // At once: a client that connects only briefly must not get them again.
         if !page.messages.isEmpty { askForSign() }

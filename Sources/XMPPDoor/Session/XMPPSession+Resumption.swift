@@ -47,7 +47,7 @@ extension XMPPSession {
   }
 
   /// The new session that takes over this one.
-  struct Heir {
+  struct Successor {
     let handle: SessionHandle
     /// Called once with the state or a refusal; `nil` if the session has ended meanwhile.
     let take: (Result<SessionState, Refusal>?) -> Void
@@ -72,7 +72,7 @@ extension XMPPSession {
       if let nonce { _ = door.suspended.put(handle, under: nonce) }
       return take(.failure(Refusal(decision: decision)))
     }
-    heir = Heir(handle: new, take: take)
+    successor = Successor(handle: new, take: take)
     paced = []
     let old = connection
     connection = nil
@@ -82,20 +82,20 @@ extension XMPPSession {
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
   }
 
-  /// Gives the state to the heir and ends silently. It is called when everything before the handover has been
+  /// Gives the state to the successor and ends silently. It is called when everything before the handover has been
   /// delivered, and waits until the client's requests are answered too.
   func surrender() {
-    guard let heir, !isEnded else { return }
+    guard let successor, !isEnded else { return }
     guard hasAnswered else {
-      self.heir?.isDue = true
+      self.successor?.isDue = true
       return
     }
     guard let state else { return end() }
-    self.heir = nil
+    self.successor = nil
     isEnded = true
-    handle.moved(to: heir.handle)
+    handle.moved(to: successor.handle)
     wheel.remove(suspended: self)
-    heir.take(.success(state))
+    successor.take(.success(state))
   }
 
   /// Returns the position up to which a client that has this stanza has all messages to the user; `.zero` if unknown.

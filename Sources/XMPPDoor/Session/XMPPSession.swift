@@ -40,7 +40,7 @@ final class XMPPSession {
   /// The rooms that the session is an occupant of.
   var rooms = RoomSeats()
   /// The session that takes over this one, from the request to resume until the handover.
-  var heir: Heir?
+  var successor: Successor?
   var suspendedAt: NIODeadline?
   /// The time since when a connected client at the bound of unacknowledged stanzas has acknowledged none.
   var owesSince: NIODeadline?
@@ -310,7 +310,7 @@ final class XMPPSession {
     then()
     flush()
     continueLookups()
-    if heir?.isDue == true { surrender() }
+    if successor?.isDue == true { surrender() }
   }
 
   /// Whether no lookup for the client is pending.
@@ -514,7 +514,7 @@ final class XMPPSession {
   // MARK: Time
 
   func tick(_ now: NIODeadline) {
-    if let suspendedAt, heir == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
+    if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let connection {
       listen(now, connection)
       if !management.isEnabled, confirmation.isOwed { ping() }
@@ -533,7 +533,7 @@ final class XMPPSession {
 
   func connectionLost() {
     connection = nil
-    guard !isEnded, heir == nil else { return }
+    guard !isEnded, successor == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
 
@@ -582,8 +582,8 @@ final class XMPPSession {
     parley.leave(party, session: handle.id)
     presence = nil
     handle.ended()
-    heir?.take(nil)
-    heir = nil
+    successor?.take(nil)
+    successor = nil
     posts = PostsInFlight()
     lookups = []
     questions = []
