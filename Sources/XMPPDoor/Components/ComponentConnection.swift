@@ -16,7 +16,7 @@ final class ComponentConnection: ChannelInboundHandler {
   typealias OutboundOut = ByteBuffer
 
   let door: DoorContext
-  let wheel: LoopWheel
+  let loopContext: LoopContext
   private let peer: String
   private var context: ChannelHandlerContext?
   private var machine: ComponentMachine
@@ -47,9 +47,9 @@ final class ComponentConnection: ChannelInboundHandler {
   /// The users whose presence the component is still to be sent.
   private var unshown: ArraySlice<UserID> = []
 
-  init(door: DoorContext, wheel: LoopWheel, peer: String) {
+  init(door: DoorContext, loopContext: LoopContext, peer: String) {
     self.door = door
-    self.wheel = wheel
+    self.loopContext = loopContext
     self.peer = peer
     machine = ComponentMachine(secrets: door.options.components.mapValues(\.secret))
   }
@@ -58,9 +58,9 @@ final class ComponentConnection: ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    wheel.add(component: self)
-    let me = NIOLoopBound(self, eventLoop: wheel.loop)
-    deadline = wheel.loop.scheduleTask(in: DoorLimits.negotiation) {
+    loopContext.add(component: self)
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    deadline = loopContext.loop.scheduleTask(in: DoorLimits.negotiation) {
       if me.value.link == nil { me.value.fail(StreamError(.connectionTimeout)) }
     }
   }
@@ -236,8 +236,8 @@ final class ComponentConnection: ChannelInboundHandler {
       }
     }
     flush()
-    let me = NIOLoopBound(self, eventLoop: wheel.loop)
-    if !unshown.isEmpty { wheel.loop.execute { me.value.showPresences() } }
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    if !unshown.isEmpty { loopContext.loop.execute { me.value.showPresences() } }
   }
 
   /// Sends a user's roster push (4.3).
@@ -264,8 +264,8 @@ final class ComponentConnection: ChannelInboundHandler {
   /// Counts a stanza: a component that sends more than a server full of users would waits until the slice is over.
   private func count() {
     if sliceCount == 0 {
-      let me = NIOLoopBound(self, eventLoop: wheel.loop)
-      wheel.loop.scheduleTask(in: DoorLimits.componentSlice) {
+      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+      loopContext.loop.scheduleTask(in: DoorLimits.componentSlice) {
         me.value.sliceCount = 0
         me.value.isSliceOver = false
         me.value.goOn()
@@ -296,8 +296,8 @@ final class ComponentConnection: ChannelInboundHandler {
   }
 
   private func submitWhenRoom() {
-    let me = NIOLoopBound(self, eventLoop: wheel.loop)
-    let loop = wheel.loop
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    let loop = loopContext.loop
     door.parley.whenRoom { loop.execute { me.value.submitUnsent() } }
   }
 
@@ -336,7 +336,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
-    var writer = writer.take() ?? wheel.takeWriter()
+    var writer = writer.take() ?? loopContext.takeWriter()
     body(&writer)
     self.writer = writer
   }
@@ -351,7 +351,7 @@ final class ComponentConnection: ChannelInboundHandler {
       return
     }
     if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
-    wheel.give(writer)
+    loopContext.give(writer)
   }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
@@ -365,7 +365,7 @@ final class ComponentConnection: ChannelInboundHandler {
     guard !isOver else { return }
     isOver = true
     deadline?.cancel()
-    wheel.remove(component: self)
+    loopContext.remove(component: self)
     context = nil
     if let link, let domain = machine.domain {
       door.logger.info("component gone", metadata: ["component": "\(domain)"])

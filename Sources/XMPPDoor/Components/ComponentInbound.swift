@@ -45,7 +45,7 @@ enum ComponentInbound {
 
     /// The children without those that only this server may add.
     var extras: [UInt8] {
-      stanza.extras(connection.wheel) {
+      stanza.extras(connection.loopContext) {
         StanzaIDs.isForged($0, domain: link.home.domain, sender: link.party.address.domain)
       }
     }

@@ -24,8 +24,8 @@ final class ComponentLink: LiveSession {
   init(domain: BareJID, realm: RealmID, home: Realm, _ connection: ComponentConnection) {
     party = Party(remote: domain, realm: realm)
     self.home = home
-    lane = connection.wheel.lane
-    self.connection = NIOLoopBound(Held(connection), eventLoop: connection.wheel.loop)
+    lane = connection.loopContext.lane
+    self.connection = NIOLoopBound(Held(connection), eventLoop: connection.loopContext.loop)
   }
 
   func receive(_ delivery: Delivery) {

@@ -60,7 +60,7 @@ struct ImpersonatedSession {
     _ stanza: Stanza, to: JID?, as impersonated: ImpersonatedSession, _ connection: ComponentConnection,
     _ body: (Turn) throws(StanzaError) -> Void
   ) {
-    let session = XMPPSession(door: connection.door, wheel: connection.wheel, impersonated: impersonated)
+    let session = XMPPSession(door: connection.door, loopContext: connection.loopContext, impersonated: impersonated)
     connection.began(session)
     let turn = Turn(session: session, stanza: stanza, to: to)
     do throws(StanzaError) { try body(turn) } catch { turn.fail(error) }

@@ -238,13 +238,13 @@ enum RoomInbound {
     let draft = try read(turn)
     defer { if let to = turn.to { DisplayedSync.assist(draft, in: to, turn) } }
     let room = RoomReference.address(address)
-    var writer = turn.session.wheel.takeWriter()
+    var writer = turn.session.loopContext.takeWriter()
     let domain = turn.jid.bare.domain
     writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
     // Receivers recognise by this that it is no user's address (7.5).
     writer.element(.mucUser)
     let extras = Array(writer.buffer.readableBytesView)
-    turn.session.wheel.give(writer)
+    turn.session.loopContext.give(writer)
     let type: Envelope.MessageType =
       switch turn.stanza.messageType {
       case .normal: .normal

@@ -136,14 +136,14 @@ enum SessionArchive {
   }
 
   /// Restores a session, which waits for its client again with its former presence.
-  static func restore(_ suspended: SuspendedSession, door: DoorContext, wheel: LoopWheel) {
+  static func restore(_ suspended: SuspendedSession, door: DoorContext, loopContext: LoopContext) {
     let now = door.parley.clock.now
     guard suspended.expires > now, let json = try? JSONValue(parsing: suspended.state),
       let kept = try? InputDecoder.decode(Kept.self, from: json),
       kept.version == 2, let jid = FullJID(parsing: kept.jid)
     else { return }
-    let bound = NIOLoopBound(wheel, eventLoop: wheel.loop)
-    door.parley.fetch(on: wheel.lane, { try $0.party(suspended.user) }) { result in
+    let bound = NIOLoopBound(loopContext, eventLoop: loopContext.loop)
+    door.parley.fetch(on: loopContext.lane, { try $0.party(suspended.user) }) { result in
       guard case .success(let party?) = result else { return }
       restore(kept, jid, party, suspended, door: door, bound: bound)
     }
@@ -151,9 +151,9 @@ enum SessionArchive {
 
   private static func restore(
     _ kept: Kept, _ jid: FullJID, _ party: Party, _ suspended: SuspendedSession, door: DoorContext,
-    bound: NIOLoopBound<LoopWheel>
+    bound: NIOLoopBound<LoopContext>
   ) {
-    let wheel = bound.value
+    let loopContext = bound.value
     let presence = kept.presence.flatMap { kept in
       Presence.Availability(rawValue: kept.availability).map {
         Presence(
@@ -174,8 +174,8 @@ enum SessionArchive {
       rooms: RoomSeats(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
-    let handle = SessionHandle(party: party, wheel: wheel)
-    let session = XMPPSession(door: door, wheel: wheel, handle: handle, resuming: state)
+    let handle = SessionHandle(party: party, loopContext: loopContext)
+    let session = XMPPSession(door: door, loopContext: loopContext, handle: handle, resuming: state)
     var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
     onlineSession.presence = presence
     onlineSession.isConnected = false

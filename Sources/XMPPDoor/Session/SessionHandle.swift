@@ -25,12 +25,12 @@ final class SessionHandle: LiveSession {
   }
 
   /// Creates a handle; called on the session's loop.
-  init(party: Party, wheel: LoopWheel) {
+  init(party: Party, loopContext: LoopContext) {
     id = SessionID(.random(in: .min ... .max))
     self.party = party
-    lane = wheel.lane
-    loop = wheel.loop
-    place = NIOLoopBound(Place(), eventLoop: wheel.loop)
+    lane = loopContext.lane
+    loop = loopContext.loop
+    place = NIOLoopBound(Place(), eventLoop: loopContext.loop)
   }
 
   /// The session, if it is still there; read on its loop.

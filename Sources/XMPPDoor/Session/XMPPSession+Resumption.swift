@@ -76,7 +76,7 @@ extension XMPPSession {
     paced = []
     let old = connection
     connection = nil
-    wheel.add(suspended: self)
+    loopContext.add(suspended: self)
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
     confirmed(last)
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
@@ -94,7 +94,7 @@ extension XMPPSession {
     self.successor = nil
     isEnded = true
     handle.moved(to: successor.handle)
-    wheel.remove(suspended: self)
+    loopContext.remove(suspended: self)
     successor.take(.success(state))
   }
 
@@ -121,7 +121,7 @@ extension XMPPSession {
   /// Waits without a connection.
   func suspend() {
     suspendedAt = .now()
-    wheel.add(suspended: self)
+    loopContext.add(suspended: self)
     lost()
     submitUnsent()
   }

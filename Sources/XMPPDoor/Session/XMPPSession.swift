@@ -15,7 +15,7 @@ import XMPP
 /// kept.
 final class XMPPSession {
   let door: DoorContext
-  let wheel: LoopWheel
+  let loopContext: LoopContext
   let party: Party
   let jid: FullJID
   let handle: SessionHandle
@@ -57,24 +57,24 @@ final class XMPPSession {
   /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
-  init(door: DoorContext, wheel: LoopWheel, party: Party, jid: FullJID) {
+  init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID) {
     self.door = door
-    self.wheel = wheel
+    self.loopContext = loopContext
     self.party = party
     self.jid = jid
-    handle = SessionHandle(party: party, wheel: wheel)
+    handle = SessionHandle(party: party, loopContext: loopContext)
     management = ResumptionMachine()
     handle.stands(self)
   }
 
   /// Creates a session that impersonates a user while one request is answered (XEP-0356).
-  init(door: DoorContext, wheel: LoopWheel, impersonated: ImpersonatedSession) {
+  init(door: DoorContext, loopContext: LoopContext, impersonated: ImpersonatedSession) {
     self.door = door
-    self.wheel = wheel
+    self.loopContext = loopContext
     self.impersonated = impersonated
     party = impersonated.party
     jid = impersonated.jid
-    handle = SessionHandle(party: party, wheel: wheel)
+    handle = SessionHandle(party: party, loopContext: loopContext)
     management = ResumptionMachine()
     handle.stands(self)
   }
@@ -85,9 +85,9 @@ final class XMPPSession {
   var answered: String { impersonated?.answered ?? jid.description }
 
   /// Creates a session that continues with the state of a former session of the stream.
-  init(door: DoorContext, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
+  init(door: DoorContext, loopContext: LoopContext, handle: SessionHandle, resuming state: SessionState) {
     self.door = door
-    self.wheel = wheel
+    self.loopContext = loopContext
     party = handle.party
     jid = state.jid
     self.handle = handle
@@ -182,7 +182,7 @@ final class XMPPSession {
   func attach(_ connection: XMPPConnection) {
     self.connection = connection
     suspendedAt = nil
-    wheel.remove(suspended: self)
+    loopContext.remove(suspended: self)
   }
 
   // MARK: Stanzas from the client
@@ -270,8 +270,8 @@ final class XMPPSession {
     _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
     lookUp { [self] in
-      let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
-      parley.fetch(on: wheel.lane, body) { result in
+      let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
+      parley.fetch(on: loopContext.lane, body) { result in
         let (session, then) = back.value
         session.lookedUp { then(result) }
       }
@@ -282,8 +282,8 @@ final class XMPPSession {
     _ body: @escaping @Sendable () async throws(Problem) -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
     lookUp { [self] in
-      let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
-      let loop = wheel.loop
+      let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
+      let loop = loopContext.loop
       Task {
         let result: Result<Value, Problem>
         do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
@@ -550,7 +550,7 @@ final class XMPPSession {
   func abandon() {
     isEnded = true
     postConfirmation()
-    wheel.remove(suspended: self)
+    loopContext.remove(suspended: self)
     handle.ended()
     connection = nil
   }
@@ -576,7 +576,7 @@ final class XMPPSession {
     isEnded = true
     postConfirmation()
     if let nonce { door.suspended.remove(nonce, handle) }
-    wheel.remove(suspended: self)
+    loopContext.remove(suspended: self)
     parley.hub.unregister(handle, time: parley.clock.now)
     oweMissed()
     parley.leave(party, session: handle.id)

@@ -52,7 +52,7 @@ extension XMPPConnection {
     _ party: Party, _ jid: FullJID, holding: Bool,
     _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
-    let session = XMPPSession(door: door, wheel: wheel, party: party, jid: jid)
+    let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid)
     pause(.machine)
     session.goOnline(holding: holding, by: access) { [self] problem in
       guard !isOver else { return session.end() }
@@ -132,7 +132,7 @@ extension XMPPConnection {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, answer: answer), eventLoop: loop)
-    let handle = SessionHandle(party: former.party, wheel: wheel)
+    let handle = SessionHandle(party: former.party, loopContext: loopContext)
     let loop = loop
     former.reach { session in
       let take: @Sendable (Result<SessionState, XMPPSession.Refusal>?) -> Void = { surrendered in
@@ -154,7 +154,7 @@ extension XMPPConnection {
   ) {
     switch surrendered {
     case .success(let state)?:
-      let session = XMPPSession(door: door, wheel: wheel, handle: handle, resuming: state)
+      let session = XMPPSession(door: door, loopContext: loopContext, handle: handle, resuming: state)
       if isOver {
         // The client is gone again: the state waits for its next attempt.
         session.suspend()
@@ -189,7 +189,7 @@ extension XMPPConnection {
     let parley = door.parley
     parley.hub.update(handle) { $0.access = access }
     let user = handle.party.id
-    parley.fetch(on: wheel.lane) {
+    parley.fetch(on: loopContext.lane) {
       try access.stands(for: user, $0)
     } then: { result in
       if case .success(false) = result { parley.hub.close(user, .revoked) { $0.session === handle } }

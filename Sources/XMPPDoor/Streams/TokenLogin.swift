@@ -16,7 +16,7 @@ extension XMPPConnection {
     let agent = ClientAgent(id: proof.agent, software: nil, device: nil)
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    door.accounts.redeem(of: address, agent: agent, use, on: wheel.lane) { result in
+    door.accounts.redeem(of: address, agent: agent, use, on: loopContext.lane) { result in
       let connection = me.value
       guard !connection.isOver else { return }
       let answer: TokenAnswer
@@ -74,7 +74,7 @@ extension XMPPConnection {
       guard case .success(let user?) = result else { return then(connection) }
       connection.pause(.machine)
       let me = NIOLoopBound((connection: connection, then: then), eventLoop: connection.loop)
-      connection.door.accounts.issueToken(to: user.id, access, for: wanted, on: connection.wheel.lane) { result in
+      connection.door.accounts.issueToken(to: user.id, access, for: wanted, on: connection.loopContext.lane) { result in
         let (connection, then) = me.value
         guard !connection.isOver else { return }
         switch result {

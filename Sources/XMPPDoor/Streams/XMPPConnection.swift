@@ -15,7 +15,7 @@ import XMPP
 /// more, and the output gathers here, where it is counted.
 final class XMPPConnection {
   let door: DoorContext
-  let wheel: LoopWheel
+  let loopContext: LoopContext
   private let framing: StreamFraming
   let peer: String
   private let onAuthenticated: @Sendable () -> Void
@@ -86,11 +86,11 @@ final class XMPPConnection {
   }
 
   init(
-    door: DoorContext, wheel: LoopWheel, framing: StreamFraming, isSecured: Bool, peer: String,
+    door: DoorContext, loopContext: LoopContext, framing: StreamFraming, isSecured: Bool, peer: String,
     onAuthenticated: @escaping @Sendable () -> Void
   ) {
     self.door = door
-    self.wheel = wheel
+    self.loopContext = loopContext
     self.framing = framing
     self.peer = peer
     self.onAuthenticated = onAuthenticated
@@ -102,13 +102,13 @@ final class XMPPConnection {
     deadline = .now() + DoorLimits.negotiation
   }
 
-  var loop: any EventLoop { wheel.loop }
+  var loop: any EventLoop { loopContext.loop }
 
   // MARK: The transport's events
 
   func opened(over transport: any StreamTransport) {
     self.transport = transport
-    wheel.add(self)
+    loopContext.add(self)
   }
 
   func failed(_ error: any Error) {
@@ -399,7 +399,7 @@ final class XMPPConnection {
       let key = accounts.verifier(keys, of: address)
       let same = others.filter { $0.keys.hash == key.hash }
       connection.pause(.machine)
-      accounts.derive(on: connection.wheel.lane) {
+      accounts.derive(on: connection.loopContext.lane) {
         var match: Int?
         do throws(Problem) {
           try accounts.look(proving) {
@@ -500,7 +500,7 @@ final class XMPPConnection {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
-    door.parley.fetch(on: wheel.lane, body) { result in
+    door.parley.fetch(on: loopContext.lane, body) { result in
       let (connection, then) = me.value
       guard !connection.isOver else { return }
       then(connection, result)
@@ -529,7 +529,7 @@ final class XMPPConnection {
   /// Gathers one element, as it stands in a document; `flush` sends it.
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
-    var writer = writer.take() ?? wheel.takeWriter()
+    var writer = writer.take() ?? loopContext.takeWriter()
     body(&writer)
     if framing != .document, writer.buffer.writerIndex > ends.last ?? 0 { ends.append(writer.buffer.writerIndex) }
     self.writer = writer
@@ -551,7 +551,7 @@ final class XMPPConnection {
       transport.send(writer.buffer, ends: ends)
       ends.removeAll(keepingCapacity: true)
     }
-    wheel.give(writer)
+    loopContext.give(writer)
   }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
@@ -598,7 +598,7 @@ final class XMPPConnection {
     guard !isOver else { return }
     isOver = true
     machine.disconnected()
-    wheel.remove(self)
+    loopContext.remove(self)
     countAuthenticated()
     proof = nil
     let session = session

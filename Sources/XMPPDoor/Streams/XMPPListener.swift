@@ -7,7 +7,7 @@ import Synchronization
 import XMPP
 
 /// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on another. All listeners of the door share
-/// one wheel per event loop.
+/// one loopContext per event loop.
 ///
 ///     let identities = try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log)
 ///     let listener = try await XMPPListener(door: context, group: group, tls: identities, exporters: exporters)
@@ -18,13 +18,13 @@ public final class XMPPListener: Sendable {
   let group: any EventLoopGroup
   private let tls: TLSProvider
   private let exporters: TLSExporters?
-  private let wheels: [ObjectIdentifier: Mounted]
+  private let loopContexts: [ObjectIdentifier: Mounted]
   private let channels = Locked<[any Channel]>([])
   private let unauthenticated = Atomic<Int>(0)
 
   private struct Mounted: Sendable {
     let loop: any EventLoop
-    let wheel: NIOLoopBound<LoopWheel>
+    let loopContext: NIOLoopBound<LoopContext>
   }
 
   ///
@@ -38,16 +38,16 @@ public final class XMPPListener: Sendable {
     self.group = group
     self.tls = tls
     self.exporters = exporters
-    var wheels: [ObjectIdentifier: Mounted] = [:]
+    var loopContexts: [ObjectIdentifier: Mounted] = [:]
     for loop in group.makeIterator() {
-      let wheel = try await loop.submit {
-        let wheel = LoopWheel(loop: loop)
-        wheel.start()
-        return NIOLoopBound(wheel, eventLoop: loop)
+      let loopContext = try await loop.submit {
+        let loopContext = LoopContext(loop: loop)
+        loopContext.start()
+        return NIOLoopBound(loopContext, eventLoop: loop)
       }.get()
-      wheels[ObjectIdentifier(loop)] = Mounted(loop: loop, wheel: wheel)
+      loopContexts[ObjectIdentifier(loop)] = Mounted(loop: loop, loopContext: loopContext)
     }
-    self.wheels = wheels
+    self.loopContexts = loopContexts
   }
 
   /// Binds and serves. Returns the port that was bound (for port 0).
@@ -85,7 +85,7 @@ public final class XMPPListener: Sendable {
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture {
-          guard let wheel = wheels[ObjectIdentifier(channel.eventLoop)]?.wheel.value,
+          guard let loopContext = loopContexts[ObjectIdentifier(channel.eventLoop)]?.loopContext.value,
             count.value.wrappingAdd(1, ordering: .relaxed).newValue <= DoorLimits.componentConnectionsMax
           else {
             count.value.wrappingSubtract(1, ordering: .relaxed)
@@ -93,7 +93,8 @@ public final class XMPPListener: Sendable {
           }
           channel.closeFuture.whenComplete { _ in count.value.wrappingSubtract(1, ordering: .relaxed) }
           try channel.pipeline.syncOperations.addHandler(
-            ComponentConnection(door: door, wheel: wheel, peer: channel.remoteAddress?.ipAddress ?? "unknown"))
+            ComponentConnection(
+              door: door, loopContext: loopContext, peer: channel.remoteAddress?.ipAddress ?? "unknown"))
         }
       }
       .bind(host: host, port: port).get()
@@ -126,7 +127,9 @@ public final class XMPPListener: Sendable {
   func connect(
     on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String
   ) throws -> XMPPConnection {
-    guard let wheel = wheels[ObjectIdentifier(loop)]?.wheel.value else { throw ChannelError.operationUnsupported }
+    guard let loopContext = loopContexts[ObjectIdentifier(loop)]?.loopContext.value else {
+      throw ChannelError.operationUnsupported
+    }
     let count = unauthenticated.wrappingAdd(1, ordering: .relaxed).newValue
     let release: @Sendable () -> Void = { [self] in unauthenticated.wrappingSubtract(1, ordering: .relaxed) }
     guard count <= DoorLimits.unauthenticatedMax else {
@@ -134,7 +137,8 @@ public final class XMPPListener: Sendable {
       throw ChannelError.ioOnClosedChannel
     }
     return XMPPConnection(
-      door: door, wheel: wheel, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release)
+      door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release
+    )
   }
 
   /// Returns the network that per-address limits count.
@@ -144,9 +148,9 @@ public final class XMPPListener: Sendable {
 
   /// Tells the connected components that their privileges have changed.
   public func privilegesChanged() {
-    for mounted in wheels.values {
-      let wheel = mounted.wheel
-      mounted.loop.execute { wheel.value.privilegesChanged() }
+    for mounted in loopContexts.values {
+      let loopContext = mounted.loopContext
+      mounted.loop.execute { loopContext.value.privilegesChanged() }
     }
   }
 
@@ -162,9 +166,9 @@ public final class XMPPListener: Sendable {
   /// Ends all streams with `system-shutdown`. Returns the resumable sessions as values for the next start.
   public func shutDown() async -> [SuspendedSession] {
     var kept: [SuspendedSession] = []
-    for mounted in wheels.values {
-      let wheel = mounted.wheel
-      let sessions = try? await mounted.loop.submit { wheel.value.shutDown() }.get()
+    for mounted in loopContexts.values {
+      let loopContext = mounted.loopContext
+      let sessions = try? await mounted.loop.submit { loopContext.value.shutDown() }.get()
       kept += sessions ?? []
     }
     return kept
@@ -172,11 +176,11 @@ public final class XMPPListener: Sendable {
 
   /// Restores sessions from before a restart; expired ones end.
   public func restore(_ sessions: [SuspendedSession]) async {
-    guard let mounted = wheels.values.first else { return }
+    guard let mounted = loopContexts.values.first else { return }
     let door = door
-    let wheel = mounted.wheel
+    let loopContext = mounted.loopContext
     try? await mounted.loop.submit {
-      for session in sessions { SessionArchive.restore(session, door: door, wheel: wheel.value) }
+      for session in sessions { SessionArchive.restore(session, door: door, loopContext: loopContext.value) }
     }.get()
   }
 }

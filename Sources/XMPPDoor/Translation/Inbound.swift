@@ -115,11 +115,11 @@ enum Inbound {
 
   /// Returns the children as they will be written again, without those that only a server may add.
   static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
-    var writer = session.wheel.takeWriter()
+    var writer = session.loopContext.takeWriter()
     let domain = session.jid.bare.domain
     writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: domain) }
     let bytes = Array(writer.buffer.readableBytesView)
-    session.wheel.give(writer)
+    session.loopContext.give(writer)
     return bytes
   }
 
@@ -213,10 +213,10 @@ enum Inbound {
         default: .unsubscribed
         }
       guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
-      var writer = session.wheel.takeWriter()
+      var writer = session.loopContext.takeWriter()
       writer.children(of: stanza.element)
       let extras = Array(writer.buffer.readableBytesView)
-      session.wheel.give(writer)
+      session.loopContext.give(writer)
       let kept = extras.isEmpty ? nil : extras
       turn.post(
         act == .subscribe
@@ -269,12 +269,12 @@ enum Inbound {
         priority = value
       }
     }
-    var writer = session.wheel.takeWriter()
+    var writer = session.loopContext.takeWriter()
     AvatarHash.writeChildren(
       of: stanza.element, profile: session.contactSnapshot?.user.profile, isAvailable: isAvailable,
       except: { inRoom && RoomInbound.isStripped($0) }, into: &writer)
     let extras = Array(writer.buffer.readableBytesView)
-    session.wheel.give(writer)
+    session.loopContext.give(writer)
     return Presence(
       from: session.party, resource: session.jid.resource, availability: availability, status: status,
       priority: priority, id: stanza.id, toResource: turn.to?.resource, extras: extras, time: session.parley.clock.now)

@@ -19,7 +19,7 @@ protocol StreamTransport: AnyObject {
   func drop()
   /// Starts TLS behind the bytes that `proceed` sends. Returns `false`, without effect, if this transport has no TLS.
   func startTLS(_ proceed: () -> Void) -> Bool
-  /// Called every `LoopWheel.tick`.
+  /// Called every `LoopContext.tick`.
   func tick(_ now: NIODeadline)
 }
 

@@ -39,8 +39,8 @@ struct ClientAccess: Feature {
   private static func revoke(_ turn: Turn, _ request: Element) throws(StanzaError) {
     guard let id = request["id"] else { throw StanzaError(.badRequest, "name a client by its id") }
     let session = turn.session
-    let bound = NIOLoopBound(turn, eventLoop: session.wheel.loop)
-    turn.accounts.revoke(id, by: session.handle, on: session.wheel.lane) { result in
+    let bound = NIOLoopBound(turn, eventLoop: session.loopContext.loop)
+    turn.accounts.revoke(id, by: session.handle, on: session.loopContext.lane) { result in
       let turn = bound.value
       switch result {
       case .success(.revoked): turn.reply()

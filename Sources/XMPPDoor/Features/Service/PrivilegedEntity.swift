@@ -69,7 +69,7 @@ struct PrivilegedEntity: Feature {
     guard from.bare == link.party.address else { throw StanzaError(.forbidden) }
     let door = connection.door
     let draft = try Inbound.draft(of: said.stanza, door.table)
-    let extras = said.stanza.extras(connection.wheel) { StanzaIDs.isStripped($0, domain: link.home.domain) }
+    let extras = said.stanza.extras(connection.loopContext) { StanzaIDs.isStripped($0, domain: link.home.domain) }
     let type = said.stanza.messageType
     let intent: Intent
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
@@ -147,7 +147,7 @@ struct PrivilegedEntity: Feature {
       throw StanzaError(Problem(.blocked, "you-block-this-user", "The user has blocked this address."))
     }
     let domain = turn.party.address.domain
-    let payload = stanza.extras(turn.session.wheel) { StanzaIDs.isStripped($0, domain: domain) }
+    let payload = stanza.extras(turn.session.loopContext) { StanzaIDs.isStripped($0, domain: domain) }
     let type: IQType = stanza.iqType == .set ? .set : .get
     let (door, party) = (turn.session.door, turn.party)
     turn.await {
@@ -244,11 +244,11 @@ extension Stanza {
   }
 
   /// Returns the children as they will be written again.
-  func extras(_ wheel: LoopWheel, except isLeftOut: (Element) -> Bool) -> [UInt8] {
-    var writer = wheel.takeWriter()
+  func extras(_ loopContext: LoopContext, except isLeftOut: (Element) -> Bool) -> [UInt8] {
+    var writer = loopContext.takeWriter()
     writer.children(of: element, except: isLeftOut)
     let bytes = Array(writer.buffer.readableBytesView)
-    wheel.give(writer)
+    loopContext.give(writer)
     return bytes
   }
 }

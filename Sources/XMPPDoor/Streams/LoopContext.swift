@@ -5,7 +5,7 @@ import XMPP
 
 /// The parts that the sessions of one event loop share: the lane, one timer for all (a timer each would cost more than
 /// the session), and spare writers, so that a busy session allocates no buffer and an idle one keeps none.
-final class LoopWheel {
+final class LoopContext {
   static let tick: TimeAmount = .seconds(5)
 
   let loop: any EventLoop
