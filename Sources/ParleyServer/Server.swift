@@ -75,7 +75,7 @@ public enum Server {
     let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)
     let admin = AdminService(
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
-    let greeter = Greeter(
+    let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
     let reload = ReloadService(
       settings: settings, certificates: certificates, xmpp: xmpp, log: log, logger: logger, reread: reread)

@@ -100,7 +100,7 @@ struct AdminService: Service {
 
 /// Reports that the server is ready, and on the first start the demo users. They are created only now, so that a first
 /// start that fails for a port in use does not create users whose passwords were never shown.
-struct Greeter: Service {
+struct ReadinessReport: Service {
   let settings: Settings
   let core: Core
   let demo: Bool?
