@@ -33,14 +33,14 @@ public final class Certificates: Sendable {
     var sources: [Source] = []
     /// The pairs by normalised domain, including rooms domains.
     var pairs: [String: Pair] = [:]
-    var stamps: [Settings.CertificateFiles: Stamps] = [:]
+    var digests: [Settings.CertificateFiles: FileDigests] = [:]
     var fallback: Pair
     var generation: Int
   }
 
   /// The digests of the files' contents, which identify a version even if the clock stood still or a link was moved;
   /// nil for an unreadable file.
-  private struct Stamps: Hashable, Sendable {
+  private struct FileDigests: Hashable, Sendable {
     let chain: [UInt8]?
     let key: [UInt8]?
   }
@@ -84,13 +84,13 @@ public final class Certificates: Sendable {
       logger.notice("made a self-signed certificate", metadata: ["file": "\(selfSigned.chain)"])
     }
     var pairs: [String: Pair] = [:]
-    var stamps: [Settings.CertificateFiles: Stamps] = [:]
+    var digests: [Settings.CertificateFiles: FileDigests] = [:]
     var read: [Settings.CertificateFiles: Pair] = [:]
     var wrong: [String] = []
     for source in sources {
       do throws(Unusable) {
-        if stamps[source.files] == nil {
-          stamps[source.files] = Self.stamps(source.files)
+        if digests[source.files] == nil {
+          digests[source.files] = Self.digests(source.files)
           let pair = try Self.read(source.files, generation: generation)
           read[source.files] = pair
           warnIfExpired(pair, source.files, logger)
@@ -103,7 +103,7 @@ public final class Certificates: Sendable {
     guard wrong.isEmpty, let first = sources.first.flatMap({ read[$0.files] }) else {
       throw StartupError(lines: wrong, .usage)
     }
-    return State(sources: sources, pairs: pairs, stamps: stamps, fallback: first, generation: generation)
+    return State(sources: sources, pairs: pairs, digests: digests, fallback: first, generation: generation)
   }
 
   /// Checks the configured files without using them.
@@ -188,10 +188,10 @@ public final class Certificates: Sendable {
 
   /// Reloads changed files. Called by the poll, never on an event loop.
   public func refresh() {
-    let (sources, known, generation) = state.withLock { ($0.sources, $0.stamps, $0.generation + 1) }
+    let (sources, known, generation) = state.withLock { ($0.sources, $0.digests, $0.generation + 1) }
     for files in Set(sources.map(\.files)) {
-      let stamps = Self.stamps(files)
-      if known[files] == stamps { continue }
+      let digests = Self.digests(files)
+      if known[files] == digests { continue }
       do throws(Unusable) {
         let pair = try Self.read(files, generation: generation)
         state.withLock { state in
@@ -199,14 +199,14 @@ public final class Certificates: Sendable {
             for name in source.names { state.pairs[name] = pair }
           }
           if state.sources.first?.files == files { state.fallback = pair }
-          state.stamps[files] = stamps
+          state.digests[files] = digests
           state.generation = generation
         }
         logger.notice("read the certificate again", metadata: ["file": "\(files.chain)"])
         Self.warnIfExpired(pair, files, logger)
       } catch {
         // The error is logged once per state of the files, not at every poll.
-        state.withLock { $0.stamps[files] = stamps }
+        state.withLock { $0.digests[files] = digests }
         logger.error("the changed certificate is not used", metadata: ["reason": "\(error.text)"])
       }
     }
@@ -224,8 +224,8 @@ public final class Certificates: Sendable {
     if pair.expires < time(nil) { logger.warning("the certificate has expired", metadata: ["file": "\(files.chain)"]) }
   }
 
-  private static func stamps(_ files: Settings.CertificateFiles) -> Stamps {
-    Stamps(chain: digest(files.chain), key: digest(files.key))
+  private static func digests(_ files: Settings.CertificateFiles) -> FileDigests {
+    FileDigests(chain: digest(files.chain), key: digest(files.key))
   }
 
   private static func digest(_ path: String) -> [UInt8]? {
