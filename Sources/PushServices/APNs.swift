@@ -39,7 +39,7 @@ public struct APNs: PushSender {
   private let urls: [PushDevice.Environment: String]
   private let client: WebClient
   private let clock: any Clock
-  private let complaints: Complaints
+  private let warnings: ProviderWarnings
   private let token = Token()
 
   /// The token of this key, which all requests share.
@@ -55,7 +55,7 @@ public struct APNs: PushSender {
     urls = [.production: production, .sandbox: sandbox]
     self.client = client
     self.clock = clock
-    complaints = Complaints(provider: .apns, logger: logger)
+    warnings = ProviderWarnings(provider: .apns, logger: logger)
   }
 
   public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
@@ -70,11 +70,11 @@ public struct APNs: PushSender {
     do throws(WebFailure) {
       let answer = try await client.send(request)
       let (outcome, complaint) = Self.outcome(of: answer, for: device)
-      if let complaint { complaints.say(complaint) }
+      if let complaint { warnings.say(complaint) }
       if complaint == "ExpiredProviderToken" { self.token.state.withLock { $0 = nil } }
       return outcome
     } catch {
-      complaints.say(error.description)
+      warnings.say(error.description)
       return .unavailable(seconds: nil)
     }
   }

@@ -47,21 +47,21 @@ public struct FCM: PushSender {
   private let account: Account
   private let url: String
   private let client: WebClient
-  private let complaints: Complaints
+  private let warnings: ProviderWarnings
   private let access: Access
 
   public init(account: Account, url: String = Self.standardURL, client: WebClient, clock: any Clock, logger: Logger) {
     self.account = account
     self.url = url
     self.client = client
-    complaints = Complaints(provider: .fcm, logger: logger)
+    warnings = ProviderWarnings(provider: .fcm, logger: logger)
     access = Access(account: account, client: client, clock: clock)
   }
 
   public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
     do throws(WebFailure) {
       guard let token = try await access.token() else {
-        complaints.say("no access token for \(account.email)")
+        warnings.say("no access token for \(account.email)")
         return .unavailable(seconds: nil)
       }
       let answer = try await client.send(
@@ -72,10 +72,10 @@ public struct FCM: PushSender {
           prefersHTTP2: true))
       if answer.status == 401 { await access.forget(token) }
       let (outcome, complaint) = Self.outcome(of: answer)
-      if let complaint { complaints.say(complaint) }
+      if let complaint { warnings.say(complaint) }
       return outcome
     } catch {
-      complaints.say(error.description)
+      warnings.say(error.description)
       return .unavailable(seconds: nil)
     }
   }

@@ -21,14 +21,14 @@ public struct Gateway: PushSender {
   private let secret: Secret
   private let client: WebClient
   private let clock: any Clock
-  private let complaints: Complaints
+  private let warnings: ProviderWarnings
 
   public init(url: String, secret: Secret, client: WebClient, clock: any Clock, logger: Logger) {
     self.url = url
     self.secret = secret
     self.client = client
     self.clock = clock
-    complaints = Complaints(provider: .webhook, logger: logger)
+    warnings = ProviderWarnings(provider: .webhook, logger: logger)
   }
 
   public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
@@ -41,10 +41,10 @@ public struct Gateway: PushSender {
             id: "push_" + notice.id(for: device), now: clock.now, body: body, secrets: [secret.key]),
           body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
       let outcome = Self.outcome(of: answer)
-      if case .unavailable = outcome { complaints.say("status \(answer.status)") }
+      if case .unavailable = outcome { warnings.say("status \(answer.status)") }
       return outcome
     } catch {
-      complaints.say(error.description)
+      warnings.say(error.description)
       return .unavailable(seconds: nil)
     }
   }

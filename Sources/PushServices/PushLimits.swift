@@ -26,7 +26,7 @@ public enum PushLimits {
   /// The seconds after which a broken provider is tried again, if it does not say: Apple asks for a quarter of an hour.
   static let brokenSeconds = 900
   /// The time between two log lines with the same problem of a provider: otherwise every push would log one.
-  static let complaintInterval: Duration = .seconds(60)
+  static let warningInterval: Duration = .seconds(60)
   /// The bytes of an answer: a reason.
   static let answerBytesMax = 16_384
 }

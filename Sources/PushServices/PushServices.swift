@@ -49,7 +49,7 @@ public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible
 
 /// Logs that a provider does not serve this server: not for every push, but again if the reason changes, and after a
 /// while.
-final class Complaints: Sendable {
+final class ProviderWarnings: Sendable {
   private let provider: PushDevice.Provider
   private let logger: Logger
   private let last = Mutex<(reason: String, at: ContinuousClock.Instant)?>(nil)
@@ -62,7 +62,7 @@ final class Complaints: Sendable {
   func say(_ reason: String) {
     let now = ContinuousClock.now
     let isNew = last.withLock { last in
-      if let last, last.reason == reason, now < last.at + PushLimits.complaintInterval { return false }
+      if let last, last.reason == reason, now < last.at + PushLimits.warningInterval { return false }
       last = (reason, now)
       return true
     }
