@@ -27,14 +27,14 @@ import Testing
   /// Returns the number of `count` wrong passwords that are verified.
   private func wrong(_ attempt: LoginAttempt, _ count: Int, at now: Timestamp) -> Int {
     (0..<count).filter { _ in
-      guard let paid = try? failures.payer(attempt, now: now) else { return false }
+      guard let paid = try? failures.chargedBudget(attempt, now: now) else { return false }
       failures.settle(paid, .wrong, now: now)
       return true
     }.count
   }
 
   private func logsIn(_ attempt: LoginAttempt, at now: Timestamp) -> Bool {
-    guard let paid = try? failures.payer(attempt, now: now) else { return false }
+    guard let paid = try? failures.chargedBudget(attempt, now: now) else { return false }
     failures.settle(paid, .right, now: now)
     return true
   }
@@ -84,23 +84,27 @@ import Testing
   @Test func onlyTheWrongIsPaidFor() throws {
     for _ in 0..<200 { #expect(logsIn(attempt(juliet, Self.home), at: time(0))) }
     for _ in 0..<200 {
-      failures.settle(try failures.payer(attempt(romeo, "203.0.113.1"), now: time(0)), .void, now: time(0))
+      failures.settle(try failures.chargedBudget(attempt(romeo, "203.0.113.1"), now: time(0)), .void, now: time(0))
     }
     #expect(wrong(attempt(romeo, "203.0.113.1"), 50, at: time(0)) == 20)
   }
 
   /// A fleet that comes back at once: none of them has failed.
   @Test func manyRightOnesAtTheSameMomentAreLetIn() {
-    let payers = (0..<500).compactMap { _ in try? failures.payer(attempt(juliet, Self.home), now: time(0)) }
-    #expect(payers.count == 500)
-    for payer in payers { failures.settle(payer, .right, now: time(0)) }
+    let chargedBudgets = (0..<500).compactMap { _ in
+      try? failures.chargedBudget(attempt(juliet, Self.home), now: time(0))
+    }
+    #expect(chargedBudgets.count == 500)
+    for chargedBudget in chargedBudgets { failures.settle(chargedBudget, .right, now: time(0)) }
     #expect(logsIn(attempt(romeo, Self.home), at: time(0)))
   }
 
   /// Guesses that were verified before the first verdict are owed, and paid before the next one is verified.
   @Test func manyWrongOnesAtTheSameMomentAreOwed() {
-    let payers = (0..<24).compactMap { _ in try? failures.payer(attempt(juliet, Self.home), now: time(0)) }
-    for payer in payers { failures.settle(payer, .wrong, now: time(0)) }
+    let chargedBudgets = (0..<24).compactMap { _ in
+      try? failures.chargedBudget(attempt(juliet, Self.home), now: time(0))
+    }
+    for chargedBudget in chargedBudgets { failures.settle(chargedBudget, .wrong, now: time(0)) }
     #expect(wrong(attempt(juliet, Self.home), 1, at: time(20)) == 0)
     #expect(wrong(attempt(juliet, Self.home), 2, at: time(25)) == 1)
   }
@@ -128,7 +132,7 @@ import Testing
   @Test func theRefusalSaysWhen() {
     _ = wrong(attempt(juliet, Self.home), 20, at: time(0))
     #expect {
-      _ = try failures.payer(attempt(juliet, Self.home), now: time(0))
+      _ = try failures.chargedBudget(attempt(juliet, Self.home), now: time(0))
     } throws: {
       ($0 as? Problem)?.kind == .tooFast && ($0 as? Problem)?.code == "logins-too-fast"
         && ($0 as? Problem)?.retryAfter == 5
@@ -157,11 +161,11 @@ import Testing
   @Test func memoryIsBounded() {
     let failures = LoginFailures(knownMax: 4, strangersMax: 100)
     func spend(_ network: String) -> Bool {
-      guard let paid = try? failures.payer(attempt(juliet, network), now: time(0)) else { return false }
+      guard let paid = try? failures.chargedBudget(attempt(juliet, network), now: time(0)) else { return false }
       failures.settle(paid, .wrong, now: time(0))
       return true
     }
-    if let paid = try? failures.payer(attempt(juliet, Self.home), now: time(0)) {
+    if let paid = try? failures.chargedBudget(attempt(juliet, Self.home), now: time(0)) {
       failures.settle(paid, .right, now: time(0))
     }
     #expect((0..<10_000).filter { spend("198.51.\($0)") }.count == 100)

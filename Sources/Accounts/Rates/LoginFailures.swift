@@ -76,7 +76,7 @@ final class LoginFailures: Sendable {
   private let state: Mutex<State>
 
   /// The budget that is charged if an attempt turns out wrong.
-  struct Payer: Sendable {
+  struct ChargedBudget: Sendable {
     /// The known client's key; `nil` to charge a stranger's network and the strangers of the user.
     fileprivate let own: Key?
     fileprivate let attempt: LoginAttempt
@@ -89,8 +89,8 @@ final class LoginFailures: Sendable {
   /// Returns the budget to charge.
   ///
   /// - Throws: `.tooFast` if it is spent.
-  func payer(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Payer {
-    let result: Result<Payer, Problem> = state.withLock { state in
+  func chargedBudget(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> ChargedBudget {
+    let result: Result<ChargedBudget, Problem> = state.withLock { state in
       var wait: Int?
       for own in Key.own(attempt) {
         guard var bucket = state.known[own] else { continue }
@@ -98,7 +98,7 @@ final class LoginFailures: Sendable {
         state.known[own] = bucket
         guard let lacking else {
           RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
-          return .success(Payer(own: own, attempt: attempt))
+          return .success(ChargedBudget(own: own, attempt: attempt))
         }
         wait = min(wait ?? lacking, lacking)
       }
@@ -111,24 +111,26 @@ final class LoginFailures: Sendable {
         return .failure(Self.refusal(wait))
       }
       RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
-      return .success(Payer(own: nil, attempt: attempt))
+      return .success(ChargedBudget(own: nil, attempt: attempt))
     }
     return try result.get()
   }
 
-  func settle(_ payer: Payer, _ outcome: LoginOutcome, now: Timestamp) {
+  func settle(_ chargedBudget: ChargedBudget, _ outcome: LoginOutcome, now: Timestamp) {
     state.withLock { state in
       switch outcome {
       case .void: break
-      case .right: Self.know(payer.attempt, &state, now: now)
+      case .right: Self.know(chargedBudget.attempt, &state, now: now)
       case .wrong:
-        if let own = payer.own {
+        if let own = chargedBudget.own {
           state.known.change(own) { bucket in
             bucket.owe(Self.perPlace, now: now)
             RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
           }
         } else {
-          let (network, user) = (Key.network(payer.attempt.network), Key.strangers(of: payer.attempt.user))
+          let (network, user) = (
+            Key.network(chargedBudget.attempt.network), Key.strangers(of: chargedBudget.attempt.user)
+          )
           var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
           var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
           ofNetwork.owe(Self.perPlace, now: now)
@@ -201,7 +203,7 @@ extension Accounts {
   /// Refuses an attempt whose budget is spent, before the client has proved anything. Nothing is charged.
   ///
   /// - Throws: `.tooFast`.
-  public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }
+  public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try chargedBudget(attempt) }
 
   /// Verifies a password in one call. Only a wrong one is charged.
   ///
@@ -209,9 +211,9 @@ extension Accounts {
   /// - Throws: `.tooFast`, without verifying, if the budget is spent.
   @discardableResult
   public func look(_ attempt: LoginAttempt, _ look: () -> LoginOutcome) throws(Problem) -> LoginOutcome {
-    let payer = try payer(attempt)
+    let chargedBudget = try chargedBudget(attempt)
     let outcome = look()
-    loginFailures.settle(payer, outcome, now: parley.clock.now)
+    loginFailures.settle(chargedBudget, outcome, now: parley.clock.now)
     return outcome
   }
 
@@ -228,9 +230,9 @@ extension Accounts {
     return try result.get()
   }
 
-  private func payer(_ attempt: LoginAttempt) throws(Problem) -> LoginFailures.Payer {
+  private func chargedBudget(_ attempt: LoginAttempt) throws(Problem) -> LoginFailures.ChargedBudget {
     do throws(Problem) {
-      return try loginFailures.payer(attempt, now: parley.clock.now)
+      return try loginFailures.chargedBudget(attempt, now: parley.clock.now)
     } catch {
       noteRefusal(error)
       throw error
