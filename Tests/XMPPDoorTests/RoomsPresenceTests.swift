@@ -38,16 +38,17 @@ struct RoomsPresenceTests {
   }
 
   private func sent(
-    _ presence: OccupantPresence, _ dress: OccupantWriter.Dress, to: String, version: MemberListVersion? = nil
+    _ presence: OccupantPresence, _ variant: OccupantWriter.PresenceVariant, to: String,
+    version: MemberListVersion? = nil
   ) throws -> Element {
-    try element { OccupantWriter.write(presence, dress: dress, version: version, to: to, into: &$0) }
+    try element { OccupantWriter.write(presence, variant: variant, version: version, to: to, into: &$0) }
   }
 
   @Test func example20PresenceFromExistingOccupants() throws {
     let presence = try occupant(
       "firstwitch", "crone1@shakespeare.lit", "desktop", .owner, .moderator,
       said("crone1@shakespeare.lit", "desktop", id: "3DCB0401-D7CF-4E31-BE05-EDF8D057BFBD"), showsAddress: false)
-    #expect(OccupantWriter.dress(of: presence, isModerator: false) == .anonymous)
+    #expect(OccupantWriter.variant(of: presence, isModerator: false) == .anonymous)
     #expect(
       try sent(presence, .anonymous, to: "hag66@shakespeare.lit/pda")
         == example(
@@ -66,7 +67,7 @@ struct RoomsPresenceTests {
 
   @Test func example23FullJIDToAllOccupants() throws {
     let presence = try occupant("thirdwitch", "hag66@shakespeare.lit", "pda", .none, .participant)
-    #expect(OccupantWriter.dress(of: presence, isModerator: false) == .addressed)
+    #expect(OccupantWriter.variant(of: presence, isModerator: false) == .addressed)
     #expect(
       try sent(presence, .addressed, to: "crone1@shakespeare.lit/desktop")
         == example(
@@ -335,8 +336,8 @@ struct RoomsPresenceTests {
       let presence = try occupant(
         "thirdwitch", "hag66@shakespeare.lit", "pda", .none, .participant,
         said("hag66@shakespeare.lit", "pda", availability), occupantID: id)
-      for dress in OccupantWriter.Dress.allCases {
-        let stanza = try sent(presence, dress, to: "crone1@shakespeare.lit/desktop")
+      for variant in OccupantWriter.PresenceVariant.allCases {
+        let stanza = try sent(presence, variant, to: "crone1@shakespeare.lit/desktop")
         #expect(stanza.children.filter { $0.is(.occupantID) }.map { $0["id"] } == [id])
       }
     }
@@ -393,17 +394,19 @@ struct RoomsPresenceTests {
   // MARK: Sharing
 
   /// Hostile names stay within their attributes, and what is shared is what would have been written.
-  @Test(arguments: OccupantWriter.Dress.allCases) func tailsAreTheRest(dress: OccupantWriter.Dress) throws {
+  @Test(arguments: OccupantWriter.PresenceVariant.allCases) func tailsAreTheRest(
+    variant: OccupantWriter.PresenceVariant
+  ) throws {
     let to = "hag66@shakespeare.lit/it's <me> & \"you\""
     let presence = try occupant(
       "</presence><x'y", "crone1@shakespeare.lit", "a'b", .watcher, .visitor,
       said("crone1@shakespeare.lit", "a'b", id: "<&'>", extras: "<show>away</show>"), codes: [301],
       actor: "<actor/>", reason: "]]><reason>", occupantID: "id", showsAddress: false)
-    let whole = written { OccupantWriter.write(presence, dress: dress, to: to, into: &$0) }
+    let whole = written { OccupantWriter.write(presence, variant: variant, to: to, into: &$0) }
     let parts = written { writer in
       writer.open(.presence)
       writer.attribute("to", to)
-      writer.close(with: OccupantWriter.tail(of: presence, dress: dress))
+      writer.close(with: OccupantWriter.tail(of: presence, variant: variant))
       // The writer goes on where it was.
       writer.open(.message)
       writer.close()
@@ -420,9 +423,10 @@ struct RoomsPresenceTests {
       let presence = try occupant(
         "thirdwitch", "hag66@shakespeare.lit", "pda", .none, .participant, showsAddress: showsAddress)
       for isModerator in [true, false, true] {
-        let dress = OccupantWriter.dress(of: presence, isModerator: isModerator)
+        let variant = OccupantWriter.variant(of: presence, isModerator: isModerator)
         #expect(
-          OccupantWriter.shared(presence, isModerator: isModerator) == OccupantWriter.tail(of: presence, dress: dress))
+          OccupantWriter.shared(presence, isModerator: isModerator)
+            == OccupantWriter.tail(of: presence, variant: variant))
       }
       let text = String(decoding: OccupantWriter.shared(presence, isModerator: false), as: UTF8.self)
       #expect(text.contains("hag66") == showsAddress)

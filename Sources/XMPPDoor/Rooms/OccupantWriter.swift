@@ -7,7 +7,7 @@ import XMPP
 /// Writes an occupant's presence in a room (XEP-0045 7.2.2 to 7.2.4, 7.6, 7.7, 7.14, 8, 9, 10.9, 17.3; occupant ids:
 /// XEP-0421 3.1; hats: XEP-0317 3.1).
 ///
-/// All recipients get the same stanza but for the `to`, in one of three variants (`Dress`). A room of hundreds encodes
+/// All recipients get the same stanza but for the `to`, in one of three variants (`PresenceVariant`). A room of hundreds encodes
 /// each variant once:
 ///
 ///     writer.open(.presence)
@@ -15,7 +15,7 @@ import XMPP
 ///     writer.close(with: OccupantWriter.shared(presence, isModerator: false))
 enum OccupantWriter {
   /// The variant of a presence for a kind of recipient.
-  enum Dress: Hashable, Sendable, CaseIterable {
+  enum PresenceVariant: Hashable, Sendable, CaseIterable {
     /// Without the address.
     case anonymous
     /// With the full address: in non-anonymous rooms, and for moderators.
@@ -25,7 +25,7 @@ enum OccupantWriter {
   }
 
   /// Returns the variant for recipients other than the occupant.
-  static func dress(of presence: OccupantPresence, isModerator: Bool) -> Dress {
+  static func variant(of presence: OccupantPresence, isModerator: Bool) -> PresenceVariant {
     presence.showsAddress || isModerator ? .addressed : .anonymous
   }
 
@@ -35,22 +35,24 @@ enum OccupantWriter {
   ///
   /// - Parameter version: the version of the member list, where the room tells it (XEP-0463 5.2).
   static func write(
-    _ presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil, to: String,
+    _ presence: OccupantPresence, variant: PresenceVariant, version: MemberListVersion? = nil, to: String,
     into writer: inout ElementWriter
   ) {
     writer.element(.presence) { writer in
       writer.attribute("to", to)
-      writeRest(presence, dress, version, into: &writer)
+      writeRest(presence, variant, version, into: &writer)
     }
   }
 
   /// Returns the bytes behind the `to`: the other attributes, the content and the end tag, for
   /// `ElementWriter.close(with:)`.
-  static func tail(of presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil) -> [UInt8] {
+  static func tail(
+    of presence: OccupantPresence, variant: PresenceVariant, version: MemberListVersion? = nil
+  ) -> [UInt8] {
     var writer = ElementWriter()
     writer.open(.presence)
     let start = writer.buffer.writerIndex
-    writeRest(presence, dress, version, into: &writer)
+    writeRest(presence, variant, version, into: &writer)
     writer.close()
     return Array(writer.buffer.readableBytesView.dropFirst(start))
   }
@@ -62,8 +64,8 @@ enum OccupantWriter {
   ) -> [UInt8] {
     let tails = presence.forms.form(for: .xmpp) {
       Tails(
-        addressed: tail(of: presence, dress: .addressed, version: version()),
-        anonymous: presence.showsAddress ? nil : tail(of: presence, dress: .anonymous))
+        addressed: tail(of: presence, variant: .addressed, version: version()),
+        anonymous: presence.showsAddress ? nil : tail(of: presence, variant: .anonymous))
     }
     return isModerator ? tails.addressed : tails.anonymous ?? tails.addressed
   }
@@ -75,13 +77,14 @@ enum OccupantWriter {
   }
 
   private static func writeRest(
-    _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter
+    _ presence: OccupantPresence, _ variant: PresenceVariant, _ version: MemberListVersion?,
+    into writer: inout ElementWriter
   ) {
     writer.attribute("from", "\(presence.room.address)/\(presence.nick)")
     if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
     writer.attribute("id", presence.presence.id)
     writeChildren(of: presence.presence, into: &writer)
-    writeUser(presence, dress, version, into: &writer)
+    writeUser(presence, variant, version, into: &writer)
     if !presence.occupantID.isEmpty { writer.element(.occupantID) { $0.attribute("id", presence.occupantID) } }
     if presence.isAvailable { writeHats(of: presence.affiliation, into: &writer) }
   }
@@ -108,11 +111,12 @@ enum OccupantWriter {
   // MARK: The children of the room
 
   private static func writeUser(
-    _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter
+    _ presence: OccupantPresence, _ variant: PresenceVariant, _ version: MemberListVersion?,
+    into writer: inout ElementWriter
   ) {
     writer.element(.mucUser) { writer in
       version?.write(into: &writer)
-      writeItem(presence, dress, into: &writer)
+      writeItem(presence, variant, into: &writer)
       if let destroyed = presence.destroyed {
         writer.element("destroy") { writer in
           writer.attribute("jid", destroyed.alternate?.description)
@@ -120,18 +124,20 @@ enum OccupantWriter {
           RoomReason.write(presence.reason, into: &writer)
         }
       }
-      for code in codes(of: presence, dress) { writeStatus(code, into: &writer) }
+      for code in codes(of: presence, variant) { writeStatus(code, into: &writer) }
     }
   }
 
-  private static func writeItem(_ presence: OccupantPresence, _ dress: Dress, into writer: inout ElementWriter) {
+  private static func writeItem(
+    _ presence: OccupantPresence, _ variant: PresenceVariant, into writer: inout ElementWriter
+  ) {
     let isDestroyed = presence.destroyed != nil
     // 7.14: an occupant who has left has no role; one who changes the nick has not left (7.6).
     let isGone = !presence.isAvailable && presence.newNick == nil
     writer.element("item") { writer in
       // 10.9: a destroyed room has no affiliations.
       writer.attribute("affiliation", isDestroyed ? Affiliation.none.text : presence.affiliation.text)
-      if dress != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
+      if variant != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
       writer.attribute("nick", presence.newNick)
       writer.attribute("role", isGone ? Role.none.text : presence.role.text)
       if let actor = presence.actor { writer.element("actor") { $0.attribute("nick", actor) } }
@@ -140,9 +146,9 @@ enum OccupantWriter {
   }
 
   /// Returns the status codes, each once, in order.
-  private static func codes(of presence: OccupantPresence, _ dress: Dress) -> [UInt16] {
+  private static func codes(of presence: OccupantPresence, _ variant: PresenceVariant) -> [UInt16] {
     var codes = Set(presence.codes)
-    if dress == .own { codes.formUnion(presence.ownCodes + [110]) }
+    if variant == .own { codes.formUnion(presence.ownCodes + [110]) }
     return codes.sorted()
   }
 

@@ -171,10 +171,10 @@ enum RoomOutbound {
       switch form {
       case .roomOwn:
         let version = version ?? (isReader ? stepped() : nil)
-        OccupantWriter.write(presence, dress: .own, version: version, to: to, into: &writer)
+        OccupantWriter.write(presence, variant: .own, version: version, to: to, into: &writer)
       case .roomOpen where !isReader:
         // A moderator who is no admin sees addresses, but may not read the lists.
-        OccupantWriter.write(presence, dress: .addressed, to: to, into: &writer)
+        OccupantWriter.write(presence, variant: .addressed, to: to, into: &writer)
       default:
         writer.open(.presence)
         writer.attribute("to", to)
