@@ -58,7 +58,7 @@ public struct APNs: PushSender {
     warnings = ProviderWarnings(provider: .apns, logger: logger)
   }
 
-  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+  public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
     let now = clock.now.milliseconds / 1_000
     guard let topic = device.appID, let url = urls[device.environment], let token = bearer(now) else { return .failed }
     let request = WebRequest(
@@ -111,7 +111,7 @@ public struct APNs: PushSender {
       + (isShown && !isVoIP ? [("apns-collapse-id", Base64URL.string(notice.collapse))] : [])
   }
 
-  static func payload(_ notice: PushNotice, _ words: PushWords, for device: PushDevice) -> [UInt8] {
+  static func payload(_ notice: PushNotice, _ words: PushTexts, for device: PushDevice) -> [UInt8] {
     let isVoIP = device.kind == .voip
     return words.fitting(isVoIP ? PushLimits.apnsCallBytesMax : PushLimits.apnsBytesMax) { words in
       var aps: [JSONValue.Member] = []
@@ -132,10 +132,10 @@ public struct APNs: PushSender {
     }
   }
 
-  private static func alert(_ words: PushWords) -> JSONValue? {
+  private static func alert(_ words: PushTexts) -> JSONValue? {
     guard let body = words.body else { return nil }
     var alert: [JSONValue.Member] = []
-    func add(_ phrase: PushWords.Phrase, _ text: String, _ key: String, _ args: String) {
+    func add(_ phrase: PushTexts.Phrase, _ text: String, _ key: String, _ args: String) {
       switch phrase {
       case .text(let said): alert.append(.init(text, .string(said)))
       case .key(let name, let values):

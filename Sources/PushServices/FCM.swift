@@ -58,7 +58,7 @@ public struct FCM: PushSender {
     access = Access(account: account, client: client, clock: clock)
   }
 
-  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+  public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
     do throws(WebFailure) {
       guard let token = try await access.token() else {
         warnings.say("no access token for \(account.email)")
@@ -138,7 +138,7 @@ public struct FCM: PushSender {
       ])
   }
 
-  static func message(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) -> [UInt8] {
+  static func message(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) -> [UInt8] {
     words.fitting(PushLimits.fcmBytesMax + device.token.utf8.count) { words in
       let isCall = notice.kind == .call || notice.kind == .callEnd
       var android: [JSONValue.Member] = [
@@ -166,7 +166,7 @@ public struct FCM: PushSender {
     }
   }
 
-  private static func notification(_ notice: PushNotice, _ words: PushWords, _ tag: String) -> [JSONValue.Member] {
+  private static func notification(_ notice: PushNotice, _ words: PushTexts, _ tag: String) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     for (phrase, name) in [(words.title, "title"), (words.body, "body")] {
       switch phrase {

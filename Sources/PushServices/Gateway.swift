@@ -31,7 +31,7 @@ public struct Gateway: PushSender {
     warnings = ProviderWarnings(provider: .webhook, logger: logger)
   }
 
-  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+  public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
     let body = Self.body(notice, words, for: device)
     do throws(WebFailure) {
       let answer = try await client.send(
@@ -49,7 +49,7 @@ public struct Gateway: PushSender {
     }
   }
 
-  static func body(_ notice: PushNotice, _ words: PushWords, for device: PushDevice) -> [UInt8] {
+  static func body(_ notice: PushNotice, _ words: PushTexts, for device: PushDevice) -> [UInt8] {
     var about: [JSONValue.Member] = [
       .init("id", .string(device.id)), .init("token", .string(device.token)),
       .init("kind", .string(device.kind.rawValue)),

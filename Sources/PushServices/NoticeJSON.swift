@@ -3,7 +3,7 @@ import JSON
 
 /// A notice as apps get it: the same names with every provider.
 extension PushNotice {
-  func members(_ words: PushWords) -> [JSONValue.Member] {
+  func members(_ words: PushTexts) -> [JSONValue.Member] {
     if let notification { return self.members(of: notification) }
     var members: [JSONValue.Member] = [
       .init("type", .string(type)), .init("userId", .string(user)), .init("dialogId", .string("\(dialog)")),
@@ -19,7 +19,7 @@ extension PushNotice {
     if words.namesSender {
       if let senderID { members.append(.init("senderId", .string(senderID))) }
       members.append(
-        .init("senderName", .string(PushWords.prefix(senderName, bytes: PushLimits.nameBytesMax))))
+        .init("senderName", .string(PushTexts.prefix(senderName, bytes: PushLimits.nameBytesMax))))
     }
     return members
   }
@@ -54,7 +54,7 @@ extension PushNotice {
   }
 
   /// Returns the notice and its words, for a browser or the operator's gateway.
-  func json(_ words: PushWords) -> JSONValue {
+  func json(_ words: PushTexts) -> JSONValue {
     var members = members(words)
     if let title = words.title { members.append(.init("title", title.json)) }
     if let body = words.body { members.append(.init("body", body.json)) }
@@ -62,7 +62,7 @@ extension PushNotice {
   }
 }
 
-extension PushWords.Phrase {
+extension PushTexts.Phrase {
   var json: JSONValue {
     switch self {
     case .key(let key, let args):

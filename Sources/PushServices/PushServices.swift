@@ -12,7 +12,7 @@ import Synchronization
 /// Sends pushes to devices by one provider.
 public protocol PushSender: Sendable {
   /// Sends one request. Returns its outcome.
-  func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome
+  func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome
 }
 
 /// The push route to the devices of apps.
@@ -34,7 +34,7 @@ public struct PushServices: PushRoute {
     // The operator has turned it off: it may be turned on again.
     guard let sender = senders[device.provider] else { return .unavailable(seconds: nil) }
     for notice in summary.notices {
-      let outcome = await sender.send(notice, PushWords(notice, content), to: device)
+      let outcome = await sender.send(notice, PushTexts(notice, content), to: device)
       if outcome != .taken { return outcome }
     }
     return .taken

@@ -44,7 +44,7 @@ public struct WebPush: PushSender {
     self.clock = clock
   }
 
-  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+  public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
     guard let keys = device.keys, let origin = Self.origin(of: device.token),
       let token = token(for: origin, clock.now.milliseconds / 1_000),
       let body = try? Self.encrypted(Self.payload(notice, words), for: keys)
@@ -69,7 +69,7 @@ public struct WebPush: PushSender {
     }
   }
 
-  static func payload(_ notice: PushNotice, _ words: PushWords) -> [UInt8] {
+  static func payload(_ notice: PushNotice, _ words: PushTexts) -> [UInt8] {
     words.fitting(PushLimits.webPushBytesMax) { notice.json($0).bytes }
   }
 

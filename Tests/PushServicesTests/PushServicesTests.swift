@@ -168,11 +168,11 @@ import WebClient
     let description: String
     let notice: PushNotice
     let content: PushContent
-    let title: PushWords.Phrase?
-    let body: PushWords.Phrase?
+    let title: PushTexts.Phrase?
+    let body: PushTexts.Phrase?
     init(
-      _ name: String, _ notice: PushNotice, _ content: PushContent, title: PushWords.Phrase? = nil,
-      _ body: PushWords.Phrase?
+      _ name: String, _ notice: PushNotice, _ content: PushContent, title: PushTexts.Phrase? = nil,
+      _ body: PushTexts.Phrase?
     ) {
       (description, self.notice, self.content, self.title, self.body) = (name, notice, content, title, body)
     }
@@ -200,14 +200,14 @@ import WebClient
     Said("what is silent", notice(.silent), .body, nil), Said("the end of a call", notice(.callEnd), .body, nil),
   ])
   func whatIsSaidIsWhatTheOperatorWants(said: Said) {
-    let words = PushWords(said.notice, said.content)
+    let words = PushTexts(said.notice, said.content)
     #expect(words.title == said.title && words.body == said.body)
   }
 
   @Test func aTextIsCutBetweenCharacters() {
-    #expect(PushWords.prefix("aé👩‍👩‍👧‍👦b", bytes: 3) == "aé")
-    #expect(PushWords.prefix("aé👩‍👩‍👧‍👦b", bytes: 27) == "aé")
-    #expect(PushWords.prefix("aé👩‍👩‍👧‍👦b", bytes: 28) == "aé👩‍👩‍👧‍👦")
+    #expect(PushTexts.prefix("aé👩‍👩‍👧‍👦b", bytes: 3) == "aé")
+    #expect(PushTexts.prefix("aé👩‍👩‍👧‍👦b", bytes: 27) == "aé")
+    #expect(PushTexts.prefix("aé👩‍👩‍👧‍👦b", bytes: 28) == "aé👩‍👩‍👧‍👦")
   }
 
   /// Texts that make payloads too large: long, in bytes that are escaped, in names as well.
@@ -216,7 +216,7 @@ import WebClient
     let text = String(repeating: character, count: 10_000)
     for kind in [PushNotice.Kind.message, .silent, .call, .callEnd] {
       let notice = Self.notice(kind, text: text, sender: text, dialog: text)
-      let words = PushWords(notice, .body)
+      let words = PushTexts(notice, .body)
       #expect(APNs.payload(notice, words, for: Self.device(.apns)).count <= 4_096)
       #expect(APNs.payload(notice, words, for: Self.device(.apns, .voip)).count <= 5_120)
       #expect(WebPush.payload(notice, words).count <= 3_993)
@@ -240,7 +240,7 @@ import WebClient
       AppNotification(
         id: "order-17", title: .text("The shop"), body: .key("order_sent", ["17"]), data: #"{"order":17}"#))
     // How much is told of messages makes no difference.
-    let words = PushWords(notice, .none)
+    let words = PushTexts(notice, .none)
     let payload = try json(APNs.payload(notice, words, for: Self.device(.apns)))
     #expect(payload["aps"]?["alert"]?.text == #"{"title":"The shop","loc-key":"order_sent","loc-args":["17"]}"#)
     #expect(payload["aps"]?["thread-id"]?.string == "notification")
@@ -254,7 +254,7 @@ import WebClient
 
   @Test func withoutWordsTheAppAloneIsWoken() throws {
     let notice = Self.notice(AppNotification(id: "1", body: nil, data: "{}"))
-    let words = PushWords(notice, .body)
+    let words = PushTexts(notice, .body)
     #expect(
       try json(APNs.payload(notice, words, for: Self.device(.apns)))["aps"]?.text == #"{"content-available":1}"#)
     let headers = APNs.headers(notice, Self.device(.apns), "org.example.chat", Self.now)
@@ -281,7 +281,7 @@ import WebClient
   @Test func whatAppleIsSent() throws {
     let device = Self.device(.apns)
     let notice = Self.notice(dialog: "Verona")
-    let payload = try json(APNs.payload(notice, PushWords(notice, .body), for: device))
+    let payload = try json(APNs.payload(notice, PushTexts(notice, .body), for: device))
     let aps = try #require(payload["aps"])
     #expect(
       aps["alert"]?.text
@@ -291,7 +291,7 @@ import WebClient
     #expect(aps["thread-id"]?.string == "\(notice.dialog)" && aps["category"]?.string == "MESSAGE")
     #expect(payload["userId"]?.string == "juliet" && payload["messageId"]?.string == "\(notice.message)")
     #expect(payload["dialogId"]?.string == "\(notice.dialog)" && payload["cursor"]?.string == "c")
-    let none = try json(APNs.payload(notice, PushWords(notice, .none), for: device))
+    let none = try json(APNs.payload(notice, PushTexts(notice, .none), for: device))
     #expect(none["aps"]?["alert"]?.text == #"{"loc-key":"parley_message"}"#)
     #expect(none["senderId"] == nil && none["senderName"] == nil)
   }
@@ -337,7 +337,7 @@ import WebClient
   @Test func whatGoogleIsSent() throws {
     let notice = Self.notice()
     let message = try #require(
-      try json(FCM.message(notice, PushWords(notice, .sender), to: Self.device(.fcm, token: "t")))["message"])
+      try json(FCM.message(notice, PushTexts(notice, .sender), to: Self.device(.fcm, token: "t")))["message"])
     #expect(message["token"]?.string == "t" && message["data"]?["unreadCount"]?.string == "3")
     let android = try #require(message["android"])
     #expect(android["priority"]?.string == "HIGH" && android["ttl"]?.string == "2419200s")
@@ -346,11 +346,11 @@ import WebClient
     #expect(android["notification"]?["title_loc_args"]?.text == #"["Romeo"]"#)
     #expect(android["notification"]?["body_loc_key"]?.string == "parley_message")
     let call = Self.notice(.call)
-    let ring = try json(FCM.message(call, PushWords(call, .sender), to: Self.device(.fcm)))["message"]
+    let ring = try json(FCM.message(call, PushTexts(call, .sender), to: Self.device(.fcm)))["message"]
     #expect(ring?["android"]?["notification"] == nil && ring?["android"]?["ttl"]?.string == "60s")
     #expect(ring?["data"]?["type"]?.string == "call")
     let silent = Self.notice(.silent)
-    let quiet = try json(FCM.message(silent, PushWords(silent, .sender), to: Self.device(.fcm)))["message"]
+    let quiet = try json(FCM.message(silent, PushTexts(silent, .sender), to: Self.device(.fcm)))["message"]
     #expect(quiet?["android"]?["priority"]?.string == "NORMAL" && quiet?["data"]?["silent"]?.string == "true")
   }
 

@@ -2,7 +2,7 @@ public import Dialogs
 
 /// The texts of a notification, as far as the operator allows them: keys of the app's own texts, so that a phone uses
 /// its owner's language, and texts that people have written.
-public struct PushWords: Hashable, Sendable {
+public struct PushTexts: Hashable, Sendable {
   public enum Phrase: Hashable, Sendable {
     /// The key of a text of the app, with its arguments.
     case key(String, [String] = [])
@@ -80,7 +80,7 @@ public struct PushWords: Hashable, Sendable {
   }
 
   /// Returns the words with a text of at most this many bytes.
-  private func shortened(to bytes: Int) -> PushWords {
+  private func shortened(to bytes: Int) -> PushTexts {
     var words = self
     if case .text(let text)? = body {
       let kept = Self.prefix(text, bytes: bytes)
@@ -90,7 +90,7 @@ public struct PushWords: Hashable, Sendable {
   }
 
   /// Writes these words with as much of the text as fits in this many bytes.
-  func fitting(_ bytesMax: Int, _ write: (PushWords) -> [UInt8]) -> [UInt8] {
+  func fitting(_ bytesMax: Int, _ write: (PushTexts) -> [UInt8]) -> [UInt8] {
     var length = PushLimits.textBytesMax
     while true {
       let bytes = write(shortened(to: length))
