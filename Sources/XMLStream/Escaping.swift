@@ -23,7 +23,7 @@ extension StaticString {
 
 /// Writes into memory that has been reserved: one reservation for many pieces, which is what the speed of the writer
 /// depends on.
-private struct Pen {
+private struct ReservedOutput {
   let start: UnsafeMutablePointer<UInt8>
   var count = 0
 
@@ -89,10 +89,10 @@ extension ByteBuffer {
   /// Writes two or three pieces in one go.
   @inline(__always)
   mutating func write(_ first: StaticString, _ second: UnsafeRawBufferPointer, _ third: StaticString = "") {
-    write(first.utf8CodeUnitCount + second.count + third.utf8CodeUnitCount) { pen in
-      pen.put(first.raw)
-      pen.put(second)
-      pen.put(third.raw)
+    write(first.utf8CodeUnitCount + second.count + third.utf8CodeUnitCount) { output in
+      output.put(first.raw)
+      output.put(second)
+      output.put(third.raw)
     }
   }
 
@@ -101,17 +101,17 @@ extension ByteBuffer {
     _ prefix: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) {
     var done = 0
-    write(prefix.count + name.count + value.count + 5) { pen in
-      pen.put(Byte.space)
+    write(prefix.count + name.count + value.count + 5) { output in
+      output.put(Byte.space)
       if prefix.count > 0 {
-        pen.put(prefix)
-        pen.put(Byte.colon)
+        output.put(prefix)
+        output.put(Byte.colon)
       }
-      pen.put(name)
-      pen.put(Byte.equals)
-      pen.put(Byte.apostrophe)
-      done = pen.putPlain(value, .attribute)
-      if done == value.count { pen.put(Byte.apostrophe) }
+      output.put(name)
+      output.put(Byte.equals)
+      output.put(Byte.apostrophe)
+      done = output.putPlain(value, .attribute)
+      if done == value.count { output.put(Byte.apostrophe) }
     }
     if done < value.count {
       escape(value, from: done, .attribute)
@@ -122,7 +122,7 @@ extension ByteBuffer {
   /// Writes character data.
   mutating func writeText(_ text: UnsafeRawBufferPointer) {
     var done = 0
-    write(text.count) { pen in done = pen.putPlain(text, .text) }
+    write(text.count) { output in done = output.putPlain(text, .text) }
     escape(text, from: done, .text)
   }
 
@@ -134,22 +134,22 @@ extension ByteBuffer {
     while at < source.count {
       let stop = min(source.count, at + Self.escapeStep)
       // The last character may reach beyond the step.
-      write((stop - at + Self.characterBytes) * Self.escapeGrowth) { pen in
+      write((stop - at + Self.characterBytes) * Self.escapeGrowth) { output in
         while at < stop {
-          at += pen.putPlain(UnsafeRawBufferPointer(start: start + at, count: stop - at), place)
-          if at < stop { at += pen.putSpecial(start + at, source.count - at, place) }
+          at += output.putPlain(UnsafeRawBufferPointer(start: start + at, count: stop - at), place)
+          if at < stop { at += output.putSpecial(start + at, source.count - at, place) }
         }
       }
     }
   }
 
   @inline(__always)
-  private mutating func write(_ room: Int, _ body: (inout Pen) -> Void) {
+  private mutating func write(_ room: Int, _ body: (inout ReservedOutput) -> Void) {
     writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
       guard let start = target.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-      var pen = Pen(start: start)
-      body(&pen)
-      return pen.count
+      var output = ReservedOutput(start: start)
+      body(&output)
+      return output.count
     }
   }
 }
