@@ -12,10 +12,10 @@ final class ComponentLink: LiveSession {
   /// The realm whose users it reaches.
   let home: Realm
   let lane: Lane
-  private let connection: NIOLoopBound<Held>
+  private let connection: NIOLoopBound<ConnectionReference>
 
   /// The reference to the connection, which ends with it.
-  final class Held {
+  final class ConnectionReference {
     weak var connection: ComponentConnection?
     init(_ connection: ComponentConnection) { self.connection = connection }
   }
@@ -25,7 +25,7 @@ final class ComponentLink: LiveSession {
     party = Party(remote: domain, realm: realm)
     self.home = home
     lane = connection.loopContext.lane
-    self.connection = NIOLoopBound(Held(connection), eventLoop: connection.loopContext.loop)
+    self.connection = NIOLoopBound(ConnectionReference(connection), eventLoop: connection.loopContext.loop)
   }
 
   func receive(_ delivery: Delivery) {

@@ -63,21 +63,21 @@ struct Delegations: Sendable {
 
 /// The discovery information of components for their delegated namespaces (XEP-0355 7.2), while they are connected.
 final class NestedDiscovery: Sendable {
-  struct Said: Sendable {
+  struct Information: Sendable {
     /// The information that replaces the server's own, and a user's account's.
     var server = Capabilities(identities: [], features: [])
     var account = Capabilities(identities: [], features: [])
   }
-  private struct Kept {
+  private struct ConnectedComponent {
     let link: SessionID
-    var said = Said()
+    var said = Information()
   }
-  private let kept = Mutex<[String: Kept]>([:])
+  private let kept = Mutex<[String: ConnectedComponent]>([:])
 
-  func begin(_ component: String, _ link: SessionID) { kept.withLock { $0[component] = Kept(link: link) } }
+  func begin(_ component: String, _ link: SessionID) { kept.withLock { $0[component] = ConnectedComponent(link: link) } }
 
   /// Adds information, unless the component has disconnected since.
-  func add(_ component: String, _ link: SessionID, _ change: @Sendable (inout Said) -> Void) {
+  func add(_ component: String, _ link: SessionID, _ change: @Sendable (inout Information) -> Void) {
     kept.withLock { kept in
       guard kept[component]?.link == link else { return }
       change(&kept[component]!.said)  // found just above
@@ -88,7 +88,7 @@ final class NestedDiscovery: Sendable {
     kept.withLock { if $0[component]?.link == link { $0[component] = nil } }
   }
 
-  func said(by component: String) -> Said? { kept.withLock { $0[component]?.said } }
+  func said(by component: String) -> Information? { kept.withLock { $0[component]?.said } }
 }
 
 extension Capabilities {

@@ -28,7 +28,7 @@ struct LastActivity: Feature {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      try Sight(of: address, for: viewer, at: jid, $0)
+      try LastSeenView(of: address, for: viewer, at: jid, $0)
     } reply: { (sight) throws(StanzaError) in
       switch sight.access {
       // RFC 6121 8.5.1.
@@ -50,7 +50,7 @@ struct LastActivity: Feature {
   }
 
   /// The requester's view of the other user. Apps get the same answer (`StoreReader.view`).
-  private struct Sight: Sendable {
+  private struct LastSeenView: Sendable {
     let access: PresenceAccess
     let isShown: Bool
     let lastSeen: Timestamp?
