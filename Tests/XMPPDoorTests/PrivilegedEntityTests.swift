@@ -177,11 +177,11 @@ struct NamespaceDelegationTests {
     nested.add("a.lit", old) { $0.server.features.append("urn:old") }
     nested.add("a.lit", new) { $0.server.add(Capabilities(identities: [], features: ["urn:new", "urn:new2"])) }
     nested.add("a.lit", new) { $0.server.add(Capabilities(identities: [], features: ["urn:new", "urn:new3"])) }
-    #expect(nested.said(by: "a.lit")?.server.features == ["urn:new", "urn:new2", "urn:new3"])
+    #expect(nested.information(by: "a.lit")?.server.features == ["urn:new", "urn:new2", "urn:new3"])
     nested.end("a.lit", old)
-    #expect(nested.said(by: "a.lit") != nil)
+    #expect(nested.information(by: "a.lit") != nil)
     nested.end("a.lit", new)
-    #expect(nested.said(by: "a.lit") == nil)
+    #expect(nested.information(by: "a.lit") == nil)
   }
 
   @Test func whatIsPassedOnIsWhatCame() throws {

@@ -70,25 +70,27 @@ final class NestedDiscovery: Sendable {
   }
   private struct ConnectedComponent {
     let link: SessionID
-    var said = Information()
+    var information = Information()
   }
-  private let kept = Mutex<[String: ConnectedComponent]>([:])
+  private let components = Mutex<[String: ConnectedComponent]>([:])
 
-  func begin(_ component: String, _ link: SessionID) { kept.withLock { $0[component] = ConnectedComponent(link: link) } }
+  func begin(_ component: String, _ link: SessionID) {
+    components.withLock { $0[component] = ConnectedComponent(link: link) }
+  }
 
   /// Adds information, unless the component has disconnected since.
   func add(_ component: String, _ link: SessionID, _ change: @Sendable (inout Information) -> Void) {
-    kept.withLock { kept in
-      guard kept[component]?.link == link else { return }
-      change(&kept[component]!.said)  // found just above
+    components.withLock { components in
+      guard components[component]?.link == link else { return }
+      change(&components[component]!.information)  // found just above
     }
   }
 
   func end(_ component: String, _ link: SessionID) {
-    kept.withLock { if $0[component]?.link == link { $0[component] = nil } }
+    components.withLock { if $0[component]?.link == link { $0[component] = nil } }
   }
 
-  func said(by component: String) -> Information? { kept.withLock { $0[component]?.said } }
+  func information(by component: String) -> Information? { components.withLock { $0[component]?.information } }
 }
 
 extension Capabilities {

@@ -61,11 +61,11 @@ struct NamespaceDelegation: Feature {
     }
     Task {
       for namespace in namespaces {
-        if let said = await ask("\(NS.delegation)::\(namespace)") {
-          door.nested.add(component.domain, id) { $0.server.add(said) }
+        if let information = await ask("\(NS.delegation)::\(namespace)") {
+          door.nested.add(component.domain, id) { $0.server.add(information) }
         }
-        if let said = await ask("\(NS.delegation):bare:\(namespace)") {
-          door.nested.add(component.domain, id) { $0.account.add(said) }
+        if let information = await ask("\(NS.delegation):bare:\(namespace)") {
+          door.nested.add(component.domain, id) { $0.account.add(information) }
         }
       }
     }
@@ -200,8 +200,8 @@ extension DoorContext {
     guard !delegations.isEmpty, target == .server || target == .account else { return table.capabilities(of: target) }
     var capabilities = table.capabilities(of: target, without: Set(delegations.map(\.namespace)))
     for component in Set(delegations.map(\.component)).sorted() {
-      guard let said = nested.said(by: component) else { continue }
-      capabilities.add(target == .server ? said.server : said.account)
+      guard let information = nested.information(by: component) else { continue }
+      capabilities.add(target == .server ? information.server : information.account)
     }
     return capabilities
   }
