@@ -4,9 +4,9 @@ import Synchronization
 
 /// Accounts and logins: the one place where passwords and tokens are verified, for both doors and the command line.
 ///
-/// A password is never stored, only SCRAM keys of it; a token is never stored, only its SHA-256, or for an XMPP client's a
-/// nonce (`TokenSecret`). All comparisons of secrets take constant time. An unknown user costs as much as a known one, so that
-/// names cannot be probed.
+/// A password is never stored, only SCRAM keys of it; a token is never stored, only its SHA-256, or for an XMPP
+/// client's a nonce (`TokenSecret`). All comparisons of secrets take constant time. An unknown user costs as much as a
+/// known one, so that names cannot be probed.
 public final class Accounts: Sendable {
   /// The core with the users.
   public let parley: Parley

@@ -49,7 +49,8 @@ enum Punycode {
     return out
   }
 
-  /// The A-label of a label without its prefix "xn--". The label must have at most 63 scalars, so that nothing overflows.
+  /// The A-label of a label without its prefix "xn--". The label must have at most 63 scalars, so that nothing
+  /// overflows.
   static func encode(_ label: [Unicode.Scalar]) -> String {
     var out = label.filter { $0.value < firstScalar }.map { UInt8(truncatingIfNeeded: $0.value) }
     let basic = out.count

@@ -134,7 +134,8 @@ private func expect(
     }
   }
 
-  /// RFC 5892 Appendix A, rule by rule: allowed here, refused there. Identifiers are judged after mapping to lower case.
+  /// RFC 5892 Appendix A, rule by rule: allowed here, refused there. Identifiers are judged after mapping to lower
+  /// case.
   @Test(
     arguments: [
       // A.1: after a virama, or where letters would join.
@@ -250,8 +251,8 @@ private func expect(
   }
 }
 
-/// Independent of the code under test as far as the standard library reaches: each scalar that NFC took from a pair is put
-/// back by searching a canonically equal pair, which `String` comparison recognises.
+/// Independent of the code under test as far as the standard library reaches: each scalar that NFC took from a pair is
+/// put back by searching a canonically equal pair, which `String` comparison recognises.
 private func canonicallyDecomposed(_ string: String) -> [Unicode.Scalar] {
   string.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
     guard let index = UnicodeTables.compositions.firstIndex(where: { $0 & 0x1F_FFFF == UInt64(scalar.value) }) else {

@@ -133,7 +133,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct InboundSubscriptionStanzas {
-  /// RFC 6121 A.3.1, table 6. Note 2: who is subscribed already is answered. A request makes no item and no push (3.1.3).
+  /// RFC 6121 A.3.1, table 6. Note 2: who is subscribed already is answered. A request makes no item and no push
+  /// (3.1.3).
   @Test(arguments: [
     Row("None", true, "None + Pending In"),
     Row("None + Pending Out", true, "None + Pending Out+In"),
@@ -152,8 +153,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(outcome.presence == (before.from ? .available : nil))
   }
 
-  /// RFC 6121 A.3.1, note 1, and 3.4.2: approved in advance, so not delivered, answered, and in the roster as approved; the
-  /// approval is used up.
+  /// RFC 6121 A.3.1, note 1, and 3.4.2: approved in advance, so not delivered, answered, and in the roster as approved;
+  /// the approval is used up.
   @Test(arguments: [("None", "From"), ("None + Pending Out", "From + Pending Out"), ("To", "Both")])
   func preApproved(existing: String, new: String) throws {
     let before = try #require(states[existing]).sending(.subscribed).state

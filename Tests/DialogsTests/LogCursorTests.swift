@@ -44,8 +44,8 @@ import Testing
     #expect(held == [] && cursor == LogCursor(at: Position(5), .behind))
   }
 
-  /// Four entries, pages of two, a client that stops and goes on once: after each step the client has been told the log up to
-  /// its place, and in the end all of it. A session is registered before any of the steps.
+  /// Four entries, pages of two, a client that stops and goes on once: after each step the client has been told the log
+  /// up to its place, and in the end all of it. A session is registered before any of the steps.
   @Test func everyOrderIsToldOnce() {
     struct World {
       var cursor = LogCursor(at: .zero)

@@ -109,8 +109,8 @@ import Testing
     #expect(wrong(attempt(juliet, Self.home), 2, at: time(25)) == 1)
   }
 
-  /// The password is looked at behind the budget, on a thread that derives keys: guesses at one moment gain at most one each
-  /// thread.
+  /// The password is looked at behind the budget, on a thread that derives keys: guesses at one moment gain at most one
+  /// each thread.
   @Test func guessesAtTheSameMomentGainNothing() async throws {
     let stage = try Stage()
     let juliet = try await stage.accounts.register(try BareJID("juliet@localhost"), password: "r0m30", displayName: nil)

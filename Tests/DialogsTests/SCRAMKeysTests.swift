@@ -14,8 +14,8 @@ import Testing
     return result
   }
 
-  /// Salts and password of RFC 5802 5 (QSXCR+Q6sek8bf92) and RFC 7677 3 (W22ZaJ0SNY7soEsUEjb6gQ==), here in hex. The keys
-  /// were computed by Python's hashlib and hmac from the formulas of RFC 5802 3: an independent implementation.
+  /// Salts and password of RFC 5802 5 (QSXCR+Q6sek8bf92) and RFC 7677 3 (W22ZaJ0SNY7soEsUEjb6gQ==), here in hex. The
+  /// keys were computed by Python's hashlib and hmac from the formulas of RFC 5802 3: an independent implementation.
   static let vectors: [(hash: SCRAMHash, salt: String, storedKey: String, serverKey: String)] = [
     (
       .sha1, "4125c247e43ab1e93c6dff76", "e9d94660c39d65c38fbad91c358f14da0eef2bd6",

@@ -2,8 +2,8 @@ import FoundationEssentials
 import ParleyTesting
 import Testing
 
-/// `docs/xep-0045.md` says of every example of XEP-0045 where it is played, or why it is not; and of every error and status
-/// code. It can say no more than the plays have, and no less.
+/// `docs/xep-0045.md` says of every example of XEP-0045 where it is played, or why it is not; and of every error and
+/// status code. It can say no more than the plays have, and no less.
 @Suite struct ExamplesTests {
   /// The number of the last example in version 1.35.5.
   private static let last = 220

@@ -111,8 +111,9 @@ import Testing
     try store.close()
   }
 
-  /// Messages that come, go, and were never there since their transaction failed: what is in memory is what a store that is
-  /// opened now reads from the log, and nobody is found who is not there. The opened one is a copy: a server that was killed.
+  /// Messages that come, go, and were never there since their transaction failed: what is in memory is what a store
+  /// that is opened now reads from the log, and nobody is found who is not there. The opened one is a copy: a server
+  /// that was killed.
   @Test func memorySaysWhatTheLogSays() throws {
     var random = Dice(seed: 5)
     let folder = try Folder()

@@ -5,7 +5,8 @@ import Testing
 
 /// Stanzas take effect in their order, whether they post or wait for posts.
 @Suite struct PostsInFlightTests {
-  /// A session whose client leaves a room and enters it twice, say, without waiting: each asks what the one before has done.
+  /// A session whose client leaves a room and enters it twice, say, without waiting: each asks what the one before has
+  /// done.
   private final class Session {
     var posts = PostsInFlight()
     var done: [String] = []

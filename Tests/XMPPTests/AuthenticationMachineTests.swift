@@ -235,7 +235,8 @@ import XMLStream
     #expect(try proof(&machine, password: "pencil", answer: .unusable) == failure(.notAuthorized))
   }
 
-  /// RFC 6120 6.5.10: unknown users, and users without keys for a mechanism, are asked like others, always with one salt.
+  /// RFC 6120 6.5.10: unknown users, and users without keys for a mechanism, are asked like others, always with one
+  /// salt.
   @Test(arguments: [CredentialsAnswer.unknown, .unusable]) func unknownUsersAreAskedLikeOthers(
     answer: CredentialsAnswer
   ) {

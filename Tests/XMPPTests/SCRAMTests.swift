@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  /// RFC 5802 5, RFC 7677 3; for SHA-512 the inputs of RFC 7677 3 and outputs by Python's hashlib, which also gives the first
-  /// two.
+  /// RFC 5802 5, RFC 7677 3; for SHA-512 the inputs of RFC 7677 3 and outputs by Python's hashlib, which also gives the
+  /// first two.
   static let exchanges = [
     Exchange(
       mechanism: .sha1, salt: "QSXCR+Q6sek8bf92", clientNonce: "fyko+d2lbbFgONRv9qkxdawL",

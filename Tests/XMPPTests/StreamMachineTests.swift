@@ -174,7 +174,8 @@ import XMLStream
         )) == refused(.badFormat, "the root element is not <stream/>"))
   }
 
-  /// RFC 6120 4.7.2 (liberal), 4.7.5 (minor versions, leading zeros), 4.8.2 (no default namespace), 4.8.5 (another prefix).
+  /// RFC 6120 4.7.2 (liberal), 4.7.5 (minor versions, leading zeros), 4.8.2 (no default namespace), 4.8.5 (another
+  /// prefix).
   @Test(arguments: [
     "<stream:stream version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>",
     "<stream:stream to='EXAMPLE.org' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>",

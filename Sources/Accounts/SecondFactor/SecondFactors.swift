@@ -5,8 +5,9 @@ public import Dialogs
 // The places where the second factor is required, the same for both doors:
 //
 //   an app's login     `logIn(_:proved:second:device:client:)`, which completes every way to sign in
-//   an XMPP login      `allCredentials`: the keys of the account's own password fit nothing while a second factor is on, since
-//                      SASL has no step for it; app passwords, tokens of clients and of logins are not affected
+//   an XMPP login      `allCredentials`: the keys of the account's own password fit nothing while a second factor is
+//                      on, since SASL has no step for it; app passwords, tokens of clients and of logins are not
+//                      affected
 //   XMPP, afterwards   `Access.stands`: an access by the password alone does not stand
 extension Accounts {
   /// The data that is shown once, when a second factor is created.

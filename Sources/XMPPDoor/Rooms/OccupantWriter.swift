@@ -7,8 +7,8 @@ import XMPP
 /// Writes an occupant's presence in a room (XEP-0045 7.2.2 to 7.2.4, 7.6, 7.7, 7.14, 8, 9, 10.9, 17.3; occupant ids:
 /// XEP-0421 3.1; hats: XEP-0317 3.1).
 ///
-/// All recipients get the same stanza but for the `to`, in one of three variants (`PresenceVariant`). A room of hundreds encodes
-/// each variant once:
+/// All recipients get the same stanza but for the `to`, in one of three variants (`PresenceVariant`). A room of
+/// hundreds encodes each variant once:
 ///
 ///     writer.open(.presence)
 ///     writer.attribute("to", recipient)

@@ -80,7 +80,8 @@ final class Inbox: Sendable {
 
   /// Takes the first unread that `pick` wants, at or behind `start`; waits for it.
   ///
-  /// - Returns: what `pick` returned, and the place behind the one taken; nil after the deadline or the connection's end.
+  /// - Returns: what `pick` returned, and the place behind the one taken; nil after the deadline or the connection's
+  ///   end.
   func take<Value>(
     from start: Int = 0, until deadline: NIODeadline = Deadline.fromNow, _ pick: (Arrival) -> Value?
   ) async -> (value: Value, next: Int)? {

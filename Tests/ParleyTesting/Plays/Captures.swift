@@ -22,9 +22,10 @@ public struct Captures: Hashable, Sendable {
 
   private func value(of name: String) -> String? { values[name] ?? made(name) }
 
-  /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`; `{bearer.Juliet.token}`
-  /// of OAUTHBEARER; `{plain.romeo.password}` of PLAIN. And `{totp.secret}`, the code of a second factor with the secret captured
-  /// as `secret`; `{totp-next.secret}` the one after it, which counts already. And `{in.60}`: a minute from when it is said.
+  /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`;
+  /// `{bearer.Juliet.token}` of OAUTHBEARER; `{plain.romeo.password}` of PLAIN. And `{totp.secret}`, the code of a
+  /// second factor with the secret captured as `secret`; `{totp-next.secret}` the one after it, which counts already.
+  /// And `{in.60}`: a minute from when it is said.
   private func made(_ name: String) -> String? {
     let parts = name.split(separator: ".", maxSplits: 1)
     guard parts.count == 2 else { return nil }

@@ -238,7 +238,8 @@ public struct PlayParser {
     }
   }
 
-  /// The text of several lines. A line break is a space inside an XML tag, between its attributes, and nothing elsewhere.
+  /// The text of several lines. A line break is a space inside an XML tag, between its attributes, and nothing
+  /// elsewhere.
   static func unfold(_ lines: [Substring], _ door: Role.Door) -> String {
     guard door == .xmpp else { return lines.joined() }
     var text = ""
