@@ -26,7 +26,7 @@ extension SettingsReader {
   private mutating func scan() -> ScanOptions? {
     let clamd = read(keys.uploadsScanClamd)
     let command = read(keys.uploadsScanCommand).split(separator: " ").map(String.init)
-    let time = Durationread(keys.uploadsScanSeconds)
+    let time = read(keys.uploadsScanSeconds)
     let isNeeded = read(keys.uploadsScanNeeded)
     switch (clamd.isEmpty, command.isEmpty) {
     case (true, true): return nil
