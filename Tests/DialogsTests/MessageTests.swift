@@ -312,6 +312,29 @@ import Testing
     #expect(try await unread(juliet, stage) == 0)
   }
 
+  /// What was cleared stays so for who leaves an open room, as one of its visitors, and when they join again.
+  @Test func whatWasClearedStaysSoAfterLeavingARoom() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let first = try #require(try await stage.say("1", in: room, by: romeo).entry)
+    try await stage.parley.post(.personal(room.dialog, .clear(leaves: false)), by: juliet)
+    let second = try #require(try await stage.say("2", in: room, by: romeo).entry)
+
+    func read(_ user: Party) async throws -> [Position] {
+      try await stage.parley.read {
+        try $0.history(of: room.dialog, for: user.id, after: .zero, before: .end, limit: 9, ascending: true)
+          .filter { if case .message = $0.fact { true } else { false } }.map(\.position)
+      }
+    }
+    for affiliation in [Affiliation.none, .member, .none, .member] {
+      try await stage.affiliate(juliet, affiliation, in: room, by: affiliation == .none ? juliet : romeo)
+      #expect(try await read(juliet) == [second.position])
+      #expect(try await stage.parley.read { try $0.hidden(from: first.position, in: room.dialog) } == [juliet.id])
+    }
+    #expect(try await read(paris) == [first.position, second.position])
+  }
+
   @Test func whatBecomesOfIsToldToThoseOnlyWhoHaveIt() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

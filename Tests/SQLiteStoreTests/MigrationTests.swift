@@ -37,6 +37,7 @@ import Testing
       "0021-nonces": 9_667_928_308_041_626_787,
       "0030-fresh_origins": 4_658_962_601_734_312_298,
       "0031-message-costs": 9_819_347_593_998_832_400,
+      "0032-cleared-rooms": 1_092_483_210_571_380_371,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

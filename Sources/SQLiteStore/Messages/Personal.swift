@@ -78,11 +78,13 @@ extension Writer {
 
 extension Query {
   /// Returns the condition that the user has not deleted the entry for themselves. It takes two looks, into a short
-  /// table and at a row that is read anyway. All three are expressions of SQL.
+  /// table and at a row that is read anyway; of who is no member, into another short table. All three are expressions of
+  /// SQL.
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """
     (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))
-      AND \(position) > coalesce((SELECT c.cleared FROM members c WHERE c.user = \(user) AND c.dialog = \(dialog)), 0))
+      AND \(position) > coalesce((SELECT c.cleared FROM members c WHERE c.user = \(user) AND c.dialog = \(dialog)),
+        (SELECT c.position FROM cleared_rooms c WHERE c.user = \(user) AND c.dialog = \(dialog)), 0))
     """
   }
 
@@ -99,11 +101,13 @@ extension Query {
     """
     SELECT EXISTS (SELECT 1 FROM hidden WHERE user = ?1)
       OR EXISTS (SELECT 1 FROM members WHERE user = ?1 AND cleared > 0)
+      OR EXISTS (SELECT 1 FROM cleared_rooms WHERE user = ?1)
     """)
   fileprivate static let hiddenFrom = Query(
     """
     SELECT user FROM hidden WHERE position = ?1
     UNION SELECT user FROM members WHERE dialog = ?2 AND cleared > 0 AND cleared >= ?1
+    UNION SELECT user FROM cleared_rooms WHERE dialog = ?2 AND position >= ?1
     """)
   fileprivate static let hiddenCount = Query("SELECT count(*) FROM hidden WHERE user = ?1")
   fileprivate static let hiddenBehind = Query(
@@ -144,5 +148,6 @@ extension Query {
     """)
   /// For a deleted user.
   static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
+  static let forgetCleared = Query("DELETE FROM cleared_rooms WHERE user = ?1")
   static let forgetStars = Query("DELETE FROM stars WHERE user = ?1")
 }

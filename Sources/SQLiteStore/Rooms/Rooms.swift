@@ -163,7 +163,10 @@ extension Writer {
       .bind(3, room.settings.name?.lowercased()).bind(4, room.settings.isListed ? 1 : 0)
       .bind(5, room.topic?.text).bind(6, room.topic?.nick).bind(7, room.topic?.time.milliseconds)
       .bind(8, Int64(room.memberCount)).bind(9, room.version.number).bind(10, room.isDestroyed ? 1 : 0).run()
-    if room.isDestroyed { try connection(.deleteMarksOfRoom).bind(1, room.id.number).run() }
+    if room.isDestroyed {
+      try connection(.deleteMarksOfRoom).bind(1, room.id.number).run()
+      try connection(.forgetClearedOfRoom).bind(1, room.id.number).run()
+    }
   }
 
   /// Stores a member. Throws `StoreConflict` if another member has the nick.
@@ -181,6 +184,7 @@ extension Writer {
     if member.affiliation.isMember {
       try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
     } else {
+      try connection(.keepCleared).bind(1, member.party.id.number).bind(2, member.room.number).run()
       try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
       try put(nil, of: member.party.id, in: member.room)
     }
@@ -306,8 +310,16 @@ extension Query {
   fileprivate static let insertRoomMark = Query(
     """
     INSERT OR IGNORE INTO members
-      (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own)
-    SELECT ?1, dialog, 0, 0, ?3, 0, 0, 0 FROM rooms WHERE dialog = ?2 AND destroyed = 0
+      (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own, cleared)
+    SELECT ?1, dialog, 0, 0, ?3, 0, 0, 0,
+      coalesce((SELECT c.position FROM cleared_rooms c WHERE c.user = ?1 AND c.dialog = ?2), 0)
+    FROM rooms WHERE dialog = ?2 AND destroyed = 0
+    """)
+  fileprivate static let forgetClearedOfRoom = Query("DELETE FROM cleared_rooms WHERE dialog = ?1")
+  fileprivate static let keepCleared = Query(
+    """
+    INSERT OR REPLACE INTO cleared_rooms (user, dialog, position)
+    SELECT user, dialog, cleared FROM members WHERE user = ?1 AND dialog = ?2 AND cleared > 0
     """)
   fileprivate static let deleteRoomMark = Query("DELETE FROM members WHERE user = ?1 AND dialog = ?2")
   fileprivate static let deleteMarksOfRoom = Query(

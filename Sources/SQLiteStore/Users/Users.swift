@@ -155,7 +155,8 @@ extension Writer {
       .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
       .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin, .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,
+      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
+      .forgetStars,
       .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser, .deleteUserSettings, .deleteMatchKeys,
       .deleteLocation,
       // The marks last: the rooms are found by them.

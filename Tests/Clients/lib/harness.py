@@ -131,7 +131,7 @@ class Server:
         self.settings.update(settings)
         self.configuration = os.path.join(self.folder, "parley.yaml")
         pathlib.Path(self.configuration).write_text("# Nothing: the environment says it all.\n")
-        self.wrapper = list(wrapper)
+        self.wrapper, self.binary = list(wrapper), BINARY
         self.process = None
         self.log = None
 
@@ -146,13 +146,13 @@ class Server:
     def environment(self):
         return environment(**self.settings)
 
-    def start(self):
+    def start(self, patience=PATIENCE):
         self.process = subprocess.Popen(
-            self.wrapper + without_privileges() + [str(BINARY), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
+            self.wrapper + without_privileges() + [str(self.binary), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
         self.log = Log(self.process.stderr)
         try:
-            self.log.until("the server is ready", lambda text: " parley: ready" in text, 60)
+            self.log.until("the server is ready", lambda text: " parley: ready" in text, patience)
         except Failure as error:
             raise Failure(f"{error}:\n{self.tail()}") from None
         return self
@@ -178,7 +178,7 @@ class Server:
     def command(self, *arguments, stdin=None):
         """An admin command, as an operator would type it."""
         done = subprocess.run(
-            [str(BINARY), *arguments, "--config", self.configuration], env=self.environment(), input=stdin,
+            [str(self.binary), *arguments, "--config", self.configuration], env=self.environment(), input=stdin,
             capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             raise Failure(f"parley {' '.join(arguments)}: status {done.returncode}: {done.stderr}{done.stdout}")

@@ -318,8 +318,6 @@ struct Model {
       let key = Key(user: user, place: Place(user, chat))
       guard let last = events.last(where: { $0.place == key.place && $0.isShown })?.position else { return nil }
       cleared[key] = last
-      // What was deleted one by one before goes with the rest: it is back when a membership ends and another one begins.
-      hidden[user]?.subtract(messages.values.filter { $0.place == key.place && $0.position <= last }.map(\.number))
       displayed[key] = max(displayed[key] ?? 0, last)
     case .block(let user, let other): blocks[user, default: []].insert(other)
     case .unblock(let user, let other): blocks[user]?.remove(other)
@@ -415,7 +413,6 @@ struct Model {
   /// With the membership goes what the user had there of their own.
   private mutating func forget(_ user: Int, _ place: Place) {
     displayed[Key(user: user, place: place)] = nil
-    cleared[Key(user: user, place: place)] = nil
   }
 
   private mutating func append(

@@ -1,0 +1,146 @@
+"""The instructions and allocations that a message costs the server, from one socket to the other, between XMPP clients and between
+apps, stay below bounds.
+
+Both are counts, which do not depend on the machine's speed or load: valgrind counts the instructions of all threads, and a preloaded
+library (`lib/counting.c`) the allocations. A message's cost is the difference of two runs of the same server, with and without
+`SAID` messages more, divided by `SAID`.
+
+`costs.py BINARY...` prints the counts of other binaries, such as a release and the one before it.
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+from lib.apps import App
+from lib.harness import BINARY, PATIENCE, Failure, Server, expect
+from lib.wire import BODY, XMPP
+
+SHIM = pathlib.Path(__file__).parent / "lib" / "counting.c"
+# Messages of a run, and how many of them are under way together. An app may send 200 a second.
+SAID, TOGETHER = 400, 20
+# Messages of each run that both doors send before those that count: they fill caches and open dialogs.
+WARMING = 40
+# The most that a message may cost the debug build, which this check measures: 15 % more than it did in November 2026. Runs differ
+# by 2 %, and versions of SQLite and of the C library by some more. Who raises a bound says in the commit what the cost buys.
+BOUNDS = {
+    ("XMPP", "instructions"): 860_000, ("XMPP", "allocations"): 84,
+    ("app", "instructions"): 1_230_000, ("app", "allocations"): 134}
+
+
+class Meter:
+    """The command that counts: valgrind with the library, on a copy of the binary without debug information, since valgrind cannot read
+    Swift's."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.library = folder / "parley", folder / "counting.so"
+        subprocess.run(["strip", "-o", self.binary, binary], check=True)
+        compiler = shutil.which("cc") or "clang"
+        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", self.library, SHIM], check=True)
+        self.wrapper = [
+            "env", f"LD_PRELOAD={self.library}", "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+            "--trace-children=yes"]
+
+
+class Run:
+    """One run of the server, which ends with its counts. Two users are logged in by XMPP, and two by the app protocol."""
+
+    def __init__(self, server):
+        self.server = server.start(5 * PATIENCE)
+        self.said = 0
+        self.xmpp = [XMPP(name, server.xmpp) for name in ("romeo", "juliet")]
+        for client in self.xmpp:
+            client.connect()
+            client.send("<presence/>")
+            client.stanza(lambda s: s.tag.endswith("}presence") and s.get("from", "").startswith(client.name), "own presence")
+        self.apps = [App(server, name).connect() for name in ("nurse", "peter")]
+        self.dialog = self.apps[0].dialog("peter")
+        self.by_xmpp(WARMING)
+        self.by_app(WARMING)
+
+    def texts(self, count):
+        for _ in range(0, count, TOGETHER):
+            yield [f"It is the east, and Juliet is the sun. Arise, fair sun. {self.said + number:08}" for number in range(TOGETHER)]
+            self.said += TOGETHER
+
+    def by_xmpp(self, count):
+        romeo, juliet = self.xmpp
+        for texts in self.texts(count):
+            romeo.send("".join(
+                f"<message type='chat' to='juliet@localhost' id='{text[-8:]}'><body>{text}</body>"
+                f"<origin-id xmlns='urn:xmpp:sid:0' id='{text[-8:]}'/></message>" for text in texts))
+            for text in texts:
+                juliet.stanza(lambda s: s.findtext(BODY) == text, f"the message {text}")
+
+    def by_app(self, count):
+        nurse, peter = self.apps
+        for texts in self.texts(count):
+            for text in texts:
+                nurse.socket.send(json.dumps({"id": text[-8:], "type": "message.send", "data": {
+                    "dialogId": self.dialog, "clientId": text[-8:], "content": {"type": "text", "text": text}}}))
+            for text in texts:
+                expect(nurse.frame(lambda frame: frame.get("re") == text[-8:], "an answer").get("ok"), "a message was refused")
+                nurse.message(text)
+                peter.message(text)
+
+    def end(self):
+        for client in self.xmpp + self.apps:
+            client.close()
+        self.server.stop()
+        self.server.log.until("the counts", lambda text: "I   refs:" in text)
+        return {
+            "instructions": int(re.search(r"I +refs: +([\d,]+)", self.server.log.text)[1].replace(",", "")),
+            "allocations": int(re.findall(r"allocations: (\d+)", self.server.log.text)[-1])}
+
+
+def measured(binary, runs=1):
+    """Returns the counts of a message by door and kind, one for each of so many runs."""
+    with Server(xmpp__plaintext="true") as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse", "peter")
+        server.stop()
+        meter = Meter(binary, pathlib.Path(server.folder))
+        server.binary, server.wrapper = meter.binary, meter.wrapper
+
+        shutil.copytree(server.data, server.data + ".first")
+
+        def counts(by_xmpp=0, by_app=0):
+            shutil.rmtree(server.data)
+            shutil.copytree(server.data + ".first", server.data)
+            run = Run(server)
+            run.by_xmpp(by_xmpp)
+            run.by_app(by_app)
+            return run.end()
+
+        found = {}
+        for _ in range(runs):
+            none = counts()
+            for door, some in (("XMPP", counts(by_xmpp=SAID)), ("app", counts(by_app=SAID))):
+                for what in none:
+                    found.setdefault((door, what), []).append(round((some[what] - none[what]) / SAID))
+        return found
+
+
+def run(checks):
+    for program in ("valgrind", "strip"):
+        if not shutil.which(program):
+            raise Failure(f"{program} is needed: `make test` installs it")
+    for (door, what), found in measured(BINARY).items():
+        with checks.check(f"costs: {what} of a message, {door}"):
+            print(f"        {found[0]} of at most {BOUNDS[door, what]}")
+            expect(found[0] <= BOUNDS[door, what], f"{found[0]}, which is more than {BOUNDS[door, what]}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries", nargs="+")
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    for binary in arguments.binaries:
+        print(binary)
+        for (door, what), found in measured(binary, arguments.runs).items():
+            print(f"  {door}, {what} of a message: {statistics.median(found):.0f}, of {sorted(found)}", flush=True)
