@@ -32,7 +32,7 @@ extension Accounts {
       guard others.count < Limits.appKeysMax else {
         throw Problem(.tooLarge, "too-many-keys", "There are at most \(Limits.appKeysMax) keys; revoke one first.")
       }
-      try writer.insert(key)
+      try writer.put(key)
     }
     return (key, secret)
   }

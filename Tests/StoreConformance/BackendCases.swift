@@ -27,8 +27,8 @@ extension StoreConformance {
     Case(name: "a key is found by its hash, and is its realm's") { scene in
       let (one, two) = (scene.key(1, "one", scopes: [.usersRead, .webhooks]), scene.key(2, "two"))
       try scene.write { writer in
-        try writer.insert(two)
-        try writer.insert(one)
+        try writer.put(two)
+        try writer.put(one)
         try writer.setUsed(Timestamp(milliseconds: 9), appKey: 2)
       }
       try scene.reopen()
@@ -61,7 +61,7 @@ extension StoreConformance {
     },
     Case(name: "a hook keeps its progress when it is changed, and itself when that moves") { scene in
       var hook = scene.hook(1)
-      try scene.write { try $0.put(hook) }
+      try scene.write { try $0.put(keepingProgress: hook) }
       hook.progress = Hook.Progress(position: Position(9), occurrence: 4)
       (hook.progress.attempts, hook.progress.failures) = (1, 2)
       (hook.progress.failingSince, hook.progress.next) = (Timestamp(milliseconds: 10), Timestamp(milliseconds: 20))
@@ -130,7 +130,7 @@ extension StoreConformance {
       try equal(try scene.read { try $0.dueHookFailures(of: 1, limit: 10).map(\.message) }, ["evt_3"])
       var changed = all[1]
       (changed.reason, changed.failedAt) = ("status 502", Timestamp(milliseconds: 8))
-      try scene.write { [changed] in try $0.update(changed) }
+      try scene.write { [changed] in try $0.replace(changed) }
       try equal(try scene.read { try $0.dueHookFailures(of: 1, limit: 10).count }, 0)
       try equal(try scene.read { try $0.hookFailures(of: 1, after: all[0].id, limit: 1) }, [changed])
       try equal(try scene.write { try $0.removeHookFailures([all[0].id], of: 1) }, 1)

@@ -36,7 +36,7 @@ extension StoreConformance {
       let all = [
         reset(1, scene.romeo.id, 10), reset(2, scene.romeo.id, 20), reset(3, nil, 30), reset(4, scene.nurse.id, 40),
       ]
-      try scene.write { writer in for each in all { try writer.insert(each) } }
+      try scene.write { writer in for each in all { try writer.put(each) } }
       for each in all { try equal(try scene.read { try $0.passwordReset(token: each.hash) }, each) }
       try scene.write { writer in
         try writer.removePasswordResets(endedBy: Timestamp(milliseconds: 10))
@@ -76,7 +76,7 @@ extension StoreConformance {
           OneTimeCode(
             identity: mail, user: scene.romeo.id, hash: [1], expires: Timestamp(milliseconds: 9), attemptsLeft: 5),
           in: scene.realm.id)
-        try writer.insert(
+        try writer.put(
           PasswordReset(hash: [1], user: scene.romeo.id, expires: Timestamp(milliseconds: 9)))
         try writer.put(
           SecondFactor(

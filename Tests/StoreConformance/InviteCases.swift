@@ -24,8 +24,8 @@ extension StoreConformance {
     Case(name: "an invitation gets a number, is found by its token, and is used once") { scene in
       let (one, two) = try scene.write { writer in
         (
-          try writer.insert(scene.invite(1, by: scene.romeo)),
-          try writer.insert(scene.invite(2, by: nil, name: "benvolio"))
+          try writer.put(scene.invite(1, by: scene.romeo)),
+          try writer.put(scene.invite(2, by: nil, name: "benvolio"))
         )
       }
       try require(one.id != 0 && two.id > one.id, "no numbers")
@@ -48,7 +48,7 @@ extension StoreConformance {
       try equal(try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map(\.id) }, [two.id])
     },
     Case(name: "an invitation reserves its name until it is used or over") { scene in
-      let invite = try scene.write { try $0.insert(scene.invite(1, by: nil, name: "benvolio", expires: 500)) }
+      let invite = try scene.write { try $0.put(scene.invite(1, by: nil, name: "benvolio", expires: 500)) }
       func reserving(_ time: Int64) throws -> Invite? {
         try scene.read {
           try $0.invite(reserving: "benvolio", in: scene.realm.id, after: Timestamp(milliseconds: time))
@@ -61,10 +61,10 @@ extension StoreConformance {
     },
     Case(name: "invitations go when they are over, and with their inviter") { scene in
       try scene.write {
-        _ = try $0.insert(scene.invite(1, by: scene.romeo, expires: 10))
-        _ = try $0.insert(scene.invite(2, by: scene.romeo, expires: 20))
-        _ = try $0.insert(scene.invite(3, by: scene.juliet, expires: 30))
-        _ = try $0.insert(scene.invite(4, by: nil, expires: 30))
+        _ = try $0.put(scene.invite(1, by: scene.romeo, expires: 10))
+        _ = try $0.put(scene.invite(2, by: scene.romeo, expires: 20))
+        _ = try $0.put(scene.invite(3, by: scene.juliet, expires: 30))
+        _ = try $0.put(scene.invite(4, by: nil, expires: 30))
         try $0.removeInvites(before: Timestamp(milliseconds: 20))
       }
       try equal(try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map { $0.token[0] } }, [2, 3, 4])
@@ -74,7 +74,7 @@ extension StoreConformance {
       let last = try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map(\.id).max() ?? 0 }
       let next = try scene.write { writer in
         _ = try writer.removeInvite(last)
-        return try writer.insert(scene.invite(9, by: nil))
+        return try writer.put(scene.invite(9, by: nil))
       }
       try require(next.id > last, "a number was given out again")
     },

@@ -132,8 +132,8 @@ extension StoreConformance {
       let blob = BlobID(PublicID(high: 1, low: 2))
       let (erasure, export) = try scene.write { writer in
         (
-          try writer.insert(AccountTask(user: scene.romeo.id, kind: .erasure, createdAt: scene.time)),
-          try writer.insert(AccountTask(user: scene.romeo.id, kind: .export, createdAt: scene.time))
+          try writer.put(AccountTask(user: scene.romeo.id, kind: .erasure, createdAt: scene.time)),
+          try writer.put(AccountTask(user: scene.romeo.id, kind: .export, createdAt: scene.time))
         )
       }
       try require(erasure.id != export.id, "two tasks have one number")
@@ -143,8 +143,8 @@ extension StoreConformance {
       done.finishedAt = scene.time
       (done.blob, done.size) = (blob, 10_240)
       try scene.write { writer in
-        try writer.update(reached)
-        try writer.update(done)
+        try writer.replace(reached)
+        try writer.replace(done)
       }
       try scene.reopen()
       try scene.read { reader in

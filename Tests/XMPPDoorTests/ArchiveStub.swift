@@ -36,27 +36,14 @@ struct ArchiveStub: StoreReader {
 
   func room(at address: BareJID) throws -> Room? { nil }
 
+  func records<Kind: Record>(_ query: RecordQuery<Kind>) throws -> [Kind] { throw NotAsked() }
+  func count<Kind: Record>(_ query: RecordQuery<Kind>) throws -> Int { throw NotAsked() }
   func guests() throws -> [UserID] { throw NotAsked() }
   func realms() throws -> [Realm] { throw NotAsked() }
-  func invite(token hash: [UInt8]) throws -> Invite? { throw NotAsked() }
-  func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite? {
-    throw NotAsked()
-  }
-  func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
-  func appKey(hash: [UInt8]) throws -> AppKey? { throw NotAsked() }
-  func appKeys(in realm: RealmID) throws -> [AppKey] { throw NotAsked() }
-  func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord] { throw NotAsked() }
   func dialogStandings(of user: UserID) throws -> [DialogStanding] { throw NotAsked() }
-  func hooks() throws -> [Hook] { throw NotAsked() }
-  func hook(_ id: Int64) throws -> Hook? { throw NotAsked() }
   func log(after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func entry(at position: Position) throws -> Entry? { throw NotAsked() }
-  func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence] { throw NotAsked() }
-  func occurrence(_ id: Int64) throws -> Occurrence? { throw NotAsked() }
   func lastOccurrence() throws -> Int64 { throw NotAsked() }
-  func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure] { throw NotAsked() }
-  func dueHookFailures(of hook: Int64, limit: Int) throws -> [HookFailure] { throw NotAsked() }
-  func hookFailureCount(of hook: Int64) throws -> Int { throw NotAsked() }
   func messages(
     with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
   ) throws -> [MessageCandidate] { throw NotAsked() }
@@ -76,46 +63,20 @@ struct ArchiveStub: StoreReader {
   func callCount(by user: UserID, since time: Timestamp) throws -> Int { throw NotAsked() }
   func dueCalls(at time: Timestamp, limit: Int) throws -> [Position] { throw NotAsked() }
   func nextCallDue() throws -> Timestamp? { throw NotAsked() }
-  func user(of identity: Identity, in realm: RealmID) throws -> UserID? { throw NotAsked() }
-  func identities(of user: UserID) throws -> [UserIdentity] { throw NotAsked() }
-  func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? { throw NotAsked() }
-  func passwordReset(token hash: [UInt8]) throws -> PasswordReset? { throw NotAsked() }
-  func secondFactor(of user: UserID) throws -> SecondFactor? { throw NotAsked() }
-  func recoveryCodes(of user: UserID) throws -> [[UInt8]] { throw NotAsked() }
   func lastLogin(of user: UserID) throws -> Timestamp? { throw NotAsked() }
-  func invites(in realm: RealmID, limit: Int) throws -> [Invite] { throw NotAsked() }
-  func report(_ id: Int64) throws -> Report? { throw NotAsked() }
-  func reports(in realm: RealmID, limit: Int) throws -> [Report] { throw NotAsked() }
-  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int {
-    throw NotAsked()
-  }
-  func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] { throw NotAsked() }
-  func userSettings(of user: UserID) throws -> UserSettings { throw NotAsked() }
-  func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID] { throw NotAsked() }
-  func location(of user: UserID) throws -> SharedLocation? { throw NotAsked() }
-  func locations(
-    in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Timestamp, limit: Int
-  ) throws -> [SharedLocation] { throw NotAsked() }
-  func accountTask(_ id: Int64) throws -> AccountTask? { throw NotAsked() }
-  func accountTasks(of user: UserID) throws -> [AccountTask] { throw NotAsked() }
-  func pendingAccountTasks() throws -> [AccountTask] { throw NotAsked() }
   func authored(
     by user: UserID, after: Position, limit: Int
   ) throws -> (messages: [(position: Position, dialog: DialogID)], reached: Position?) { throw NotAsked() }
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob] { throw NotAsked() }
-  func vaultItems(of user: UserID, node: String) throws -> [[UInt8]] { throw NotAsked() }
   func directory(of realm: RealmID, _ query: DirectoryQuery) throws -> [User] {
     let (matching, after, limit) = (query.text, query.after, query.limit)
     let found = users.values.filter { $0.name > after ?? "" && $0.name.hasPrefix(matching ?? "") }
     return Array(found.sorted { $0.name < $1.name }.prefix(limit))
   }
   func userCount(in realm: RealmID) throws -> Int { throw NotAsked() }
-  func credentials(of user: UserID) throws -> [SCRAMKeys] { throw NotAsked() }
-  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
-  func vaultCount(_ user: UserID, node: String) throws -> Int { throw NotAsked() }
   func node(_ name: String, of owner: UserID) throws -> Node? { throw NotAsked() }
   func nodes(of owner: UserID) throws -> [Node] { throw NotAsked() }
   func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) { throw NotAsked() }
@@ -181,7 +142,6 @@ struct ArchiveStub: StoreReader {
   ) throws -> [Entry] { throw NotAsked() }
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
-  func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
   func blob(_ id: BlobID) throws -> Blob? { throw NotAsked() }
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse { throw NotAsked() }
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
@@ -189,13 +149,6 @@ struct ArchiveStub: StoreReader {
   func pushRegistrations(of user: UserID) throws -> [PushRegistration] { throw NotAsked() }
   func usersOwedPushes() throws -> [UserID] { throw NotAsked() }
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush] { throw NotAsked() }
-  func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
-  func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }
-  func grants(of user: UserID) throws -> [Grant] { throw NotAsked() }
-  func client(_ agent: String, of user: UserID) throws -> Client? { throw NotAsked() }
-  func clients(of user: UserID) throws -> [Client] { throw NotAsked() }
-  func appPasswords(of user: UserID) throws -> [AppPassword] { throw NotAsked() }
-  func appPasswordKeys(of user: UserID) throws -> [(password: Int64, keys: SCRAMKeys)] { throw NotAsked() }
   func handled(_ stream: StreamNonce) throws -> UInt32? { throw NotAsked() }
   func suspended() throws -> [SuspendedSession] { throw NotAsked() }
 }

@@ -16,7 +16,7 @@ extension Accounts {
     let user: User? = try await parley.work(keepingCaches: true) { writer in
       try writer.removePasswordResets(endedBy: now)
       let user = try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
-      try writer.insert(PasswordReset(hash: token.hash, user: user?.id, expires: expires))
+      try writer.put(PasswordReset(hash: token.hash, user: user?.id, expires: expires))
       return user
     }
     guard let user, user.state == .active else { return }

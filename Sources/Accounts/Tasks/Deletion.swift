@@ -31,7 +31,7 @@ extension Accounts {
         if before.kind == .erasure || !erasing { return before }
         try writer.removeAccountTask(before.id)
       }
-      return try writer.insert(AccountTask(user: id, kind: erasing ? .erasure : .deletion, createdAt: now))
+      return try writer.put(AccountTask(user: id, kind: erasing ? .erasure : .deletion, createdAt: now))
     }
     tokens.forget(user: id)
     parley.hub.close(id, .revoked) { $0.session.id != session }
@@ -196,7 +196,7 @@ extension Accounts {
       let done = task
       let stands: Bool = try await parley.work(keepingCaches: true) { writer in
         guard try writer.accountTask(done.id)?.state == .pending else { return false }
-        try writer.update(done)
+        try writer.replace(done)
         return true
       }
       guard stands else { return }

@@ -29,7 +29,7 @@ extension Accounts {
         if let blob = try old.blob.flatMap({ try writer.blob($0) }) { try writer.put(blob.over(at: now)) }
         try writer.removeAccountTask(old.id)
       }
-      return try writer.insert(AccountTask(user: user.id, kind: .export, createdAt: now))
+      return try writer.put(AccountTask(user: user.id, kind: .export, createdAt: now))
     }
   }
 
@@ -74,7 +74,7 @@ extension Accounts {
             id: id, realm: user.realm, owner: user.id, name: "export.tar", mediaType: "application/x-tar",
             size: made.size, purpose: .ephemeral, state: .stored, createdAt: ends,
             expiresAt: ends + Limits.exportLifetime, sha256: made.sha256))
-        try writer.update(done)
+        try writer.replace(done)
       }
     } catch {
       // The server's own failure may be over with the next start; any other would recur.
@@ -84,7 +84,7 @@ extension Accounts {
         guard var failed = try writer.accountTask(task.id) else { return }
         failed.state = .failed
         failed.finishedAt = ends
-        try writer.update(failed)
+        try writer.replace(failed)
       }
       throw error
     }

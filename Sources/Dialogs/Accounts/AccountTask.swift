@@ -49,12 +49,54 @@ public struct AccountTask: Hashable, Sendable {
   }
 }
 
-public protocol AccountTaskReader {
-  func accountTask(_ id: Int64) throws -> AccountTask?
+extension AccountTask.Kind: FieldCodable {}
+extension AccountTask.State: FieldCodable {}
+
+extension AccountTask: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, user, kind, state, createdAt = "created", finishedAt = "finished", reached, blob, size
+  }
+  public static let kind = "account_tasks"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [
+      id.field, user.field, kind.field, state.field, createdAt.field, finishedAt.field, reached.field, blob.field,
+      size.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    user = try fields.next()
+    kind = try fields.next()
+    state = try fields.next()
+    createdAt = try fields.next()
+    finishedAt = try fields.next()
+    reached = try fields.next()
+    blob = try fields.next()
+    size = try fields.next()
+  }
+}
+
+extension RecordReader {
+  public func accountTask(_ id: Int64) throws -> AccountTask? { try record(AccountTask.self, .equal(.id, id)) }
+
   /// Returns the user's tasks, the newest first.
-  func accountTasks(of user: UserID) throws -> [AccountTask]
+  public func accountTasks(of user: UserID) throws -> [AccountTask] {
+    try records(AccountTask.self, .equal(.user, user), isDescending: true)
+  }
+
   /// Returns all users' pending tasks, the oldest first.
-  func pendingAccountTasks() throws -> [AccountTask]
+  public func pendingAccountTasks() throws -> [AccountTask] {
+    try records(AccountTask.self, .equal(.state, AccountTask.State.pending))
+  }
+}
+
+extension RecordWriter {
+  public func removeAccountTask(_ id: Int64) throws { try remove(AccountTask.self, .equal(.id, id)) }
+}
+
+public protocol AccountTaskReader {
   /// Returns the messages of one author among the next `limit` entries of the whole log behind `after`, and the last
   /// entry that was read; `nil` if there was none.
   func authored(
@@ -62,15 +104,9 @@ public protocol AccountTaskReader {
   ) throws -> (messages: [(position: Position, dialog: DialogID)], reached: Position?)
   /// Returns the readable files of a user, by id, behind `after`.
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob]
-  /// Returns all items of the vault under `node`.
-  func vaultItems(of user: UserID, node: String) throws -> [[UInt8]]
 }
 
 public protocol AccountTaskWriter {
-  /// Stores a task, and returns it with its id.
-  func insert(_ task: AccountTask) throws -> AccountTask
-  func update(_ task: AccountTask) throws
-  func removeAccountTask(_ id: Int64) throws
   /// Expires all files of a user.
   func endBlobs(of owner: UserID) throws
 }

@@ -79,19 +79,80 @@ public struct AuditRecord: Hashable, Sendable {
   }
 }
 
-public protocol AppKeyReader {
-  func appKey(hash: [UInt8]) throws -> AppKey?
-  /// Returns the realm's keys, by id.
-  func appKeys(in realm: RealmID) throws -> [AppKey]
-  /// Returns the records with ids below `before`, the newest first.
-  func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord]
+extension AppKey: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, realm, name, prefix, hash, scopes, createdAt = "created", usedAt = "used"
+  }
+  public static let kind = "app_keys"
+  public static let key: [Field] = [.id]
+  public var fields: [FieldValue] {
+    [
+      id.field, realm.field, name.field, prefix.field, hash.field,
+      scopes.map(\.rawValue).sorted().joined(separator: " ").field, createdAt.field, usedAt.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    realm = try fields.next()
+    name = try fields.next()
+    prefix = try fields.next()
+    hash = try fields.next()
+    // A scope that this release does not know permits nothing.
+    let names: String = try fields.next()
+    scopes = Set(names.split(separator: " ").compactMap { Scope(rawValue: String($0)) })
+    createdAt = try fields.next()
+    usedAt = try fields.next()
+  }
 }
 
-public protocol AppKeyWriter {
-  func insert(_ key: AppKey) throws
-  func setUsed(_ time: Timestamp, appKey: Int64) throws
+extension AuditRecord: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, realm, key, keyName = "name", time, operation, target, status
+  }
+  public static let kind = "audit"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [id.field, realm.field, key.field, keyName.field, time.field, operation.field, target.field, status.field]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    realm = try fields.next()
+    key = try fields.next()
+    keyName = try fields.next()
+    time = try fields.next()
+    operation = try fields.next()
+    target = try fields.next()
+    status = try fields.next()
+  }
+}
+
+extension RecordReader {
+  public func appKey(hash: [UInt8]) throws -> AppKey? { try record(AppKey.self, .equal(.hash, hash)) }
+
+  /// Returns the realm's keys, by id.
+  public func appKeys(in realm: RealmID) throws -> [AppKey] { try records(AppKey.self, .equal(.realm, realm)) }
+
+  /// Returns the records with ids below `before`, the newest first.
+  public func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord] {
+    try records(AuditRecord.self, .equal(.realm, realm), .below(.id, before), isDescending: true, limit: limit)
+  }
+}
+
+extension RecordWriter {
+  public func setUsed(_ time: Timestamp, appKey: Int64) throws {
+    try update(AppKey.self, .equal(.id, appKey), to: [.usedAt: time.field])
+  }
+
   /// Removes a key. Returns `false` if there is none in this realm.
-  func removeAppKey(_ id: Int64, in realm: RealmID) throws -> Bool
-  /// Stores a record; a realm keeps its newest `keeping`.
-  func insert(_ record: AuditRecord, keeping: Int) throws
+  public func removeAppKey(_ id: Int64, in realm: RealmID) throws -> Bool {
+    try remove(AppKey.self, .equal(.id, id), .equal(.realm, realm)) > 0
+  }
+
+  /// Stores a record. Records more than `keeping` numbers behind it are removed: numbers are given to all realms
+  /// together, so that a realm keeps at most this many.
+  public func insert(_ record: AuditRecord, keeping: Int) throws {
+    let last = try put(record).id
+    try remove(AuditRecord.self, .equal(.realm, record.realm), .atMost(.id, last - Int64(keeping)))
+  }
 }

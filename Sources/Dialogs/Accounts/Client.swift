@@ -52,3 +52,86 @@ public struct Client: Hashable, Sendable {
     self.usedAt = usedAt
   }
 }
+
+extension Client: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, user, agent, software, device, source, sourceID = "source_id", mechanism, nonce, expires, count,
+      newMechanism = "new_mechanism", newNonce = "new_nonce", newExpires = "new_expires", createdAt = "created",
+      usedAt = "used"
+  }
+  public static let kind = "clients"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [
+      id.field, user.field, agent.field, software.field, device.field, source.columns.kind.field,
+      source.columns.id.field, (current?.mechanism).field, (current?.nonce).field, (current?.expires).field,
+      (current?.count).field, (new?.mechanism).field, (new?.nonce).field, (new?.expires).field, createdAt.field,
+      usedAt.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    user = try fields.next()
+    agent = try fields.next()
+    software = try fields.next()
+    device = try fields.next()
+    guard let source = try Access.Source(kind: fields.next(), id: fields.next()) else { throw fields.unreadable }
+    self.source = source
+    current = try Token(fields.next(), fields.next(), fields.next(), fields.next())
+    new = try Token(fields.next(), fields.next(), fields.next(), nil)
+    createdAt = try fields.next()
+    usedAt = try fields.next()
+  }
+}
+
+extension Client.Token {
+  fileprivate init?(_ mechanism: String?, _ nonce: [UInt8]?, _ expires: Timestamp?, _ count: Int64?) {
+    guard let mechanism, let nonce, let expires else { return nil }
+    self.init(mechanism: mechanism, nonce: nonce, expires: expires, count: count)
+  }
+}
+
+extension Access.Source {
+  /// The stored form: never renumber.
+  fileprivate var columns: (kind: Int64, id: Int64) {
+    switch self {
+    case .password: (0, 0)
+    case .grant(let id): (1, id)
+    case .appPassword(let id): (2, id)
+    }
+  }
+
+  fileprivate init?(kind: Int64, id: Int64) {
+    switch kind {
+    case 0: self = .password
+    case 1: self = .grant(id)
+    case 2: self = .appPassword(id)
+    default: return nil
+    }
+  }
+}
+
+extension RecordReader {
+  /// Returns the client with this UUID.
+  public func client(_ agent: String, of user: UserID) throws -> Client? {
+    try record(Client.self, .equal(.user, user), .equal(.agent, agent))
+  }
+
+  /// Returns the user's clients, by id.
+  public func clients(of user: UserID) throws -> [Client] { try records(Client.self, .equal(.user, user)) }
+}
+
+extension RecordWriter {
+  public func removeClient(_ id: Int64, of user: UserID) throws {
+    try remove(Client.self, .equal(.id, id), .equal(.user, user))
+  }
+
+  public func removeClients(of user: UserID) throws { try remove(Client.self, .equal(.user, user)) }
+
+  /// Removes the clients that got their tokens from this source.
+  public func removeClients(of user: UserID, from source: Access.Source) throws {
+    let (kind, id) = source.columns
+    try remove(Client.self, .equal(.user, user), .equal(.source, kind), .equal(.sourceID, id))
+  }
+}

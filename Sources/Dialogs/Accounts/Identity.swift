@@ -38,16 +38,81 @@ public struct UserIdentity: Hashable, Sendable {
   }
 }
 
-public protocol IdentityReader {
-  func user(of identity: Identity, in realm: RealmID) throws -> UserID?
-  /// Returns the user's identities, by issuer and subject.
-  func identities(of user: UserID) throws -> [UserIdentity]
+extension Identity.Issuer: FieldCodable {
+  /// The stored form, which must never change.
+  public var field: FieldValue {
+    switch self {
+    case .external: .text("external")
+    case .email: .text("email")
+    case .phone: .text("phone")
+    case .provider(let name): .text("provider:" + name)
+    }
+  }
+
+  public init?(field: FieldValue) {
+    switch field {
+    case .text("external"): self = .external
+    case .text("email"): self = .email
+    case .text("phone"): self = .phone
+    case .text(let text) where text.hasPrefix("provider:"): self = .provider(String(text.dropFirst("provider:".count)))
+    default: return nil
+    }
+  }
 }
 
-public protocol IdentityWriter {
+/// An identity, which belongs to one user in its realm.
+struct BoundIdentity {
+  let realm: RealmID
+  let bound: UserIdentity
+}
+
+extension BoundIdentity: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case realm, issuer, subject, user, since
+  }
+  static let kind = "identities"
+  static let key: [Field] = [.realm, .issuer, .subject]
+  var fields: [FieldValue] {
+    [
+      realm.field, bound.identity.issuer.field, bound.identity.subject.field, bound.user.field, bound.since.field,
+    ]
+  }
+  init(_ fields: inout FieldReader) throws {
+    realm = try fields.next()
+    bound = try UserIdentity(Identity(fields.next(), fields.next()), of: fields.next(), since: fields.next())
+  }
+}
+
+extension RecordReader {
+  private func bound(_ identity: Identity, in realm: RealmID) throws -> BoundIdentity? {
+    try record(
+      BoundIdentity.self, .equal(.realm, realm), .equal(.issuer, identity.issuer), .equal(.subject, identity.subject))
+  }
+
+  public func user(of identity: Identity, in realm: RealmID) throws -> UserID? {
+    try bound(identity, in: realm)?.bound.user
+  }
+
+  /// Returns the user's identities, by issuer and subject.
+  public func identities(of user: UserID) throws -> [UserIdentity] {
+    try records(BoundIdentity.self, .equal(.user, user)).map(\.bound)
+  }
+}
+
+extension StoreWriter {
   /// Stores an identity. Throws `StoreConflict` if it is another user's; a repeat keeps the time of the first.
-  func put(_ identity: UserIdentity, in realm: RealmID) throws
-  func remove(_ identity: Identity, of user: UserID) throws
-  /// Makes a guest an ordinary user.
-  func endGuest(_ user: UserID) throws
+  public func put(_ identity: UserIdentity, in realm: RealmID) throws {
+    if let holder = try user(of: identity.identity, in: realm) {
+      guard holder == identity.user else { throw StoreConflict() }
+    } else {
+      try put(BoundIdentity(realm: realm, bound: identity))
+    }
+    try refreshMatchKeys(of: identity.user)
+  }
+
+  public func remove(_ identity: Identity, of user: UserID) throws {
+    try remove(
+      BoundIdentity.self, .equal(.user, user), .equal(.issuer, identity.issuer), .equal(.subject, identity.subject))
+    try refreshMatchKeys(of: user)
+  }
 }

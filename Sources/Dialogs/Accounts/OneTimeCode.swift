@@ -20,13 +20,52 @@ public struct OneTimeCode: Hashable, Sendable {
   }
 }
 
-public protocol OneTimeCodeReader {
-  func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode?
+/// A code in its realm.
+struct RealmCode {
+  let realm: RealmID
+  let code: OneTimeCode
 }
 
-public protocol OneTimeCodeWriter {
+extension RealmCode: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case realm, issuer, subject, user, hash, expires, attemptsLeft = "attempts"
+  }
+  static let kind = "codes"
+  static let key: [Field] = [.realm, .issuer, .subject, .user]
+  var fields: [FieldValue] {
+    // A user of 0 stands for none, since the field is part of the key.
+    [
+      realm.field, code.identity.issuer.field, code.identity.subject.field, (code.user ?? UserID(0)).field,
+      code.hash.field, code.expires.field, code.attemptsLeft.field,
+    ]
+  }
+  init(_ fields: inout FieldReader) throws {
+    realm = try fields.next()
+    let identity = try Identity(fields.next(), fields.next())
+    let user: UserID = try fields.next()
+    code = try OneTimeCode(
+      identity: identity, user: user.number == 0 ? nil : user, hash: fields.next(), expires: fields.next(),
+      attemptsLeft: fields.next())
+  }
+}
+
+extension RecordReader {
+  public func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? {
+    try record(
+      RealmCode.self, .equal(.realm, realm), .equal(.issuer, identity.issuer), .equal(.subject, identity.subject),
+      .equal(.user, user ?? UserID(0)))?.code
+  }
+}
+
+extension RecordWriter {
   /// Stores a code, replacing the previous one.
-  func put(_ code: OneTimeCode, in realm: RealmID) throws
-  func removeCode(for identity: Identity, of user: UserID?, in realm: RealmID) throws
-  func removeCodes(endedBy time: Timestamp) throws
+  public func put(_ code: OneTimeCode, in realm: RealmID) throws { try put(RealmCode(realm: realm, code: code)) }
+
+  public func removeCode(for identity: Identity, of user: UserID?, in realm: RealmID) throws {
+    try remove(
+      RealmCode.self, .equal(.realm, realm), .equal(.issuer, identity.issuer), .equal(.subject, identity.subject),
+      .equal(.user, user ?? UserID(0)))
+  }
+
+  public func removeCodes(endedBy time: Timestamp) throws { try remove(RealmCode.self, .atMost(.expires, time)) }
 }

@@ -15,12 +15,34 @@ public struct PasswordReset: Hashable, Sendable {
   }
 }
 
-public protocol PasswordResetReader {
-  func passwordReset(token hash: [UInt8]) throws -> PasswordReset?
+extension PasswordReset: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case hash, user, expires
+  }
+  public static let kind = "password_resets"
+  public static let key: [Field] = [.hash]
+  public var fields: [FieldValue] {
+    // A user of 0 stands for none.
+    [hash.field, (user ?? UserID(0)).field, expires.field]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    hash = try fields.next()
+    let user: UserID = try fields.next()
+    self.user = user.number == 0 ? nil : user
+    expires = try fields.next()
+  }
 }
 
-public protocol PasswordResetWriter {
-  func insert(_ reset: PasswordReset) throws
-  func removePasswordResets(of user: UserID) throws
-  func removePasswordResets(endedBy time: Timestamp) throws
+extension RecordReader {
+  public func passwordReset(token hash: [UInt8]) throws -> PasswordReset? {
+    try record(PasswordReset.self, .equal(.hash, hash))
+  }
+}
+
+extension RecordWriter {
+  public func removePasswordResets(of user: UserID) throws { try remove(PasswordReset.self, .equal(.user, user)) }
+
+  public func removePasswordResets(endedBy time: Timestamp) throws {
+    try remove(PasswordReset.self, .atMost(.expires, time))
+  }
 }

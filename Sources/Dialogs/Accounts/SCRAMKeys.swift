@@ -57,3 +57,45 @@ public struct SCRAMKeys: Sendable, Equatable {
       && !salt.isEmpty && Self.iterationsAllowed.contains(iterations)
   }
 }
+
+extension SCRAMHash: FieldCodable {}
+
+/// The keys of a user's password for one mechanism.
+struct Credential {
+  let user: UserID
+  let keys: SCRAMKeys
+}
+
+extension Credential: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case user, hash, salt, iterations, storedKey = "stored_key", serverKey = "server_key"
+  }
+  static let kind = "credentials"
+  static let key: [Field] = [.user, .hash]
+  var fields: [FieldValue] {
+    [
+      user.field, keys.hash.field, keys.salt.field, keys.iterations.field, keys.storedKey.field, keys.serverKey.field,
+    ]
+  }
+  init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    keys = try SCRAMKeys(
+      hash: fields.next(), salt: fields.next(), iterations: fields.next(), storedKey: fields.next(),
+      serverKey: fields.next())
+  }
+}
+
+extension RecordReader {
+  /// Returns the keys of the user's password, by hash.
+  public func credentials(of user: UserID) throws -> [SCRAMKeys] {
+    try records(Credential.self, .equal(.user, user)).map(\.keys)
+  }
+}
+
+extension RecordWriter {
+  /// Replaces all keys of the user's password.
+  public func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws {
+    try remove(Credential.self, .equal(.user, user))
+    for keys in keys { try put(Credential(user: user, keys: keys)) }
+  }
+}

@@ -31,18 +31,71 @@ public struct SecondFactor: Hashable, Sendable {
   public var method: Method { sealedSecret.isEmpty ? .sms : .totp }
 }
 
-public protocol SecondFactorReader {
-  func secondFactor(of user: UserID) throws -> SecondFactor?
-  /// Returns the keyed hashes of unused recovery codes, in no order.
-  func recoveryCodes(of user: UserID) throws -> [[UInt8]]
+extension SecondFactor: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case user, sealedSecret = "secret", isOn = "is_on", lastStep = "last_step", createdAt = "created"
+  }
+  public static let kind = "second_factors"
+  public static let key: [Field] = [.user]
+  public var fields: [FieldValue] {
+    [user.field, sealedSecret.field, isOn.field, lastStep.field, createdAt.field]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    sealedSecret = try fields.next()
+    isOn = try fields.next()
+    lastStep = try fields.next()
+    createdAt = try fields.next()
+  }
 }
 
-public protocol SecondFactorWriter {
-  /// Inserts or replaces a factor.
-  func put(_ factor: SecondFactor) throws
+/// An unused recovery code.
+struct RecoveryCode {
+  let user: UserID
+  /// The keyed hash of the code.
+  let hash: [UInt8]
+}
+
+extension RecoveryCode: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case user, hash
+  }
+  static let kind = "recovery_codes"
+  static let key: [Field] = [.user, .hash]
+  var fields: [FieldValue] {
+    [user.field, hash.field]
+  }
+  init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    hash = try fields.next()
+  }
+}
+
+extension RecordReader {
+  public func secondFactor(of user: UserID) throws -> SecondFactor? {
+    try record(SecondFactor.self, .equal(.user, user))
+  }
+
+  /// Returns the keyed hashes of unused recovery codes.
+  public func recoveryCodes(of user: UserID) throws -> [[UInt8]] {
+    try records(RecoveryCode.self, .equal(.user, user)).map(\.hash)
+  }
+}
+
+extension RecordWriter {
   /// Replaces all recovery codes.
-  func setRecoveryCodes(_ hashes: [[UInt8]], of user: UserID) throws
-  func removeRecoveryCode(_ hash: [UInt8], of user: UserID) throws
+  public func setRecoveryCodes(_ hashes: [[UInt8]], of user: UserID) throws {
+    try remove(RecoveryCode.self, .equal(.user, user))
+    for hash in hashes { try put(RecoveryCode(user: user, hash: hash)) }
+  }
+
+  public func removeRecoveryCode(_ hash: [UInt8], of user: UserID) throws {
+    try remove(RecoveryCode.self, .equal(.user, user), .equal(.hash, hash))
+  }
+
   /// Removes a factor with its recovery codes.
-  func removeSecondFactor(of user: UserID) throws
+  public func removeSecondFactor(of user: UserID) throws {
+    try remove(SecondFactor.self, .equal(.user, user))
+    try remove(RecoveryCode.self, .equal(.user, user))
+  }
 }

@@ -58,3 +58,65 @@ public struct InviteDraft: Sendable {
     self.name = name
   }
 }
+
+extension Invite.Kind: FieldCodable {}
+
+extension Invite: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, realm, kind, token, inviter, name, createdAt = "created", expires, isUsed = "used"
+  }
+  public static let kind = "invites"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [
+      id.field, realm.field, kind.field, token.field, inviter.field, name.field, createdAt.field, expires.field,
+      isUsed.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    realm = try fields.next()
+    kind = try fields.next()
+    token = try fields.next()
+    inviter = try fields.next()
+    name = try fields.next()
+    createdAt = try fields.next()
+    expires = try fields.next()
+    isUsed = try fields.next()
+  }
+}
+
+extension RecordReader {
+  public func invite(token hash: [UInt8]) throws -> Invite? { try record(Invite.self, .equal(.token, hash)) }
+
+  /// Returns the unused invitation that reserves this localpart and expires after `time`.
+  public func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite? {
+    try record(
+      Invite.self, .equal(.realm, realm), .equal(.name, name), .equal(.isUsed, false), .above(.expires, time))
+  }
+
+  /// Returns the number of invitations, used ones included; `inviter` is `nil` for those of operators.
+  public func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int {
+    try count(Invite.self, .equal(.realm, realm), .equal(.inviter, inviter))
+  }
+
+  /// Returns invitations, the oldest first.
+  public func invites(in realm: RealmID, limit: Int) throws -> [Invite] {
+    try records(Invite.self, .equal(.realm, realm), limit: limit)
+  }
+}
+
+extension RecordWriter {
+  public func setUsed(_ invite: Int64) throws {
+    try update(Invite.self, .equal(.id, invite), to: [.isUsed: true.field])
+  }
+
+  /// Removes an invitation. Returns `false` if there is none, or it is used.
+  public func removeInvite(_ id: Int64) throws -> Bool {
+    try remove(Invite.self, .equal(.id, id), .equal(.isUsed, false)) > 0
+  }
+
+  /// Removes the invitations that expired before `time`.
+  public func removeInvites(before time: Timestamp) throws { try remove(Invite.self, .below(.expires, time)) }
+}

@@ -61,7 +61,7 @@ extension Parley {
           return .failure(Self.reserved(address))
         }
       }
-      return .success(try writer.insert(invite))
+      return .success(try writer.put(invite))
     }
     return NewInvite(invite: try result.get(), token: token)
   }

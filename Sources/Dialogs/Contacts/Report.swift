@@ -35,7 +35,7 @@ public struct Report: Hashable, Sendable {
   /// The reporter's own text, which may be empty.
   public let text: String
   public let consent: Consent
-  public let messages: [Message]
+  public fileprivate(set) var messages: [Message]
   public let createdAt: Timestamp
 
   public init(
@@ -71,5 +71,97 @@ public struct ReportDraft: Hashable, Sendable {
     self.text = text
     self.consent = consent
     self.messages = messages
+  }
+}
+
+extension Report.Consent: FieldCodable {}
+
+/// A report without its messages, which are records of their own.
+struct ReportRow {
+  let report: Report
+}
+
+extension ReportRow: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case id, realm, reporter, reported, reason, text, consent, createdAt = "created"
+  }
+  static let kind = "reports"
+  static let key: [Field] = [.id]
+  static let isNumbered = true
+  var fields: [FieldValue] {
+    [
+      report.id.field, report.realm.field, report.reporter.field, report.reported.field, report.reason.field,
+      report.text.field, report.consent.field, report.createdAt.field,
+    ]
+  }
+  init(_ fields: inout FieldReader) throws {
+    report = try Report(
+      id: fields.next(), realm: fields.next(), reporter: fields.next(), reported: fields.next(),
+      reason: fields.next(), text: fields.next(), consent: fields.next(), messages: [], createdAt: fields.next())
+  }
+}
+
+/// A message that a report names, which is removed with it.
+struct ReportedMessage {
+  let report: Int64
+  let ordinal: Int
+  let message: Report.Message
+}
+
+extension ReportedMessage: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case report, ordinal, message, text
+  }
+  static let kind = "report_messages"
+  static let key: [Field] = [.report, .ordinal]
+  var fields: [FieldValue] {
+    [report.field, ordinal.field, message.id.field, message.text.field]
+  }
+  init(_ fields: inout FieldReader) throws {
+    report = try fields.next()
+    ordinal = try fields.next()
+    message = try Report.Message(id: fields.next(), text: fields.next())
+  }
+}
+
+extension RecordReader {
+  public func report(_ id: Int64) throws -> Report? {
+    try record(ReportRow.self, .equal(.id, id)).map { try whole($0.report) }
+  }
+
+  /// Returns reports, the newest first.
+  public func reports(in realm: RealmID, limit: Int) throws -> [Report] {
+    try records(ReportRow.self, .equal(.realm, realm), isDescending: true, limit: limit).map { try whole($0.report) }
+  }
+
+  private func whole(_ report: Report) throws -> Report {
+    var report = report
+    report.messages = try records(ReportedMessage.self, .equal(.report, report.id)).map(\.message)
+    return report
+  }
+
+  /// Returns the number of reports made at `time` or later; `reporter` is `nil` for those of all users.
+  public func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int {
+    var conditions: [RecordCondition<ReportRow>] = [.equal(.realm, realm), .atLeast(.createdAt, time)]
+    if let reporter { conditions.append(.equal(.reporter, reporter)) }
+    return try count(RecordQuery(conditions))
+  }
+}
+
+extension RecordWriter {
+  /// Stores a report, and returns it with its id.
+  public func insert(_ report: Report) throws -> Report {
+    var report = report
+    report.id = try put(ReportRow(report: report)).report.id
+    for (ordinal, message) in report.messages.enumerated() {
+      try put(ReportedMessage(report: report.id, ordinal: ordinal, message: message))
+    }
+    return report
+  }
+
+  /// Removes a report. Returns `false` if there is none.
+  public func removeReport(_ id: Int64) throws -> Bool {
+    try remove(ReportedMessage.self, .equal(.report, id))
+    return try remove(ReportRow.self, .equal(.id, id)) > 0
   }
 }

@@ -192,40 +192,177 @@ public struct HookFailure: Hashable, Sendable {
   }
 }
 
+extension Hook.State: FieldCodable {}
+extension Occurrence.Kind: FieldCodable {}
+
+extension Hook: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, realm, url, events, secret, previousSecret = "previous", previousUntil = "previous_until",
+      isTrusted = "trusted", createdAt = "created", state, position, occurrence, attempts, failures,
+      failingSince = "failing_since", next, reason
+  }
+  public static let kind = "hooks"
+  public static let key: [Field] = [.id]
+  public var fields: [FieldValue] {
+    [
+      id.field, realm.field, url.field, events.joined(separator: " ").field, secret.field, previousSecret.field,
+      previousUntil.field, isTrusted.field, createdAt.field, progress.state.field, progress.position.field,
+      progress.occurrence.field, progress.attempts.field, progress.failures.field, progress.failingSince.field,
+      progress.next.field, progress.reason.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    realm = try fields.next()
+    url = try fields.next()
+    let names: String = try fields.next()
+    events = names.split(separator: " ").map(String.init)
+    secret = try fields.next()
+    previousSecret = try fields.next()
+    previousUntil = try fields.next()
+    isTrusted = try fields.next()
+    createdAt = try fields.next()
+    let state: State = try fields.next()
+    progress = try Progress(position: fields.next(), occurrence: fields.next())
+    progress.state = state
+    progress.attempts = try fields.next()
+    progress.failures = try fields.next()
+    progress.failingSince = try fields.next()
+    progress.next = try fields.next()
+    progress.reason = try fields.next()
+  }
+}
+
+extension Occurrence: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, realm, kind, user, detail, time, position
+  }
+  public static let kind = "occurrences"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [id.field, realm.field, kind.field, user.field, detail.field, time.field, position.field]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    realm = try fields.next()
+    kind = try fields.next()
+    user = try fields.next()
+    detail = try fields.next()
+    time = try fields.next()
+    position = try fields.next()
+  }
+}
+
+extension HookFailure: Record {
+  public enum Field: String, CaseIterable, Sendable {
+    case id, hook, position, occurrence, event, message, failedAt = "failed", reason, isDue = "due"
+  }
+  public static let kind = "hook_failures"
+  public static let key: [Field] = [.id]
+  public static let isNumbered = true
+  public var fields: [FieldValue] {
+    [
+      id.field, hook.field, position.field, occurrence.field, event.field, message.field, failedAt.field,
+      reason.field, isDue.field,
+    ]
+  }
+  public init(_ fields: inout FieldReader) throws {
+    id = try fields.next()
+    hook = try fields.next()
+    position = try fields.next()
+    occurrence = try fields.next()
+    event = try fields.next()
+    message = try fields.next()
+    failedAt = try fields.next()
+    reason = try fields.next()
+    isDue = try fields.next()
+  }
+}
+
 public protocol HookReader {
-  /// Returns the hooks of all realms, by id.
-  func hooks() throws -> [Hook]
-  func hook(_ id: Int64) throws -> Hook?
   /// Returns entries of all dialogs behind `after`, ascending, without those that were erased, or replaced by a later
   /// marker.
   func log(after: Position, limit: Int) throws -> [Entry]
   func entry(at position: Position) throws -> Entry?
-  /// Returns occurrences, ascending.
-  func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence]
-  func occurrence(_ id: Int64) throws -> Occurrence?
-  /// Returns the highest id so far; 0 if there is none.
+  /// Returns the highest id of an occurrence so far, removed ones included; 0 if there is none.
   func lastOccurrence() throws -> Int64
-  /// Returns failures with ids above `after`, ascending.
-  func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure]
-  func dueHookFailures(of hook: Int64, limit: Int) throws -> [HookFailure]
-  func hookFailureCount(of hook: Int64) throws -> Int
 }
 
 public protocol HookWriter {
-  /// Inserts a hook, or replaces everything but its progress.
-  func put(_ hook: Hook) throws
-  /// Stores the progress; does nothing if there is no such hook.
-  func setProgress(_ progress: Hook.Progress, of hook: Int64) throws
-  /// Removes a hook with its failures.
-  func removeHook(_ id: Int64) throws
-  func insert(_ occurrence: Occurrence) throws
   /// Removes a realm's occurrences up to this one, except those that a failure refers to.
   func removeOccurrences(in realm: RealmID, upTo id: Int64) throws
+}
+
+extension RecordReader {
+  /// Returns the hooks of all realms, by id.
+  public func hooks() throws -> [Hook] { try records(Hook.self) }
+  public func hook(_ id: Int64) throws -> Hook? { try record(Hook.self, .equal(.id, id)) }
+
+  /// Returns occurrences, ascending.
+  public func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence] {
+    try records(Occurrence.self, .equal(.realm, realm), .above(.id, after), limit: limit)
+  }
+  public func occurrence(_ id: Int64) throws -> Occurrence? { try record(Occurrence.self, .equal(.id, id)) }
+
+  /// Returns failures with ids above `after`, ascending.
+  public func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure] {
+    try records(HookFailure.self, .equal(.hook, hook), .above(.id, after), limit: limit)
+  }
+  public func dueHookFailures(of hook: Int64, limit: Int) throws -> [HookFailure] {
+    try records(HookFailure.self, .equal(.hook, hook), .equal(.isDue, true), limit: limit)
+  }
+  public func hookFailureCount(of hook: Int64) throws -> Int { try count(HookFailure.self, .equal(.hook, hook)) }
+}
+
+extension RecordWriter {
+  /// Inserts a hook, or replaces everything but its progress.
+  public func put(keepingProgress hook: Hook) throws {
+    var hook = hook
+    if let stored = try self.hook(hook.id) { hook.progress = stored.progress }
+    try put(hook)
+  }
+
+  /// Stores the progress; does nothing if there is no such hook.
+  public func setProgress(_ progress: Hook.Progress, of hook: Int64) throws {
+    guard var stored = try self.hook(hook) else { return }
+    stored.progress = progress
+    try put(stored)
+  }
+
+  /// Removes a hook with its failures.
+  public func removeHook(_ id: Int64) throws {
+    try remove(Hook.self, .equal(.id, id))
+    try remove(HookFailure.self, .equal(.hook, id))
+  }
+
+  /// Stores an occurrence. Those more than `Limits.occurrencesMax` numbers behind it are removed.
+  public func insert(_ occurrence: Occurrence) throws {
+    let last = try put(occurrence).id
+    try remove(
+      Occurrence.self, .equal(.realm, occurrence.realm), .atMost(.id, last - Int64(Limits.occurrencesMax)))
+  }
+
   /// Stores a failure, replacing one of the same message; a hook keeps its newest `keeping`.
-  func insert(_ failure: HookFailure, keeping: Int) throws
-  /// Updates reason, failedAt and isDue.
-  func update(_ failure: HookFailure) throws
+  public func insert(_ failure: HookFailure, keeping: Int) throws {
+    try remove(HookFailure.self, .equal(.hook, failure.hook), .equal(.message, failure.message))
+    try put(failure)
+    let surplus = try hookFailureCount(of: failure.hook) - keeping
+    guard surplus > 0, let last = try hookFailures(of: failure.hook, after: 0, limit: surplus).last else { return }
+    try remove(HookFailure.self, .equal(.hook, failure.hook), .atMost(.id, last.id))
+  }
+
   /// Marks failures, or all of them, as due. Returns their number.
-  func setHookFailuresDue(_ ids: [Int64]?, of hook: Int64) throws -> Int
-  func removeHookFailures(_ ids: [Int64]?, of hook: Int64) throws -> Int
+  public func setHookFailuresDue(_ ids: [Int64]?, of hook: Int64) throws -> Int {
+    try Self.queries(ids, of: hook).reduce(0) { try $0 + update($1, [.isDue: true.field]) }
+  }
+
+  public func removeHookFailures(_ ids: [Int64]?, of hook: Int64) throws -> Int {
+    try Self.queries(ids, of: hook).reduce(0) { try $0 + remove($1) }
+  }
+
+  private static func queries(_ ids: [Int64]?, of hook: Int64) -> [RecordQuery<HookFailure>] {
+    guard let ids else { return [RecordQuery([.equal(.hook, hook)])] }
+    return Set(ids).map { RecordQuery([.equal(.hook, hook), .equal(.id, $0)]) }
+  }
 }

@@ -216,7 +216,7 @@ actor HookFollower {
       if Task.isCancelled { return }
       _ = try? await parley.work(keepingCaches: true) { [id, failure, isDone] writer in
         if isDone { return try writer.removeHookFailures([failure.id], of: id) }
-        try writer.update(failure)
+        try writer.replace(failure)
         return 0
       }
     }

@@ -25,7 +25,7 @@ extension Parley {
         id: .random(in: 1 << 32..<1 << 53), realm: realm, url: url, events: events, secret: secret,
         isTrusted: isTrusted, createdAt: now,
         progress: Hook.Progress(position: try writer.head().position, occurrence: try writer.lastOccurrence()))
-      try writer.put(hook)
+      try writer.put(keepingProgress: hook)
       return hook
     }
     return (hook, StandardWebhooks.text(secret))
@@ -42,7 +42,7 @@ extension Parley {
       var hook = try Self.hook(id, in: realm, writer)
       if let url { hook.url = url }
       if let events { hook.events = events }
-      try writer.put(hook)
+      try writer.put(keepingProgress: hook)
       if let isActive {
         hook.progress = Hook.Progress(position: hook.progress.position, occurrence: hook.progress.occurrence)
         if !isActive { hook.progress.state = .disabled }
@@ -60,7 +60,7 @@ extension Parley {
       var hook = try Self.hook(id, in: realm, writer)
       (hook.previousSecret, hook.previousUntil) = (hook.secret, until)
       hook.secret = secret
-      try writer.put(hook)
+      try writer.put(keepingProgress: hook)
       return hook
     }
     return (hook, StandardWebhooks.text(secret))

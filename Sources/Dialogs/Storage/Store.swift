@@ -22,15 +22,11 @@ public protocol Store: Sendable {
 }
 
 public protocol StoreReader:
-  IdentityReader, EditReader, PinReader, PersonalReader, SecondFactorReader, OneTimeCodeReader, PasswordResetReader,
-  AppKeyReader, HookReader, UnsentReader, CallReader, DialogListReader, MessageSearchReader, UserSettingsReader,
-  DirectoryReader,
-  ContactMatchReader, LocationReader, AccountTaskReader
+  RecordReader, EditReader, PinReader, PersonalReader, HookReader, UnsentReader, CallReader, DialogListReader,
+  MessageSearchReader, DirectoryReader, AccountTaskReader
 {
   // Realms and users
   func realms() throws -> [Realm]
-  /// Returns bytes of a realm, like `vault` of a user.
-  func vault(_ realm: RealmID, item: String) throws -> [UInt8]?
   func user(_ address: BareJID) throws -> User?
   func user(_ id: UserID) throws -> User?
   func party(_ id: UserID) throws -> Party?
@@ -41,12 +37,8 @@ public protocol StoreReader:
   func userCount(in realm: RealmID) throws -> Int
   /// Returns the guests of all realms that are not deleted.
   func guests() throws -> [UserID]
-  func credentials(of user: UserID) throws -> [SCRAMKeys]
   /// Returns the time of the user's last login with an app; `nil` if there was none.
   func lastLogin(of user: UserID) throws -> Timestamp?
-  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
-  /// Returns the number of items of the vault under `node`.
-  func vaultCount(_ user: UserID, node: String) throws -> Int
 
   // MARK: Nodes
   func node(_ name: String, of owner: UserID) throws -> Node?
@@ -163,8 +155,6 @@ public protocol StoreReader:
   ) throws -> [Entry]
   /// Returns whether there is an invitation to this room that may still be declined.
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool
-  /// Returns bytes of a room, like `vault` of a user.
-  func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]?
 
   // Files
   func blob(_ id: BlobID) throws -> Blob?
@@ -182,40 +172,16 @@ public protocol StoreReader:
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush]
 
   // MARK: Logins and streams
-  func grant(access hash: [UInt8]) throws -> Grant?
-  func grant(refresh hash: [UInt8]) throws -> Grant?
-  func grants(of user: UserID) throws -> [Grant]
-  /// Returns the client with this UUID.
-  func client(_ agent: String, of user: UserID) throws -> Client?
-  /// Returns the user's clients, by id.
-  func clients(of user: UserID) throws -> [Client]
-  /// Returns the user's app passwords, by id.
-  func appPasswords(of user: UserID) throws -> [AppPassword]
-  /// Returns the keys of all app passwords of the user; `salt` and `iterations` are those of the account's own.
-  func appPasswordKeys(of user: UserID) throws -> [(password: Int64, keys: SCRAMKeys)]
   /// Returns the highest inbound number committed for this stream; `nil` for an unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
   func suspended() throws -> [SuspendedSession]
 
-  // Invitations and reports
-  func invite(token hash: [UInt8]) throws -> Invite?
-  /// Returns the unused invitation that reserves this localpart and expires after `time`.
-  func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite?
-  /// Returns the number of invitations, used ones included; `inviter` is `nil` for those of operators.
-  func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int
-  /// Returns invitations, the oldest first.
-  func invites(in realm: RealmID, limit: Int) throws -> [Invite]
-  func report(_ id: Int64) throws -> Report?
-  /// Returns reports, the newest first.
-  func reports(in realm: RealmID, limit: Int) throws -> [Report]
-  /// Returns the number of reports made at `time` or later; `reporter` is `nil` for those of all users.
-  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int
 }
 
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
-  StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter,
-  NonceWriter, AppKeyWriter, HookWriter, UnsentWriter, CallWriter, UserSettingsWriter, LocationWriter, AccountTaskWriter
+  StoreReader, RecordWriter, PinWriter, PersonalWriter, HookWriter, UnsentWriter, CallWriter,
+  AccountTaskWriter
 {
   /// Stores entry, payload and the rows of `feeds`. Every entry of a room, except a marker with feed rows, is also
   /// added to the room's own list, which its members follow.
@@ -246,8 +212,6 @@ public protocol StoreWriter:
   /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
   /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
-  /// Stores an item; `nil` deletes it.
-  func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws
   /// Stores an invitation, whose entry is at this position. A room keeps its newest `Limits.invitationsMax`.
   func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws
   /// Removes an invitation that was declined.
@@ -276,8 +240,6 @@ public protocol StoreWriter:
   func insertRealm(remote domain: String, home: Realm) throws -> Realm
   /// Changes the domain of the realm's rooms; called before anything is read.
   func setRooms(_ domain: String, of realm: RealmID) throws
-  /// Stores an item; `nil` deletes it.
-  func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws
   /// Creates a user. Throws `StoreConflict` if the address is or was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
   /// Creates a guest, like `insertUser`.
@@ -287,10 +249,9 @@ public protocol StoreWriter:
   /// Moves the position forward only: a client that lags does not undo what another has confirmed.
   func setDelivered(_ position: Position, for user: UserID) throws
   func setLastSeen(_ time: Timestamp, for user: UserID) throws
+  /// Makes a guest an ordinary user.
+  func endGuest(_ user: UserID) throws
   func setLastLogin(_ time: Timestamp, of user: UserID) throws
-  func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws
-  /// Stores an item; `nil` deletes it.
-  func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws
   // MARK: Nodes
   /// Inserts a node, or replaces its configuration and counts.
   func put(_ node: Node) throws
@@ -316,11 +277,11 @@ public protocol StoreWriter:
   /// references expire at `ending`; `nil` keeps them.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Removes contacts, blocks, credentials, identities, second factor, password resets, grants, vault, nodes, settings
-  /// of dialogs, invitations and push registrations of a deleted user, and their affiliations with and subscriptions to
-  /// nodes of others. Their files of purpose `profile` and awaited ones expire; files in dialogs remain, like their
-  /// messages.
-  func erasePersonal(_ user: UserID) throws
+  /// Removes contacts, blocks, nodes, settings of dialogs, invitations, drafts, calls, suspended sessions and push
+  /// registrations of a deleted user, and their affiliations with and subscriptions to nodes of others. Their files of
+  /// purpose `profile` and awaited ones expire; files in dialogs remain, like their messages. Their records are removed
+  /// by `erasePersonal`.
+  func eraseData(of user: UserID) throws
 
   func put(_ contact: Contact) throws
   /// Removes a contact, leaving a tombstone with this version for roster versioning.
@@ -330,41 +291,38 @@ public protocol StoreWriter:
   /// Inserts or replaces a registration, which is identified by user and name of the target.
   func put(_ registration: PushRegistration) throws
   func removePushRegistration(_ registration: PushRegistration) throws
+  /// Removes the user's registrations that end with a login; with any login if it is `nil`.
+  func removePushRegistrations(of user: UserID, with grant: Int64?) throws
   /// Stores a pending push; does nothing if it exists.
   func owePush(_ push: OwedPush, to user: UserID) throws
   func removePushesOwed(to user: UserID, through position: Position) throws
 
-  func put(_ grant: Grant) throws
-  /// Removes a grant, with the push registrations that end with it.
-  func removeGrant(_ id: Int64, of user: UserID) throws
-  func removeGrants(of user: UserID) throws
-  /// Inserts a client, or replaces it by id. The `agent` is unique for one user.
-  func put(_ client: Client) throws
-  func removeClient(_ id: Int64, of user: UserID) throws
-  func removeClients(of user: UserID) throws
-  /// Removes the clients that got their tokens from this source.
-  func removeClients(of user: UserID, from source: Access.Source) throws
-  /// Stores an app password; `id` 0 requests a new id.
-  func insertAppPassword(_ password: AppPassword, keys: [SCRAMKeys]) throws -> AppPassword
-  func setUsed(_ time: Timestamp, appPassword: Int64, of user: UserID) throws
-  func removeAppPassword(_ id: Int64, of user: UserID) throws
-  func removeAppPasswords(of user: UserID) throws
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   func removeStreams(before time: Timestamp) throws
   func setSuspended(_ sessions: [SuspendedSession]) throws
 
-  // Invitations and reports
-  /// Stores an invitation, and returns it with its id.
-  func insert(_ invite: Invite) throws -> Invite
-  func setUsed(_ invite: Int64) throws
-  /// Removes an invitation. Returns `false` if there is none, or it is used.
-  func removeInvite(_ id: Int64) throws -> Bool
-  /// Removes the invitations that expired before `time`.
-  func removeInvites(before time: Timestamp) throws
-  /// Stores a report, and returns it with its id.
-  func insert(_ report: Report) throws -> Report
-  /// Removes a report. Returns `false` if there is none.
-  func removeReport(_ id: Int64) throws -> Bool
+}
+
+extension StoreWriter {
+  /// Removes the personal data of a deleted user: records, and what `eraseData` removes.
+  public func erasePersonal(_ user: UserID) throws {
+    try remove(Credential.self, .equal(.user, user))
+    try remove(BoundIdentity.self, .equal(.user, user))
+    try remove(UserVaultItem.self, .equal(.user, user))
+    try remove(Grant.self, .equal(.user, user))
+    try remove(Client.self, .equal(.user, user))
+    try removeAppPasswords(of: user)
+    try removeSecondFactor(of: user)
+    try remove(PasswordReset.self, .equal(.user, user))
+    try remove(RealmCode.self, .equal(.user, user))
+    if let realm = try party(user)?.realm {
+      try remove(Invite.self, .equal(.realm, realm), .equal(.inviter, user))
+    }
+    try remove(StoredUserSettings.self, .equal(.user, user))
+    try remove(MatchKey.self, .equal(.user, user))
+    try remove(RealmLocation.self, .equal(.user, user))
+    try eraseData(of: user)
+  }
 }
 
 extension StoreReader {
@@ -449,38 +407,6 @@ public struct ArchivePage: Sendable {
   public init(entries: [Entry], complete: Bool) {
     self.entries = entries
     self.complete = complete
-  }
-}
-
-/// A login of an app client, with the SHA-256 hashes of its access and refresh tokens.
-public struct Grant: Hashable, Sendable {
-  public var id: Int64
-  public var user: UserID
-  public var device: String
-  public var access: [UInt8]
-  public var accessExpires: Timestamp
-  public var refresh: [UInt8]
-  /// The refresh token before this one: its reuse revokes the grant.
-  public var previousRefresh: [UInt8]?
-  public var createdAt: Timestamp
-  public var usedAt: Timestamp
-  public var client: String?
-
-  /// Creates a grant; `id` 0 asks the store for a new one.
-  public init(
-    id: Int64, user: UserID, device: String, access: [UInt8], accessExpires: Timestamp, refresh: [UInt8],
-    previousRefresh: [UInt8]?, createdAt: Timestamp, usedAt: Timestamp, client: String?
-  ) {
-    self.id = id
-    self.user = user
-    self.device = device
-    self.access = access
-    self.accessExpires = accessExpires
-    self.refresh = refresh
-    self.previousRefresh = previousRefresh
-    self.createdAt = createdAt
-    self.usedAt = usedAt
-    self.client = client
   }
 }
 

@@ -42,7 +42,46 @@ extension StoreReader {
   }
 }
 
-public protocol ContactMatchReader {
-  /// The users whose telephone number or mail address has this key, who let themselves be found by it.
-  func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID]
+/// A key by which a user lets themselves be found.
+struct MatchKey {
+  let realm: RealmID
+  let key: [UInt8]
+  let user: UserID
+}
+
+extension MatchKey: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case realm, key, user
+  }
+  static let kind = "match_keys"
+  static let key: [Field] = [.realm, .key, .user]
+  var fields: [FieldValue] {
+    [realm.field, key.field, user.field]
+  }
+  init(_ fields: inout FieldReader) throws {
+    realm = try fields.next()
+    key = try fields.next()
+    user = try fields.next()
+  }
+}
+
+extension RecordReader {
+  /// Returns the users whose telephone number or mail address has this key, who let themselves be found by it.
+  public func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID] {
+    try records(MatchKey.self, .equal(.realm, realm), .equal(.key, key)).map(\.user)
+  }
+}
+
+extension StoreWriter {
+  /// Stores the keys of the user's present identities, as their settings allow.
+  func refreshMatchKeys(of user: UserID) throws {
+    try remove(MatchKey.self, .equal(.user, user))
+    guard try userSettings(of: user).isMatchable, let realm = try party(user)?.realm,
+      let salt = try matchSalt(of: realm)
+    else { return }
+    for identity in try identities(of: user) {
+      guard let subject = ContactMatch.subject(of: identity.identity) else { continue }
+      try put(MatchKey(realm: realm, key: ContactMatch.key(subject, salt: salt), user: user))
+    }
+  }
 }

@@ -78,14 +78,55 @@ public struct UserSettingsDraft: Hashable, Sendable {
   }
 }
 
-public protocol UserSettingsReader {
-  /// Returns the settings, the default ones if none are stored.
-  func userSettings(of user: UserID) throws -> UserSettings
+extension Visibility: FieldCodable {}
+
+/// The stored settings of a user.
+struct StoredUserSettings {
+  let user: UserID
+  var settings = UserSettings()
 }
 
-public protocol UserSettingsWriter {
-  /// Inserts or replaces the settings. The user's `matchKeys` exist only with `isMatchable`.
-  func put(_ settings: UserSettings, of user: UserID) throws
+extension StoredUserSettings: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case user, lastSeen = "last_seen", isSearchable = "searchable", isMatchable = "matchable",
+      contactsMetadata = "contacts_metadata", privateMetadata = "private_metadata", terms, termsTime = "terms_time",
+      callsFrom = "calls_from"
+  }
+  static let kind = "user_settings"
+  static let key: [Field] = [.user]
+  var fields: [FieldValue] {
+    [
+      user.field, settings.lastSeen.field, settings.isSearchable.field, settings.isMatchable.field,
+      settings.contactsMetadata.field, settings.privateMetadata.field, (settings.terms?.version).field,
+      (settings.terms?.time).field, settings.callsFrom.field,
+    ]
+  }
+  init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    settings.lastSeen = try fields.next()
+    settings.isSearchable = try fields.next()
+    settings.isMatchable = try fields.next()
+    settings.contactsMetadata = try fields.next()
+    settings.privateMetadata = try fields.next()
+    let (version, time): (String?, Timestamp?) = try (fields.next(), fields.next())
+    if let version, let time { settings.terms = TermsAcceptance(version: version, time: time) }
+    settings.callsFrom = try fields.next()
+  }
+}
+
+extension RecordReader {
+  /// Returns the settings, the default ones if none are stored.
+  public func userSettings(of user: UserID) throws -> UserSettings {
+    try record(StoredUserSettings.self, .equal(.user, user))?.settings ?? UserSettings()
+  }
+}
+
+extension StoreWriter {
+  /// Inserts or replaces the settings. The user's match keys exist only with `isMatchable`.
+  public func put(_ settings: UserSettings, of user: UserID) throws {
+    try put(StoredUserSettings(user: user, settings: settings))
+    try refreshMatchKeys(of: user)
+  }
 }
 
 /// A user as one viewer may see them.

@@ -18,6 +18,7 @@ struct Query: Sendable {
 final class Connection: @unchecked Sendable {  // lent to one thread at a time by `ConnectionPool`
   let handle: OpaquePointer
   private var statements: [OpaquePointer?] = []
+  private var named: [String: OpaquePointer] = [:]
 
   /// Opens the file, creating it if it is missing.
   ///
@@ -60,6 +61,7 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
 
   deinit {
     for statement in statements { sqlite3_finalize(statement) }
+    for statement in named.values { sqlite3_finalize(statement) }
     sqlite3_close(handle)
   }
 
@@ -80,6 +82,14 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
     let statement = try prepare(query.text)
     while statements.count <= query.number { statements.append(nil) }
     statements[query.number] = statement.raw
+    return statement
+  }
+
+  /// Returns the statement with this text, which is one of a bounded number.
+  func named(_ text: String) throws(StoreFailure) -> Prepared {
+    if let statement = named[text] { return Prepared(raw: statement) }
+    let statement = try prepare(text)
+    named[text] = statement.raw
     return statement
   }
 

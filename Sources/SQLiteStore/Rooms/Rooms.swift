@@ -35,10 +35,6 @@ extension Reader {
       memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0)
   }
 
-  func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? {
-    try connection(.roomVaultItem).bind(1, room.number).bind(2, node).bind(3, item).first { $0.bytes(0) }
-  }
-
   // MARK: Members
 
   /// Returns a member; the row of a former member does not count.
@@ -199,14 +195,6 @@ extension Writer {
   func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
     try connection(.deleteInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).run()
   }
-
-  func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws {
-    if let bytes {
-      try connection(.putRoomVault).bind(1, room.number).bind(2, node).bind(3, item).bind(4, bytes).run()
-    } else {
-      try connection(.deleteRoomVaultItem).bind(1, room.number).bind(2, node).bind(3, item).run()
-    }
-  }
 }
 
 extension Query {
@@ -366,14 +354,4 @@ extension Query {
     DELETE FROM invitations WHERE room = ?1 AND position <= (
       SELECT position FROM invitations WHERE room = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)
     """)
-
-  fileprivate static let roomVaultItem = Query(
-    "SELECT bytes FROM room_vault WHERE room = ?1 AND node = ?2 AND item = ?3")
-  fileprivate static let putRoomVault = Query(
-    """
-    INSERT INTO room_vault (room, node, item, bytes) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (room, node, item) DO UPDATE SET bytes = excluded.bytes
-    """)
-  fileprivate static let deleteRoomVaultItem = Query(
-    "DELETE FROM room_vault WHERE room = ?1 AND node = ?2 AND item = ?3")
 }

@@ -2,13 +2,9 @@ import Addresses
 import Basics
 import Dialogs
 
-/// The realms, users, credentials, and the vault.
+/// The realms and users.
 extension Reader {
   func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
-
-  func vault(_ realm: RealmID, item: String) throws -> [UInt8]? {
-    try connection(.realmVaultItem).bind(1, realm.number).bind(2, item).first { $0.bytes(0) }
-  }
 
   func user(_ address: BareJID) throws -> User? {
     try connection(.userByAddress).bind(1, address.domain).bind(2, address.local ?? "").first(Self.user)
@@ -25,6 +21,11 @@ extension Reader {
     try connection(.userCount).bind(1, realm.number).first { Int($0.int(0)) } ?? 0
   }
 
+  func lastLogin(of user: UserID) throws -> Timestamp? {
+    try connection(.lastLogin).bind(1, user.number).first { $0.intOrNil(0) }.flatMap { $0 }
+      .map { Timestamp(milliseconds: $0) }
+  }
+
   func guests() throws -> [UserID] { try connection(.guests).all { UserID($0.int(0)) } }
 
   static func user(_ row: Prepared) throws -> User {
@@ -39,24 +40,6 @@ extension Reader {
         metadata: row.textOrNil(9), avatarURL: row.textOrNil(13)),
       lastSeenAt: row.intOrNil(10).map { Timestamp(milliseconds: $0) }, delivered: Position(row.int(11)),
       isGuest: row.int(12) == 1)
-  }
-
-  func credentials(of user: UserID) throws -> [SCRAMKeys] {
-    try connection(.credentials).bind(1, user.number).all { row in
-      guard let hash = SCRAMHash(rawValue: UInt8(clamping: row.int(0))) else {
-        throw StoreFailure.corrupt("credentials of user \(user.number) are of an unknown kind")
-      }
-      return SCRAMKeys(
-        hash: hash, salt: row.bytes(1), iterations: Int(row.int(2)), storedKey: row.bytes(3), serverKey: row.bytes(4))
-    }
-  }
-
-  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? {
-    try connection(.vaultItem).bind(1, user.number).bind(2, node).bind(3, item).first { $0.bytes(0) }
-  }
-
-  func vaultCount(_ user: UserID, node: String) throws -> Int {
-    try connection(.vaultCount).bind(1, user.number).bind(2, node).first { Int($0.int(0)) } ?? 0
   }
 }
 
@@ -80,14 +63,6 @@ extension Writer {
   func setRooms(_ domain: String, of realm: RealmID) throws {
     try connection(.setRooms).bind(1, realm.number).bind(2, domain).run()
     directory.forget()
-  }
-
-  func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws {
-    if let bytes {
-      try connection(.putRealmVault).bind(1, realm.number).bind(2, item).bind(3, bytes).run()
-    } else {
-      try connection(.deleteRealmVault).bind(1, realm.number).bind(2, item).run()
-    }
   }
 
   func insertUser(
@@ -130,35 +105,21 @@ extension Writer {
     try connection(.setLastSeen).bind(1, user.number).bind(2, time.milliseconds).run()
   }
 
-  func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws {
-    try connection(.deleteCredentials).bind(1, user.number).run()
-    for key in keys {
-      try connection(.insertCredentials).bind(1, user.number).bind(2, Int64(key.hash.rawValue)).bind(3, key.salt)
-        .bind(4, Int64(key.iterations)).bind(5, key.storedKey).bind(6, key.serverKey).run()
-    }
+  func setLastLogin(_ time: Timestamp, of user: UserID) throws {
+    try connection(.setLastLogin).bind(1, user.number).bind(2, time.milliseconds).run()
   }
 
-  func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws {
-    if let bytes {
-      try connection(.putVault).bind(1, user.number).bind(2, node).bind(3, item).bind(4, bytes).run()
-    } else {
-      try connection(.deleteVaultItem).bind(1, user.number).bind(2, node).bind(3, item).run()
-    }
-  }
+  func endGuest(_ user: UserID) throws { try connection(.endGuest).bind(1, user.number).run() }
 
-  /// Erases a user's personal data. In rooms their membership is deleted. Their bans stay: these are the rooms', and
-  /// hold nothing of the user but the number.
-  func erasePersonal(_ user: UserID) throws {
+  /// Erases a user's personal data besides records. In rooms their membership is deleted. Their bans stay: these are
+  /// the rooms', and hold nothing of the user but the number.
+  func eraseData(of user: UserID) throws {
     for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
     for query in [
-      Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
-      .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
-      .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin, .deleteAllItems,
-      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
-      .forgetStars,
-      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser, .deleteUserSettings, .deleteMatchKeys,
-      .deleteLocation,
+      Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
+      .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
+      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared, .forgetStars,
+      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
@@ -217,6 +178,10 @@ extension Query {
     "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue) AND guest = 0")
   /// The condition is spelt as in the index.
   fileprivate static let guests = Query("SELECT id FROM users WHERE guest = 1 AND state <> 2 ORDER BY id")
+  fileprivate static let endGuest = Query("UPDATE users SET guest = 0 WHERE id = ?1")
+  fileprivate static let lastLogin = Query("SELECT last_login FROM users WHERE id = ?1")
+  fileprivate static let forgetLastLogin = Query("UPDATE users SET last_login = NULL WHERE id = ?1")
+  fileprivate static let setLastLogin = Query("UPDATE users SET last_login = ?2 WHERE id = ?1")
   fileprivate static let setGuest = Query("UPDATE users SET guest = 1 WHERE id = ?1")
   /// It returns no row if the name is or was taken.
   fileprivate static let insertUser = Query(
@@ -234,31 +199,6 @@ extension Query {
     "UPDATE users SET delivered = ?2 WHERE id = ?1 AND delivered < ?2")
   fileprivate static let setLastSeen = Query("UPDATE users SET last_seen = ?2 WHERE id = ?1")
 
-  fileprivate static let credentials = Query(
-    "SELECT hash, salt, iterations, stored_key, server_key FROM credentials WHERE user = ?1 ORDER BY hash")
-  fileprivate static let deleteCredentials = Query("DELETE FROM credentials WHERE user = ?1")
-  fileprivate static let insertCredentials = Query(
-    """
-    INSERT OR REPLACE INTO credentials (user, hash, salt, iterations, stored_key, server_key)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    """)
-
-  fileprivate static let realmVaultItem = Query("SELECT bytes FROM realm_vault WHERE realm = ?1 AND item = ?2")
-  fileprivate static let putRealmVault = Query(
-    """
-    INSERT INTO realm_vault (realm, item, bytes) VALUES (?1, ?2, ?3)
-    ON CONFLICT (realm, item) DO UPDATE SET bytes = excluded.bytes
-    """)
-  fileprivate static let deleteRealmVault = Query("DELETE FROM realm_vault WHERE realm = ?1 AND item = ?2")
-  fileprivate static let vaultItem = Query("SELECT bytes FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
-  fileprivate static let vaultCount = Query("SELECT count(*) FROM vault WHERE user = ?1 AND node = ?2")
-  fileprivate static let putVault = Query(
-    """
-    INSERT INTO vault (user, node, item, bytes) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (user, node, item) DO UPDATE SET bytes = excluded.bytes
-    """)
-  fileprivate static let deleteVaultItem = Query("DELETE FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
-  fileprivate static let deleteVault = Query("DELETE FROM vault WHERE user = ?1")
   fileprivate static let deleteContacts = Query("DELETE FROM contacts WHERE owner = ?1")
   fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE user = ?1")
 }
