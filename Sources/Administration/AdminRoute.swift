@@ -34,13 +34,27 @@ package struct AdminRoute: Sendable {
 }
 
 /// A page of a list.
-package struct AdminPage<Item: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
+package struct AdminPage<Item: Codable & Hashable & Sendable, Cursor: Codable & Hashable & Sendable>:
+  Codable, Hashable, Sendable
+{
   package let items: [Item]
   /// The `cursor` of the next page; nil on the last page.
-  package let nextCursor: String?
+  package let nextCursor: Cursor?
 
-  init(items: [Item], nextCursor: String? = nil) {
+  /// Creates the only page of a list.
+  init(items: [Item]) {
     self.items = items
-    self.nextCursor = nextCursor
+    nextCursor = nil
+  }
+
+  /// Creates a page of what was read with a limit; another page may follow a full one.
+  init<Read>(_ read: [Read], limit: Int, cursor: (Read) -> Cursor?, item: (Read) -> Item?) {
+    items = read.compactMap(item)
+    nextCursor = read.count == limit ? read.last.flatMap(cursor) : nil
+  }
+
+  /// Returns the limit of a page for a requested one.
+  static func limit(_ requested: Int, max: Int = AdminLimits.importBatchRows) -> Int {
+    min(Swift.max(1, requested), max)
   }
 }

@@ -46,9 +46,6 @@ protocol RowPage {
 }
 
 extension AdminPage: RowPage {}
-extension ListAudit.Output: RowPage {}
-extension ListDialogMembers.Output: RowPage {}
-extension ListWebhookFailures.Output: RowPage {}
 
 extension Array: RowPage where Element: Encodable {
   var items: [Element] { self }

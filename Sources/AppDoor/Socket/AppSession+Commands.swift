@@ -158,7 +158,7 @@ extension AppSession {
   private func acknowledge(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(AckInput.self, frame)
     guard let position = parley.position(ofCursor: input.cursor, in: session.rendering.realm) else {
-      throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+      throw .cursorUnknown
     }
     // A client cannot have entries that were not sent yet.
     let reached = min(position, session.follower.told)

@@ -23,22 +23,16 @@ package enum ListDialogMembers: AdminOperation {
     }
   }
 
-  package struct Output: Codable, Sendable {
-    package let items: [DialogMemberRow]
-    /// nil on the last page.
-    package let nextCursor: Int64?
-  }
+  package typealias Output = AdminPage<DialogMemberRow, Int64>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let room = try await context.dialog(input.dialog)
     let among: Set<Affiliation> =
       input.role.map { [$0.affiliation] } ?? Set(Affiliation.allCases.filter(\.isMember))
-    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let limit = Output.limit(input.limit)
     let members = try await context.parley.read {
       try $0.members(of: room.id, among: among, after: input.cursor.map { UserID($0) }, limit: limit)
     }
-    return Output(
-      items: members.map(DialogMemberRow.init),
-      nextCursor: members.count == limit ? members.last?.party.id.number : nil)
+    return Output(members, limit: limit, cursor: \.party.id.number, item: DialogMemberRow.init)
   }
 }

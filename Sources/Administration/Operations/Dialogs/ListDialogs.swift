@@ -23,16 +23,14 @@ package enum ListDialogs: AdminOperation {
     }
   }
 
-  package typealias Output = AdminPage<DialogRow>
+  package typealias Output = AdminPage<DialogRow, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
-    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let limit = Output.limit(input.limit)
     let rooms = try await context.parley.read {
       try $0.rooms(in: realm.id, listed: false, matching: input.matching, after: input.cursor, limit: limit)
     }
-    return Output(
-      items: rooms.map { DialogRow($0, in: context) },
-      nextCursor: rooms.count == limit ? rooms.last?.address.local : nil)
+    return Output(rooms, limit: limit, cursor: \.address.local) { DialogRow($0, in: context) }
   }
 }

@@ -30,21 +30,16 @@ package enum ListAudit: AdminOperation {
     package let status: Int
   }
 
-  package struct Output: Codable, Sendable {
-    package let items: [Row]
-    /// nil on the last page.
-    package let nextCursor: Int64?
-  }
+  package typealias Output = AdminPage<Row, Int64>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
-    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let limit = Output.limit(input.limit)
     let records = try await context.accounts.audit(in: realm.id, before: input.cursor ?? .max, limit: limit)
-    return Output(
-      items: records.map {
-        Row(
-          id: $0.id, time: $0.time.description, key: $0.keyName, operation: $0.operation, path: $0.target,
-          status: $0.status)
-      }, nextCursor: records.count == limit ? records.last?.id : nil)
+    return Output(records, limit: limit, cursor: \.id) {
+      Row(
+        id: $0.id, time: $0.time.description, key: $0.keyName, operation: $0.operation, path: $0.target,
+        status: $0.status)
+    }
   }
 }

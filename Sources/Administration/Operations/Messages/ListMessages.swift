@@ -17,7 +17,7 @@ package enum ListMessages: AdminOperation {
     let limit: Int
   }
 
-  package typealias Output = AdminPage<RawObject>
+  package typealias Output = AdminPage<RawObject, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let room = try await context.dialog(input.dialog)
@@ -29,13 +29,11 @@ package enum ListMessages: AdminOperation {
       }
       before = position
     }
-    let limit = min(max(1, input.limit), Limits.pageMax)
+    let limit = Output.limit(input.limit, max: Limits.pageMax)
     let entries = try await parley.read { [before] in
       try $0.history(of: room.id, after: .zero, before: before, limit: limit, ascending: false)
     }
     let events = context.hookEvents
-    return Output(
-      items: entries.compactMap { events.message($0, in: realm) },
-      nextCursor: entries.count == limit ? entries.last?.id.description : nil)
+    return Output(entries, limit: limit, cursor: \.id.description) { events.message($0, in: realm) }
   }
 }

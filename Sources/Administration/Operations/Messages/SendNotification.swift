@@ -29,7 +29,7 @@ package enum SendNotification: AdminOperation {
     package let devices: Int
   }
 
-  package typealias Output = AdminPage<Told>
+  package typealias Output = AdminPage<Told, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let notification = try notification(input)
@@ -63,7 +63,7 @@ package enum SendNotification: AdminOperation {
       }
       told.append(Told(userId: user.name, devices: devices))
     }
-    return AdminPage(items: told)
+    return Output(items: told)
   }
 
   private static func notification(_ input: Input) throws(Problem) -> AppNotification {

@@ -17,7 +17,7 @@ package enum ListReports: AdminOperation {
   }
 
   /// All reports (at most `Limits.reportsMax`), newest first.
-  package typealias Output = AdminPage<ReportRow>
+  package typealias Output = AdminPage<ReportRow, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let reports = try await context.parley.reports(in: try context.realm(input.domain).id)

@@ -9,7 +9,7 @@ package enum ListTasks: AdminOperation {
   package static let routes = [AdminRoute(.get, "/tasks", .usersRead)]
 
   package typealias Input = Empty
-  package typealias Output = AdminPage<TaskRow>
+  package typealias Output = AdminPage<TaskRow, String>
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
     let (realm, parley) = (context.realm?.id, context.parley)
@@ -21,7 +21,7 @@ package enum ListTasks: AdminOperation {
       }
       return rows
     }
-    return AdminPage(items: rows)
+    return Output(items: rows)
   }
 }
 

@@ -27,7 +27,7 @@ package enum ListUsers: AdminOperation {
     }
   }
 
-  package typealias Output = AdminPage<UserRow>
+  package typealias Output = AdminPage<UserRow, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
@@ -42,11 +42,10 @@ package enum ListUsers: AdminOperation {
       }
       return Output(items: users.map { UserRow($0, in: context) })
     }
-    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let limit = Output.limit(input.limit)
     let users = try await context.parley.read {
       try $0.users(in: realm.id, matching: input.matching, after: input.cursor, limit: limit)
     }
-    return Output(
-      items: users.map { UserRow($0, in: context) }, nextCursor: users.count == limit ? users.last?.name : nil)
+    return Output(users, limit: limit, cursor: \.name) { UserRow($0, in: context) }
   }
 }

@@ -33,21 +33,16 @@ package enum ListWebhookFailures: AdminOperation {
     package let due: Bool
   }
 
-  package struct Output: Codable, Sendable {
-    package let items: [Row]
-    /// nil on the last page.
-    package let nextCursor: Int64?
-  }
+  package typealias Output = AdminPage<Row, Int64>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let limit = Output.limit(input.limit)
     let failures = try await context.parley.hookFailures(
       of: input.id, in: context.realm(input.domain).id, after: input.cursor ?? 0, limit: limit)
-    return Output(
-      items: failures.map {
-        Row(
-          id: $0.id, event: $0.event, webhookId: $0.message, failedAt: $0.failedAt.description, reason: $0.reason,
-          due: $0.isDue)
-      }, nextCursor: failures.count == limit ? failures.last?.id : nil)
+    return Output(failures, limit: limit, cursor: \.id) {
+      Row(
+        id: $0.id, event: $0.event, webhookId: $0.message, failedAt: $0.failedAt.description, reason: $0.reason,
+        due: $0.isDue)
+    }
   }
 }

@@ -12,7 +12,7 @@ package enum ListWebhooks: AdminOperation {
     package init(domain: String?) { self.domain = domain }
   }
 
-  package typealias Output = AdminPage<WebhookRow>
+  package typealias Output = AdminPage<WebhookRow, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     Output(

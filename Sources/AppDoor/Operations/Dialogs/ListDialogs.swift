@@ -63,15 +63,9 @@ enum ListDialogs: ServedOperation {
     _ filter: DialogFilter, _ cursor: String?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> DialogPageBody {
     let caller = try call.user().user
-    var before = Position.end
-    if let cursor {
-      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
-        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
-      }
-      before = position
-    }
+    let before = try call.position(ofCursor: cursor) ?? .end
     let rendering = call.rendering
-    return try await call.parley.read { [before] reader in
+    return try await call.parley.read { reader in
       let head = try reader.head().position
       let page = try reader.dialogList(of: caller.id, filter, before: before, limit: limit)
       let items = try page.views.map { view in
@@ -104,14 +98,14 @@ enum ListDialogs: ServedOperation {
     let rendering = call.rendering
     return try await call.parley.read { reader in
       let head = try reader.head().position
-      let rooms = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
-      let page = rooms.prefix(limit)
+      let (page, last) = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
+        .page(limit)
       let items = try page.compactMap { room in
         try RoomAccess.of(room, for: caller, reader).map { try rendering.dialog($0, reader) }
       }
       return DialogPageBody(
-        items: items, nextCursor: rooms.count > limit ? page.last?.address.local : nil,
-        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id),
+        items: items, nextCursor: last?.address.local, cursor: rendering.cursor(head),
+        totalUnread: try reader.unread(of: caller.id),
         totalMentions: try reader.mentions(of: caller.id, in: nil))
     }
   }

@@ -25,19 +25,12 @@ enum ListMembers: ServedOperation {
           if affiliation == .outcast && own.affiliation < .admin { throw Problem.notAdmin }
           among = [affiliation]
         }
-        var after: UserID?
-        if let cursor = input.cursor {
-          guard let user = parley.user(ofMemberCursor: cursor, in: room) else {
-            throw Problem(.malformed, "cursor-unknown", "cursor is not one of this list's.", field: "cursor")
-          }
-          after = user
-        }
+        let after = try parley.member(ofCursor: input.cursor, in: room)
         let naming = sight.naming(parley)
-        let members = try reader.members(of: room.dialog, among: among, after: after, limit: limit + 1)
-        let page = members.prefix(limit)
+        let (page, last) = try reader.members(of: room.dialog, among: among, after: after, limit: limit + 1).page(limit)
         return PageBody(
           items: try page.map { rendering.member($0, user: try reader.user($0.party.id), naming) },
-          nextCursor: members.count > limit ? page.last.map { parley.memberCursor($0.party.id, in: room) } : nil)
+          nextCursor: last.map { parley.memberCursor($0.party.id, in: room) })
       })
   }
 }

@@ -13,18 +13,12 @@ enum ListEdits: ServedOperation {
   static func perform(_ input: MessagePartsInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let limit = try Checks.limit(input.limit)
-    var after = Position.zero
-    if let cursor = input.cursor {
-      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
-        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
-      }
-      after = position
-    }
+    let after = try call.position(ofCursor: input.cursor) ?? .zero
     let caller = change.caller
     let (place, target, rendering) = (change.place, change.target, call.rendering)
     let isAuthor = target.author.id == caller.id
     return .ok(
-      try await call.parley.read { [after] reader in
+      try await call.parley.read { reader in
         if !isAuthor {
           guard case .room(let room) = place,
             let member = try reader.member(caller.id, of: room.dialog), member.affiliation >= .admin
@@ -37,15 +31,13 @@ enum ListEdits: ServedOperation {
         if entry.state?.retraction != nil {
           throw Problem(.missing, "message-deleted", "This message was deleted.", field: "messageId")
         }
-        let found = try reader.edits(of: entry.position, after: after, limit: limit + 1)
-        let page = found.prefix(limit)
+        let (page, last) = try reader.edits(of: entry.position, after: after, limit: limit + 1).page(limit)
         var items = page.compactMap { edit -> EditBody? in
           guard case .message(let message) = edit.fact else { return nil }
           return EditBody(text: message.content.text, at: edit.time)
         }
         if after == .zero { items.insert(EditBody(text: first.content.text, at: entry.time), at: 0) }
-        return PageBody(
-          items: items, nextCursor: found.count > limit ? page.last.map { rendering.cursor($0.position) } : nil)
+        return PageBody(items: items, nextCursor: last.map { rendering.cursor($0.position) })
       })
   }
 

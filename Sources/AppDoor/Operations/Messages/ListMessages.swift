@@ -35,12 +35,12 @@ enum ListMessages: ServedOperation {
         ascending: range.ascending)
       return (entries, naming)
     }
-    let page = entries.prefix(range.limit)
+    let (page, last) = entries.page(range.limit)
     let items = page.compactMap { call.rendering.message($0, naming) }
     return .ok(
       PageBody(
         items: range.ascending ? items.reversed() : items,
-        nextCursor: entries.count > range.limit ? page.last.map { call.rendering.cursor($0.position) } : nil))
+        nextCursor: last.map { call.rendering.cursor($0.position) }))
   }
 
   private struct Range: Sendable {

@@ -23,15 +23,9 @@ enum ListReceipts: ServedOperation {
           PageBody(items: [try receipt(of: target, for: receiver, in: dialog, naming, reader)])
         })
     case .room(let room):
-      var after: UserID?
-      if let cursor = input.cursor {
-        guard let user = parley.user(ofMemberCursor: cursor, in: room) else {
-          throw Problem(.malformed, "cursor-unknown", "cursor is not one of this list's.", field: "cursor")
-        }
-        after = user
-      }
+      let after = try parley.member(ofCursor: input.cursor, in: room)
       return .ok(
-        try await parley.read { [after] reader in
+        try await parley.read { reader in
           let (sight, _) = try RoomAccess.asMember(of: room.dialog, caller, reader)
           guard sight.room.memberCount <= Limits.markersToldMax || target.author.id == caller.id else {
             throw Problem(
@@ -39,14 +33,14 @@ enum ListReceipts: ServedOperation {
               "In a dialog of more than \(Limits.markersToldMax) members only its author may see whom a message reached.",
               field: "messageId")
           }
-          let members = try reader.members(
-            of: room.dialog, among: Set(Affiliation.allCases.filter(\.isMember)), after: after, limit: limit + 1)
-          let page = members.prefix(limit)
+          let (page, last) = try reader.members(
+            of: room.dialog, among: Set(Affiliation.allCases.filter(\.isMember)), after: after, limit: limit + 1
+          ).page(limit)
           // Later members were not among the recipients.
           let receivers = page.filter { $0.party.id != target.author.id && $0.since < target.position }
           return PageBody(
             items: try receivers.map { try receipt(of: target, for: $0.party, in: room.dialog, naming, reader) },
-            nextCursor: members.count > limit ? page.last.map { parley.memberCursor($0.party.id, in: room) } : nil)
+            nextCursor: last.map { parley.memberCursor($0.party.id, in: room) })
         })
     }
   }

@@ -13,20 +13,13 @@ enum ListStars: ServedOperation {
   static func perform(_ input: ListStarsInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let limit = try Checks.limit(input.limit)
-    var before = Position.end
-    if let cursor = input.cursor {
-      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
-        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
-      }
-      before = position
-    }
+    let before = try call.position(ofCursor: input.cursor) ?? .end
     let rendering = call.rendering
     let parley = call.parley
     return .ok(
-      try await parley.read { [before] reader in
+      try await parley.read { reader in
         // Messages that have become unreadable leave a shorter page.
-        let found = try reader.stars(of: caller.id, before: before, limit: limit + 1)
-        let page = found.prefix(limit)
+        let (page, last) = try reader.stars(of: caller.id, before: before, limit: limit + 1).page(limit)
         var sights: [DialogID: (horizon: Position, naming: ParticipantNaming)?] = [:]
         let items = try page.compactMap { star -> MessageBody? in
           if sights[star.dialog] == nil {
@@ -39,8 +32,7 @@ enum ListStars: ServedOperation {
           else { return nil }
           return rendering.message(entry, sight.naming)
         }
-        return PageBody(
-          items: items, nextCursor: found.count > limit ? page.last.map { rendering.cursor($0.message) } : nil)
+        return PageBody(items: items, nextCursor: last.map { rendering.cursor($0.message) })
       })
   }
 }

@@ -20,12 +20,7 @@ enum SearchMessages: ServedOperation {
     if query.text == nil && query.kind == nil {
       throw Problem(.malformed, "search-empty", "Give query or type.", field: "query")
     }
-    if let cursor = input.cursor {
-      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
-        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
-      }
-      query.before = position
-    }
+    if let position = try call.position(ofCursor: input.cursor) { query.before = position }
     var place: DialogPlace?
     if let id = input.dialogId {
       place = try await call.door.dialogs.place(id, for: caller)

@@ -55,9 +55,8 @@ enum ListUsers: ServedOperation {
     let users = try await call.parley.read { reader in
       try reader.directory(of: realm, directory).map { try reader.view(of: $0, for: caller) }
     }
-    let page = users.prefix(limit)
-    return PageBody(
-      items: page.map { call.rendering.user($0) }, nextCursor: users.count > limit ? page.last?.user.name : nil)
+    let (page, last) = users.page(limit)
+    return PageBody(items: page.map { call.rendering.user($0) }, nextCursor: last?.user.name)
   }
 
   // MARK: By name
