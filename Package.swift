@@ -210,7 +210,7 @@ let package = Package(
     // Over a real store: the contract of the log is about what is durable.
     .testTarget(
       name: "DialogsTests",
-      dependencies: ["Dialogs", "Accounts", "Basics", "SQLiteStore", "Addresses", logging] + crypto,
+      dependencies: ["Dialogs", "Accounts", "Basics", "SQLiteStore", "StoreConformance", "Addresses", logging] + crypto,
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",

@@ -225,7 +225,7 @@ import Testing
       id: Self.author.id, realm: RealmID(1), address: Self.author.address, state: .active, createdAt: Self.time,
       profile: Profile(displayName: "Au Thor"), lastSeenAt: nil, delivered: .zero)
     func shown(to viewer: Member?) -> MemberBody {
-      let naming = RoomAccess(room: room, member: viewer).naming(rendering.parley)
+      let naming = ParticipantNaming(of: room, for: viewer, rendering.parley)
       return rendering.member(member(Self.author, .member), user: user, naming)
     }
     let known = MemberBody(

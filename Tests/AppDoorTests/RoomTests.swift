@@ -1,10 +1,10 @@
 import Addresses
 import Basics
-import Dialogs
 import JSON
 import Testing
 
 @testable import AppDoor
+@testable import Dialogs
 
 @Suite struct SystemContentTests {
   private static func party(_ number: Int64, _ name: String) -> Party {
@@ -131,16 +131,17 @@ import Testing
   }
 }
 
-@Suite struct RoomSightTests {
+@Suite struct RoomAccessTests {
   private static let name = RoomName(
     dialog: DialogID(7), realm: RealmID(1), address: BareJID(parsing: "g@conference.localhost")!)  // a constant
   private static let party = Party(
     id: UserID(1), realm: RealmID(1), address: BareJID(parsing: "romeo@localhost")!)  // a constant
 
-  private func sight(isMember: Bool, _ settings: RoomSettings = .group) -> RoomAccess {
+  private func access(isMember: Bool, _ settings: RoomSettings = .group) -> RoomAccess {
     RoomAccess(
-      room: Room(name: Self.name, externalID: nil, createdAt: Timestamp(milliseconds: 0), settings: settings),
-      member: isMember
+      of: Room(name: Self.name, externalID: nil, createdAt: Timestamp(milliseconds: 0), settings: settings),
+      for: Self.party,
+      as: isMember
         ? Member(
           room: Self.name.dialog, party: Self.party, affiliation: .member, nick: "R", since: Position(9),
           joinedAt: Timestamp(milliseconds: 0), version: Position(9)) : nil)
@@ -149,18 +150,18 @@ import Testing
   /// A user who must not know of a dialog gets the same answer as for an invented id.
   @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
   func strangersLearnNothing(problem: Problem) {
-    #expect(RoomAccess.told(problem, nil) == DialogResolver.unknown)
+    #expect(access(isMember: false).told(problem) == DialogResolver.unknown)
     #expect(problem.isTelling)
   }
 
   @Test func membersLearnWhy() {
-    #expect(RoomAccess.told(.notAdmin, sight(isMember: true)) == .notAdmin)
-    #expect(RoomAccess.told(.roomUnknown, sight(isMember: true)) == .roomUnknown)
+    #expect(access(isMember: true).told(.notAdmin) == .notAdmin)
+    #expect(access(isMember: true).told(.roomUnknown) == .roomUnknown)
   }
 
   @Test func whoSeesAListedDialogIsToldToJoin() {
-    #expect(RoomAccess.told(.roomUnknown, sight(isMember: false, .open)).code == "dialog-not-joined")
-    #expect(RoomAccess.told(.roomBanned, sight(isMember: false, .open)) == .roomBanned)
+    #expect(access(isMember: false, .open).told(.roomUnknown).code == "dialog-not-joined")
+    #expect(access(isMember: false, .open).told(.roomBanned) == .roomBanned)
   }
 
   @Test func theServersOwnTroublesTellNothing() {
@@ -168,12 +169,11 @@ import Testing
     #expect(!Problem.storage.isTelling)
   }
 
-  @Test func historyBeginsWhereTheDialogSays() throws {
+  @Test func historyBeginsWhereTheDialogSays() {
     var settings = RoomSettings.group
-    let member = try #require(sight(isMember: true).member)
-    #expect(RoomAccess.horizon(of: member, in: sight(isMember: true, settings).room) == .zero)
+    #expect(access(isMember: true, settings).readable?.messages.behind == .zero)
     settings.history = .sinceJoin
-    #expect(RoomAccess.horizon(of: member, in: sight(isMember: true, settings).room) == Position(9))
+    #expect(access(isMember: true, settings).readable?.messages.behind == Position(9))
   }
 }
 

@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import StoreConformance
 import Testing
 
 @testable import Accounts

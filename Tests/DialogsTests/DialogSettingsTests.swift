@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Users' settings of their dialogs, which are the same in a bookmark and in the app (XEP-0492, XEP-0469).

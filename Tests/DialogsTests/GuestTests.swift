@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Guests: how many, what they may do, and that they go.

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Invitations: who makes them, what they open, and that they open it once.

@@ -1,4 +1,5 @@
 import Addresses
+import StoreConformance
 import Testing
 
 @testable import Dialogs

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Tests of publishing: who is notified, what is stored, what is refused.

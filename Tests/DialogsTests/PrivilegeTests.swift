@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Logging
+import StoreConformance
 import Testing
 
 @testable import Dialogs

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Tests of one profile in all its forms, whichever is written.

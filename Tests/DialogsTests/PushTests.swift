@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import StoreConformance
 import Synchronization
 import Testing
 

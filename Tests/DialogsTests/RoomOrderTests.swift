@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Tests of the order of a room: earlier entries are delivered first, and what is not stored is never delivered.

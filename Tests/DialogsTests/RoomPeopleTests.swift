@@ -1,6 +1,7 @@
 import Accounts
 import Addresses
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Tests of the members of a room, their nicknames, and what others may do to them.

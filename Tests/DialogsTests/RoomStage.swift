@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import StoreConformance
 import Testing
 
 /// A room on the stage, and people in it.

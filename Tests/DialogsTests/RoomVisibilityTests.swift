@@ -167,17 +167,17 @@ import Testing
     let since = try #require(try await stage.member(juliet, of: room)).since
     try await stage.say("after", in: room, by: romeo)
     let head = try await stage.parley.read { try $0.head().position }
-    #expect(try await stage.enter(room, RecordingSession(juliet))?.visibleAfter == since)
+    #expect(try await stage.enter(room, RecordingSession(juliet))?.messages?.behind == since)
     // Another affiliation is no other beginning.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
     #expect(try await stage.member(juliet, of: room)?.since == since)
-    // Who is no member has joined nothing: from now on.
+    // Who is no member has joined nothing: there is no history for them.
     let guest = try #require(try await stage.enter(room, RecordingSession(paris)))
-    #expect(guest.visibleAfter >= head)
-    #expect(guest.visibleAfter == guest.position)
-    #expect(try await stage.enter(room, RecordingSession(romeo))?.visibleAfter ?? .end < since)
+    #expect(guest.messages?.behind == .end)
+    #expect(guest.position >= head)
+    #expect(try await stage.enter(room, RecordingSession(romeo))?.messages?.behind ?? .end < since)
     try await stage.act(.configure(.dialog(room.dialog), .change { $0.history = .all }), by: romeo)
-    #expect(try await stage.enter(room, RecordingSession(juliet))?.visibleAfter == .zero)
+    #expect(try await stage.enter(room, RecordingSession(juliet))?.messages?.behind == .zero)
     // Who leaves and comes back begins anew.
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.affiliate(juliet, .member, in: room, by: romeo)

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Tests of drafts and scheduled messages.

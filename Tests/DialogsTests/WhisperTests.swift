@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import StoreConformance
 import Testing
 
 /// Private messages between the occupants of a room (XEP-0045 7.5).

@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 import Foundation
+import StoreConformance
 import Testing
 
 @testable import SQLiteStore

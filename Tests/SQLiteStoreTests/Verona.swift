@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 import SQLiteStore
+import StoreConformance
 
 /// Two users and their dialog in a fresh store; every message has 100 bytes of content, so that stores fill quickly.
 struct Verona {

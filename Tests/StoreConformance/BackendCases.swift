@@ -147,10 +147,10 @@ extension StoreConformance {
         )
       }
       try scene.read { reader in
-        try equal(try reader.log(after: .zero, limit: 10), [one, two, three])
-        try equal(try reader.log(after: one.position, limit: 1), [two])
-        try equal(try reader.entry(at: two.position), two)
-        try equal(try reader.entry(at: Position(999)).map(\.position), nil)
+        try equal(try reader.log(for: .hooks, after: .zero, limit: 10), [one, two, three])
+        try equal(try reader.log(for: .hooks, after: one.position, limit: 1), [two])
+        try equal(try reader.entry(at: two.position, for: .hooks), two)
+        try equal(try reader.entry(at: Position(999), for: .hooks).map(\.position), nil)
       }
     },
   ]

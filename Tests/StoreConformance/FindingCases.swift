@@ -55,7 +55,7 @@ extension StoreConformance {
       func page(
         _ filter: DialogFilter = DialogFilter(), before: Position = .end, limit: Int = 9
       ) throws -> DialogListPage {
-        try scene.read { try $0.dialogList(of: scene.romeo.id, filter, before: before, limit: limit) }
+        try scene.read { try $0.dialogList(of: scene.romeo, filter, before: before, limit: limit) }
       }
       func texts(_ page: DialogListPage) -> [String] {
         page.views.map { view in

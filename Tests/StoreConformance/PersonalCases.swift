@@ -21,6 +21,8 @@ extension StoreConformance {
         for (user, seen) in [(scene.juliet.id, left), (scene.romeo.id, all)] {
           try equal(try scene.views(of: user, in: dialog, reader), [[Position]](repeating: seen, count: 5), "\(user)")
           try equal(try reader.isHidden(all[1], in: dialog, for: user), user == scene.juliet.id, "hidden")
+          let shown = try all.filter { try reader.entry($0, in: reader.messages(in: dialog, for: user)) != nil }
+          try equal(shown, seen, "one by one")
           try equal(try reader.hasHidden(user), user == scene.juliet.id, "has hidden")
         }
         try equal(try reader.replay(of: scene.juliet.id, after: .zero, limit: 9).map(\.position), left, "replay")
@@ -95,19 +97,20 @@ extension StoreConformance {
         let views: [(UserID?, [Position])] = [(scene.juliet.id, [all[1]]), (scene.romeo.id, all), (nil, all)]
         for (viewer, seen) in views {
           var query = ArchiveQuery(limit: 9)
-          query.viewer = viewer
-          try equal(try reader.archive(of: room, query).entries.map(\.position), seen, "archive")
+          let messages = try viewer.map { try reader.messages(in: room, for: $0) } ?? .server(room, .rules)
+          try equal(try reader.archive(of: messages, query).entries.map(\.position), seen, "archive")
           query.text = "w1"
           try equal(
-            try reader.archive(of: room, query).entries.map(\.position), seen.filter { $0 == said[0].position },
+            try reader.archive(of: messages, query).entries.map(\.position), seen.filter { $0 == said[0].position },
             "search")
           query.text = nil
           query.positions = said.map(\.position)
-          try equal(try reader.archive(of: room, query).entries.map(\.position), seen, "by id")
+          try equal(try reader.archive(of: messages, query).entries.map(\.position), seen, "by id")
         }
         try equal(
           try reader.history(
-            of: room, for: scene.juliet.id, after: said[0].position.previous, before: .end, limit: 9, ascending: true
+            of: reader.messages(in: room, for: scene.juliet.id), after: said[0].position.previous, before: .end,
+            limit: 9, ascending: true
           )
           .map(\.position), [said[1].position], "history")
         try equal(
@@ -235,6 +238,7 @@ extension StoreConformance {
 extension Scene {
   /// Returns the messages that a user reads of a dialog, by each way of reading, in ascending order.
   fileprivate func views(of user: UserID, in dialog: DialogID, _ reader: any StoreReader) throws -> [[Position]] {
+    let messages = try reader.messages(in: dialog, for: user)
     var ofDialog = ArchiveQuery(limit: 9)
     ofDialog.with = dialog
     // What was said has words that are longer than the rest.
@@ -245,8 +249,8 @@ extension Scene {
       return try reader.archive(of: user, searched).entries.map(\.position)
     }
     return [
-      try reader.history(of: dialog, for: user, after: .zero, before: .end, limit: 9, ascending: true).map(\.position),
-      try reader.history(of: dialog, for: user, after: .zero, before: .end, limit: 9, ascending: false).reversed()
+      try reader.history(of: messages, after: .zero, before: .end, limit: 9, ascending: true).map(\.position),
+      try reader.history(of: messages, after: .zero, before: .end, limit: 9, ascending: false).reversed()
         .map(\.position),
       try reader.archive(of: user, ArchiveQuery(limit: 9)).entries.map(\.position),
       try reader.archive(of: user, ofDialog).entries.map(\.position), words,

@@ -14,7 +14,7 @@ struct ArchiveStub: StoreReader {
 
   struct NotAsked: Error {}
 
-  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
+  func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage {
     let matching = entries.filter { entry in
       if let positions = query.positions { return positions.contains(entry.position) }
       if let dialog = query.with, entry.dialog != dialog { return false }
@@ -41,14 +41,14 @@ struct ArchiveStub: StoreReader {
   func guests() throws -> [UserID] { throw NotAsked() }
   func realms() throws -> [Realm] { throw NotAsked() }
   func dialogStandings(of user: UserID) throws -> [DialogStanding] { throw NotAsked() }
-  func log(after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
-  func entry(at position: Position) throws -> Entry? { throw NotAsked() }
+  func log(for reason: ServerReason, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func entry(at position: Position, for reason: ServerReason) throws -> Entry? { throw NotAsked() }
   func lastOccurrence() throws -> Int64 { throw NotAsked() }
   func messages(
-    with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
+    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] { throw NotAsked() }
   func messages(
-    of kind: Content.Kind, of user: UserID, in dialog: DialogID?, before: Position, limit: Int
+    of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] { throw NotAsked() }
   func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft? { throw NotAsked() }
   func draftCount(of user: UserID) throws -> Int { throw NotAsked() }
@@ -102,47 +102,48 @@ struct ArchiveStub: StoreReader {
   func head() throws -> (position: Position, time: Timestamp) { throw NotAsked() }
   func position(before time: Timestamp) throws -> Position { throw NotAsked() }
   func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
-  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
+  func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings? { throw NotAsked() }
   func settings(of user: UserID) throws -> [DialogID: DialogSettings] { throw NotAsked() }
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark] { throw NotAsked() }
-  func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage { throw NotAsked() }
+  func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage { throw NotAsked() }
   func unread(of user: UserID) throws -> Int64 { throw NotAsked() }
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 { throw NotAsked() }
-  func history(of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool) throws -> [Entry] {
+  func history(
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry] {
     throw NotAsked()
   }
-  func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
+  func entry(_ position: Position, in messages: MessageAccess) throws -> Entry? { throw NotAsked() }
   /// No entry has been removed: an entry that is not in this archive is in another one.
-  func hasEntry(at position: Position) throws -> Bool { true }
-  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
-  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool { true }
+  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) {
     throw NotAsked()
   }
   func room(_ id: DialogID) throws -> Room? { throw NotAsked() }
   func room(externalID: String, in realm: RealmID) throws -> Room? { throw NotAsked() }
   func roomName(_ id: DialogID) throws -> RoomName? { throw NotAsked() }
-  func member(_ user: UserID, of room: DialogID) throws -> Member? { throw NotAsked() }
-  func member(nickKey key: String, of room: DialogID) throws -> Member? { throw NotAsked() }
-  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member] {
+  func member(_ user: UserID, of room: MemberAccess) throws -> Member? { throw NotAsked() }
+  func member(nickKey key: String, of room: MemberAccess) throws -> Member? { throw NotAsked() }
+  func members(of room: MemberAccess, after: UserID?, limit: Int) throws -> [Member] {
     throw NotAsked()
   }
-  func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] { throw NotAsked() }
+  func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member] {
+    throw NotAsked()
+  }
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] { throw NotAsked() }
-  func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] { throw NotAsked() }
+  func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] { throw NotAsked() }
   func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
     guard listed, matching == nil else { throw NotAsked() }
     return Array(rooms.filter { ($0.address.local ?? "") > after ?? "" }.prefix(limit))
   }
-  func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
-  func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
-  ) throws -> [Entry] { throw NotAsked() }
+  func archive(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
+  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] { throw NotAsked() }
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
-  func blob(_ id: BlobID) throws -> Blob? { throw NotAsked() }
+  func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob? { throw NotAsked() }
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse { throw NotAsked() }
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
   func pushRegistrations() throws -> [PushRegistration] { throw NotAsked() }
@@ -155,16 +156,13 @@ struct ArchiveStub: StoreReader {
 
 /// Messages for oneself alone, pins and edits.
 extension ArchiveStub {
-  func edits(of message: Position, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
-  func pins(of dialog: DialogID) throws -> [Position] { throw NotAsked() }
+  func edits(of message: EditAccess, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func pins(of messages: MessageAccess) throws -> [Position] { throw NotAsked() }
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool { throw NotAsked() }
   func hasHidden(_ user: UserID) throws -> Bool { throw NotAsked() }
   func hidden(from message: Position, in dialog: DialogID) throws -> [UserID] { throw NotAsked() }
   func hiddenCount(of user: UserID) throws -> Int { throw NotAsked() }
   func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64 { throw NotAsked() }
-  func history(
-    of dialog: DialogID, for user: UserID, after: Position, before: Position, limit: Int, ascending: Bool
-  ) throws -> [Entry] { throw NotAsked() }
   func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] { throw NotAsked() }
   func starCount(of user: UserID) throws -> Int { throw NotAsked() }
   func isStarred(_ message: Position, by user: UserID) throws -> Bool { throw NotAsked() }

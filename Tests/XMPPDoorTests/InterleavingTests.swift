@@ -1,8 +1,8 @@
 import Addresses
 import Basics
-import Dialogs
 import Testing
 
+@testable import Dialogs
 @testable import XMPPDoor
 
 /// What a session is told while it arrives, lags, moves to another event loop, is replaced, and enters rooms: every
@@ -190,15 +190,15 @@ struct World<Choice: Chooser> {
   }
 
   private enum Page {
-    case log(after: Position, rooms: [(room: DialogID, since: Position)])
-    case replay(after: Position, log: Position, rooms: [(room: DialogID, since: Position)])
+    case log(after: Position, rooms: [FollowedRoom])
+    case replay(after: Position, log: Position, rooms: [FollowedRoom])
     case history(visit: Int, upTo: Position)
     case room(visit: Int, after: Position)
   }
 
   private enum Answer {
-    case log(LogPage, rooms: [(room: DialogID, since: Position)])
-    case replay([Entry], isFull: Bool, log: LogPage, head: Position, rooms: [(room: DialogID, since: Position)])
+    case log(LogPage, rooms: [FollowedRoom])
+    case replay([Entry], isFull: Bool, log: LogPage, head: Position, rooms: [FollowedRoom])
     case history(visit: Int, upTo: Position, [Entry])
     case room(visit: Int, LogPage)
   }
@@ -523,7 +523,7 @@ struct World<Choice: Chooser> {
     case .entered(let position):
       guard
         let visit = sessions[handle]?.rooms.entered(
-          address, room, nick: "j", affiliation: .none, since: position,
+          address, room, nick: "j", affiliation: .none, follows: FollowedRoom(room.dialog, since: position),
           place: session.cursor.log.position)
       else { return }
       sessions[handle]?.stream.visit = (visit, position, [], .zero)
@@ -607,7 +607,7 @@ struct World<Choice: Chooser> {
     }
   }
 
-  private mutating func take(_ page: LogPage, _ rooms: [(room: DialogID, since: Position)], at handle: Int) {
+  private mutating func take(_ page: LogPage, _ rooms: [FollowedRoom], at handle: Int) {
     for entry in page.entries {
       if let form = form(of: entry, at: handle) { goOn(entry, form, at: handle) }
     }

@@ -102,7 +102,9 @@ extension Accounts {
       if task.kind == .erasure { try writer.endBlobs(of: user.id) }
       // Exports contain all data.
       for other in try writer.accountTasks(of: user.id) {
-        if let blob = try other.blob.flatMap({ try writer.blob($0) }) { try writer.put(blob.over(at: now)) }
+        if let blob = try other.blob.flatMap({ try writer.blob($0, .server(.erasure)) }) {
+          try writer.put(blob.over(at: now))
+        }
         try writer.removeAccountTask(other.id)
       }
       try writer.erasePersonal(user.id)
@@ -138,7 +140,8 @@ extension Accounts {
       } catch  where error == .lastOwner {
         let successor = try await parley.read { reader -> Member? in
           for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
-            let members = try reader.members(of: room.dialog, among: among, after: nil, limit: Limits.membersMax)
+            let members = try reader.members(
+              of: .server(room.dialog, .rules).only(among), after: nil, limit: Limits.membersMax)
             if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
           }
           return nil
@@ -206,7 +209,7 @@ extension Accounts {
   /// Retracts a message as its author would: everyone is told. If the author could not (no longer a member, or blocked
   /// by the other), it is retracted in the store only, and is not found any more.
   private func takeBack(_ position: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
-    guard let found = try await parley.read({ try $0.entry(position, in: dialog) }),
+    guard let found = try await parley.read({ try $0.entry(position, in: .server(dialog, .erasure)) }),
       case .message(let message) = found.fact
     else { return }
     if message.sequence == 0 {
@@ -226,7 +229,9 @@ extension Accounts {
     }
     let now = parley.clock.now
     try await parley.work(keepingCaches: true) { writer in
-      guard let entry = try writer.entry(position, in: dialog), entry.state?.retraction == nil else { return }
+      guard let entry = try writer.entry(position, in: .server(dialog, .erasure)), entry.state?.retraction == nil else {
+        return
+      }
       try writer.releaseBlobs(of: position, by: author.id, ending: now)
       try writer.put(
         MessageState(
@@ -237,7 +242,7 @@ extension Accounts {
   }
 
   private func takeBackReactions(to target: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
-    guard let found = try await parley.read({ try $0.entry(target, in: dialog) }),
+    guard let found = try await parley.read({ try $0.entry(target, in: .server(dialog, .erasure)) }),
       found.state?.reactions.contains(where: { $0.user == author }) == true
     else { return }
     if let intent = Self.change(.reactions([]), of: found, author: author) {
@@ -249,7 +254,7 @@ extension Accounts {
       }
     }
     try await parley.work(keepingCaches: true) { writer in
-      guard let entry = try writer.entry(target, in: dialog), var state = entry.state else { return }
+      guard let entry = try writer.entry(target, in: .server(dialog, .erasure)), var state = entry.state else { return }
       state.reactions.removeAll { $0.user == author }
       state.revision += 1
       try writer.put(state, of: target, in: dialog)

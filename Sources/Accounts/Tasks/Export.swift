@@ -26,7 +26,9 @@ extension Accounts {
       let before = try writer.accountTasks(of: user.id).filter { $0.kind == .export }
       if let pending = before.first(where: { $0.state == .pending }) { return pending }
       for old in before.dropFirst(Limits.exportsPerUserMax - 1) {
-        if let blob = try old.blob.flatMap({ try writer.blob($0) }) { try writer.put(blob.over(at: now)) }
+        if let blob = try old.blob.flatMap({ try writer.blob($0, .server(.rules)) }) {
+          try writer.put(blob.over(at: now))
+        }
         try writer.removeAccountTask(old.id)
       }
       return try writer.put(AccountTask(user: user.id, kind: .export, createdAt: now))

@@ -1,38 +1,31 @@
 import Dialogs
 import Synchronization
 
-/// The two immutable parties of a private dialog.
-struct DialogMembers: Hashable, Sendable {
-  let id: DialogID
-  let first: Party
-  let second: Party
-
-  init(_ dialog: Dialog) {
-    id = dialog.id
-    first = dialog.first
-    second = dialog.second
-  }
-
-  /// Returns the other party, or the user in their `self` dialog; `nil` for others.
-  func peer(of user: UserID) -> Party? {
-    if first.id == user { return second }
-    if second.id == user { return first }
-    return nil
-  }
-}
-
 /// A dialog as one user sees it.
 enum DialogPlace: Hashable, Sendable {
-  /// A private dialog that the user belongs to, with its other party.
-  case peer(DialogID, Party)
+  /// A private dialog of the user, with its other party.
+  case peer(MessageAccess, Party)
   /// A group or public dialog. As membership changes, it is not part of this: the core decides about the user's
   /// actions, `RoomAccess` about reading.
   case room(RoomName)
 
   var id: DialogID {
     switch self {
-    case .peer(let id, _): id
+    case .peer(let messages, _): messages.dialog
     case .room(let room): room.dialog
+    }
+  }
+
+  /// Returns the user's access to its messages, and the ids by which they know people there; throws unless they read it.
+  /// Blocks: for `Parley.read`.
+  func reading(
+    for user: Party, _ parley: Parley, _ reader: any StoreReader
+  ) throws -> (messages: MessageAccess, room: ReadableRoom?, naming: ParticipantNaming) {
+    switch self {
+    case .peer(let messages, _): return (messages, nil, .open)
+    case .room(let room):
+      let readable = try reader.access(to: room.dialog, for: user).get()
+      return (readable.messages, readable, readable.naming(parley))
     }
   }
 }
@@ -40,23 +33,23 @@ enum DialogPlace: Hashable, Sendable {
 /// Resolves public ids of dialogs. It caches their immutable data: sending a message costs no read. At most
 /// `cachedDialogsMax`.
 final class DialogResolver: Sendable {
-  private let parley: Parley
+  let parley: Parley
   private let known = Mutex<[DialogID: Page]>([:])
 
   /// The immutable data of a dialog.
   enum Page: Sendable {
-    case privately(DialogMembers)
+    case privately(PrivateDialog)
     case room(RoomName)
 
     /// Reads a dialog; `nil` if there is none. Blocks: for `Parley.read`.
     static func read(_ id: DialogID, _ reader: any StoreReader) throws -> Page? {
-      if let dialog = try reader.dialog(id) { return .privately(DialogMembers(dialog)) }
+      if let dialog = try reader.dialog(id) { return .privately(PrivateDialog(dialog)) }
       return try reader.roomName(id).map { .room($0) }
     }
 
     var id: DialogID {
       switch self {
-      case .privately(let members): members.id
+      case .privately(let dialog): dialog.id
       case .room(let room): room.dialog
       }
     }
@@ -64,9 +57,9 @@ final class DialogResolver: Sendable {
     /// Returns the dialog for a user. Throws if they do not belong to it, as far as this is known here.
     func place(for user: Party) throws(Problem) -> DialogPlace {
       switch self {
-      case .privately(let members):
-        guard let peer = members.peer(of: user.id) else { throw DialogResolver.unknown }
-        return .peer(members.id, peer)
+      case .privately(let dialog):
+        guard let (messages, peer) = dialog.access(for: user.id) else { throw DialogResolver.unknown }
+        return .peer(messages, peer)
       case .room(let room):
         guard room.realm == user.realm else { throw DialogResolver.unknown }
         return .room(room)

@@ -14,9 +14,9 @@ enum MemberReference {
     let address = isOccupant ? nil : try Checks.address(id, domain: call.realm.domain)
     if let address, address == caller.address { return address }
     let found = try await call.parley.read { reader in
-      let (_, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
-      if !member.affiliation.seesAddresses { throw Problem.notAdmin }
-      return try address ?? find([id], in: room, call.parley, reader)[id]?.party.address
+      let readable = try reader.access(to: room.dialog, for: caller).get()
+      guard readable.member?.affiliation.seesAddresses == true else { throw Problem.notAdmin }
+      return try address ?? find([id], in: room, readable, call.parley, reader)[id]?.party.address
     }
     guard let found else { throw unknown }
     return found
@@ -28,12 +28,12 @@ enum MemberReference {
     _ mentions: [MentionBody], in room: RoomName, by author: Party, _ parley: Parley, _ reader: any StoreReader
   ) throws -> [MentionBody] {
     // Mentions that the core refuses anyway need no lookup.
-    guard mentions.count <= Limits.mentionsMax, let sight = try RoomAccess.of(room.dialog, for: author, reader),
-      let member = sight.member
+    guard mentions.count <= Limits.mentionsMax,
+      let readable = try reader.access(to: room.dialog, for: author).readable
     else { return mentions }
-    let isOpen = sight.room.showsPeople(to: member.affiliation)
+    let isOpen = readable.showsPeople
     let found = try find(
-      Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, parley, reader)
+      Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, readable, parley, reader)
     return try mentions.map { mention in
       if let member = found[mention.userId] {
         // The core accepts nicks from users who may not see addresses, as XMPP does.
@@ -54,13 +54,12 @@ enum MemberReference {
   /// Finds members by occupant id, which requires reading all members: at most twice `Limits.membersMax`, on a reader's
   /// thread.
   private static func find(
-    _ ids: Set<String>, in room: RoomName, _ parley: Parley, _ reader: any StoreReader
+    _ ids: Set<String>, in room: RoomName, _ readable: ReadableRoom, _ parley: Parley, _ reader: any StoreReader
   ) throws -> [String: Member] {
     var found: [String: Member] = [:]
     var after: UserID?
     while found.count < ids.count {
-      let page = try reader.members(
-        of: room.dialog, among: Set(Affiliation.allCases).subtracting([.none]), after: after, limit: Limits.feedPageMax)
+      let page = try reader.members(of: readable.members, after: after, limit: Limits.feedPageMax)
       for member in page {
         let id = ParticipantNaming.prefix + parley.occupantID(of: member.party.id, in: room)
         if ids.contains(id) { found[id] = member }

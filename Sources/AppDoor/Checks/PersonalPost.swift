@@ -16,7 +16,7 @@ struct PersonalPost: Sendable {
   @discardableResult
   func post(_ intent: PersonalIntent) async throws(Problem) -> Receipt {
     do throws(Problem) { return try await call.parley.post(.personal(place.id, intent), by: caller) } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
   }
 }

@@ -90,7 +90,7 @@ extension PostingOperation {
         receipt = try await call.parley.post(intent, by: caller.user)
       }
     } catch {
-      throw await call.parley.told(error, of: place, to: caller.user)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller.user)
     }
     var mark: Mark?
     if needsMark(receipt) {

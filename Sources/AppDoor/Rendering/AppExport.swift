@@ -60,7 +60,7 @@ public struct AppExport: ExportForm {
     var before = Position.end
     while true {
       let last = before
-      let page = try await parley.read { try $0.dialogs(of: user.id, before: last, limit: Limits.pageMax) }
+      let page = try await parley.read { try $0.dialogs(of: .own(user), before: last, limit: Limits.pageMax) }
       places += page.map { Place(dialog: $0.dialog.id, room: nil) }
       guard let next = page.last, page.count == Limits.pageMax else { break }
       before = next.dialog.last
@@ -74,7 +74,7 @@ public struct AppExport: ExportForm {
       guard let place = shown.popFirst() else { return nil }
       let body = try await parley.read { reader -> DialogBody? in
         if place.room != nil {
-          return try RoomAccess.of(place.dialog, for: user, reader).map { try rendering.dialog($0, reader) }
+          return try rendering.dialog(try reader.access(to: place.dialog, for: user), for: user, reader)
         }
         guard let dialog = try reader.dialog(place.dialog) else { return nil }
         return rendering.dialog(dialog.id, dialog.first, dialog.second, createdAt: dialog.createdAt)
@@ -88,18 +88,10 @@ public struct AppExport: ExportForm {
       guard let place = rest.first else { return nil }
       let last = after
       let (entries, naming) = try await parley.read { reader -> ([Entry], ParticipantNaming) in
-        var from = last
-        var naming = ParticipantNaming.open
-        if place.room != nil {
-          guard let sight = try RoomAccess.of(place.dialog, for: user, reader), let member = sight.member else {
-            return ([], naming)
-          }
-          from = max(from, RoomAccess.horizon(of: member, in: sight.room))
-          naming = sight.naming(parley)
-        }
+        guard let (messages, room) = try reader.messages(in: place.dialog, for: user) else { return ([], .open) }
         let entries = try reader.history(
-          of: place.dialog, after: from, before: .end, limit: Limits.pageMax, ascending: true)
-        return (entries, naming)
+          of: messages, after: last, before: .end, limit: Limits.pageMax, ascending: true)
+        return (entries, room?.naming(parley) ?? .open)
       }
       if let reached = entries.last?.position, entries.count == Limits.pageMax {
         after = reached

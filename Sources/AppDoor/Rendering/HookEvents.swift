@@ -24,7 +24,8 @@ public struct HookEvents: HookRendering {
       subjects.rooms[invitation.room.dialog] = try reader.room(invitation.room.dialog)
     case .message(let message):
       if let reference = message.reference, reference.changes {
-        subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
+        subjects.targets[reference.target] = try reader.entry(
+          reference.target, in: .server(entry.dialog, .hooks))
       }
     default: break
     }

@@ -27,16 +27,8 @@ struct MessageChange: Sendable {
   ) async throws(Problem) -> (Entry, ParticipantNaming) {
     let position = id.flatMap { call.parley.position(of: $0, in: caller.realm) }
     let (found, naming) = try await call.parley.read { reader -> (Entry?, ParticipantNaming) in
-      var horizon = Position.zero
-      var naming = ParticipantNaming.open
-      if case .room(let room) = place {
-        let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
-        horizon = RoomAccess.horizon(of: member, in: sight.room)
-        naming = sight.naming(call.parley)
-      }
-      guard let position, position > horizon else { return (nil, naming) }
-      if try reader.isHidden(position, in: place.id, for: caller.id) { return (nil, naming) }
-      return (try reader.entry(position, in: place.id), naming)
+      let (messages, _, naming) = try place.reading(for: caller, call.parley, reader)
+      return (try position.flatMap { try reader.entry($0, in: messages) }, naming)
     }
     // Stanzas that only XMPP understands, and changes themselves, are no messages here.
     guard let found, call.rendering.message(found, naming) != nil else { throw unknown }
@@ -87,7 +79,7 @@ struct MessageChange: Sendable {
     }
     let receipt: Receipt
     do throws(Problem) { receipt = try await call.parley.post(intent, by: caller) } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
     if !receipt.isRepeat, case .message(let said) = receipt.entry?.fact, let outcome = said.reference?.outcome {
       return outcome

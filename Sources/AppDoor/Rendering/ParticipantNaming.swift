@@ -24,6 +24,12 @@ struct ParticipantNaming: Sendable {
   /// Creates a naming; `viewer` is `nil` if they are not among the named users.
   init(_ anonymizer: Anonymizer, viewer: UserID?) { self.init(anonymizer: anonymizer, viewer: viewer) }
 
+  /// - Parameter member: the viewer's row; `nil` if they are no member.
+  init(of room: Room, for member: Member?, _ parley: Parley) {
+    let isOpen = room.showsPeople(to: member?.affiliation)
+    self.init(anonymizer: isOpen ? nil : Anonymizer(room.name, parley), viewer: isOpen ? nil : member?.party.id)
+  }
+
   func knows(_ party: Party) -> Bool { anonymizer == nil || party.id == viewer }
 
   func id(_ party: Party) -> String {
@@ -64,16 +70,19 @@ final class Anonymizer: Sendable {
 }
 
 extension RoomAccess {
-  func naming(_ parley: Parley) -> ParticipantNaming {
-    room.showsPeople(to: member?.affiliation)
-      ? .open : ParticipantNaming(Anonymizer(room.name, parley), viewer: member?.party.id)
+  /// The naming for the user; `nil` if they may not know that the room exists.
+  func naming(_ parley: Parley) -> ParticipantNaming? {
+    switch self {
+    case .none: nil
+    case .known(let room):
+      ParticipantNaming(of: room, for: nil, parley)
+    case .reads(let readable): readable.naming(parley)
+    }
   }
 }
 
-extension Entry {
-  /// The semi-anonymous room whose users it names; `nil` if there is none.
-  var veilable: RoomName? {
-    if case .invitation(let invitation) = fact { return invitation.room }
-    return room
+extension ReadableRoom {
+  func naming(_ parley: Parley) -> ParticipantNaming {
+    showsPeople ? .open : ParticipantNaming(Anonymizer(room.name, parley), viewer: messages.viewer)
   }
 }

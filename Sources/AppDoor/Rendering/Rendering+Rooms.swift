@@ -16,34 +16,31 @@ extension Rendering {
       createdAt: room.createdAt)
   }
 
-  /// Returns one viewer's view. Blocks: for `Parley.read`.
-  func dialog(_ sight: RoomAccess, _ reader: any StoreReader) throws -> DialogBody {
-    guard let member = sight.member else {
-      var body = dialog(sight.room)
+  /// Returns the part of a room that a viewer may see; `nil` if that is nothing. Blocks: for `Parley.read`.
+  func dialog(_ access: RoomAccess, for viewer: Party, _ reader: any StoreReader) throws -> DialogBody? {
+    guard let readable = access.readable, let member = readable.member else {
+      guard let room = access.room, let naming = access.naming(parley) else { return nil }
+      var body = dialog(room)
       body.externalId = nil
-      body.ownerId = try owner(of: sight, reader)
+      body.ownerId = try owner(access.owners, naming, reader)
       return body
     }
-    let horizon = RoomAccess.horizon(of: member, in: sight.room)
-    let last = try reader.history(
-      of: sight.room.id, for: member.party.id, after: horizon, before: .end, limit: 1, ascending: false
-    ).first
-    let mark = try reader.mark(member.party.id, in: sight.room.id)
+    let room = readable.room
     return try dialog(
       RoomView(
-        room: sight.room, member: member, mark: mark ?? Mark(dialog: sight.room.id, user: member.party.id),
-        settings: try reader.settings(of: member.party.id, in: sight.room.id) ?? DialogSettings(), lastMessage: last),
+        room: room, member: member,
+        mark: try reader.mark(viewer.id, in: room.id) ?? Mark(dialog: room.id, user: viewer.id),
+        settings: try reader.settings(of: viewer.id, in: room.id) ?? DialogSettings(),
+        lastMessage: try reader.last(of: readable.messages)),
       reader)
   }
 
   func dialog(_ view: RoomView, _ reader: any StoreReader) throws -> DialogBody {
     var body = dialog(view.room)
-    let horizon = RoomAccess.horizon(of: view.member, in: view.room)
-    let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
-    let sight = RoomAccess(room: view.room, member: view.member)
-    body.ownerId = try owner(of: sight, reader)
-    body.updatedAt = last?.time ?? view.room.createdAt
-    body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
+    let naming = ParticipantNaming(of: view.room, for: view.member, parley)
+    body.ownerId = try owner(view.owners, naming, reader)
+    body.updatedAt = view.lastMessage?.time ?? view.room.createdAt
+    body.lastMessage = view.lastMessage.flatMap { message($0, naming) }
     body.me = DialogBody.Mine(
       role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
       unreadCount: view.mark.unread(ordinal: view.room.ordinal),
@@ -54,9 +51,10 @@ extension Rendering {
     return body
   }
 
-  private func owner(of sight: RoomAccess, _ reader: any StoreReader) throws -> String? {
-    try reader.members(of: sight.room.id, among: [.owner], after: nil, limit: 1).first
-      .map { sight.naming(parley).id($0.party) }
+  private func owner(
+    _ owners: MemberAccess?, _ naming: ParticipantNaming, _ reader: any StoreReader
+  ) throws -> String? {
+    try owners.flatMap { try reader.members(of: $0, after: nil, limit: 1).first }.map { naming.id($0.party) }
   }
 
   /// Returns a member. In a semi-anonymous room the nick replaces the display name, which would reveal the user.

@@ -351,11 +351,11 @@ extension AppSession {
     guard case .room(let room) = place, problem.isTelling else { return refuse(re, problem) }
     let user = session.caller.user
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, { try RoomAccess.of(room.dialog, for: user, $0) }) { result in
+    parley.fetch(on: session.handle.lane, { try $0.access(to: room.dialog, for: user) }) { result in
       let me = me.value
       guard me.open != nil else { return }
       switch result {
-      case .success(let sight): me.refuse(re, RoomAccess.told(problem, sight))
+      case .success(let access): me.refuse(re, access.refusal(problem))
       case .failure(let problem): me.refuse(re, problem)
       }
       me.flush()

@@ -59,9 +59,7 @@ extension AppSession {
     guard case .message(let message) = entry.fact, let reference = message.reference, reference.outcome != nil else {
       return false
     }
-    if reference.hiddenFrom.contains(session.caller.user.id) { return true }
-    guard reference.isSinceJoin else { return false }
-    return reference.target <= session.memberships[entry.dialog] ?? .end
+    return !reference.isReadable(for: session.caller.user.id, since: session.memberships[entry.dialog])
   }
 
   /// Records the position behind which the user follows a group.

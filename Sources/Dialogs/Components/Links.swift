@@ -102,10 +102,7 @@ extension Hub {
 
   /// Answers a probe that a server sends for one of its users (RFC 6121 4.3.2), if the subscription allows it.
   public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
-    guard let user = user(at: to), let contactSnapshot = contactSnapshot(of: user),
-      contactSnapshot.contacts[address]?.subscription.from == true,
-      !contactSnapshot.blocks(JID(address))
-    else { return }
+    guard let user = user(at: to), sessions(of: to, seenBy: JID(address)) != nil else { return }
     showPresence(of: user, to: address, available: true, time: time)
   }
 }

@@ -67,7 +67,7 @@ extension Judge {
     guard let position = PublicID(id).flatMap({ realms.position(of: $0, in: owner.realm) }),
       let author = try user(reported.jid.bare, writer)?.party,
       let dialog = try writer.dialog(between: owner.id, and: author.id),
-      let entry = try writer.entry(position, in: dialog.id), entry.author.id == author.id,
+      let entry = try writer.entry(position, in: .server(dialog.id, .rules)), entry.author.id == author.id,
       case .message(let message) = entry.fact, message.content.kind == .text
     else { return nil }
     return Self.cutReport(message.content.text)

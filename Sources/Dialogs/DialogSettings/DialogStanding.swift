@@ -76,11 +76,11 @@ extension StoreReader {
   /// Returns a page of the user's dialogs before a position. The numbers of all dialogs are read, since the sums are of
   /// all; more is read only of those on the page. Rooms are read to tell groups until the page is full.
   public func dialogList(
-    of user: UserID, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
+    of user: Party, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
   ) throws -> DialogListPage {
     var page = DialogListPage()
     var wanted: [DialogStanding] = []
-    for standing in try dialogStandings(of: user) {
+    for standing in try dialogStandings(of: user.id) {
       page.unread += standing.unread
       page.mentions += standing.mentions
       if standing.last < before, filter.admits(standing) { wanted.append(standing) }
@@ -100,25 +100,22 @@ extension StoreReader {
   }
 
   private func view(
-    of standing: DialogStanding, for user: UserID, _ filter: DialogFilter
+    of standing: DialogStanding, for user: Party, _ filter: DialogFilter
   ) throws -> DialogListPage.View? {
     let id = standing.dialog
+    let mark = { try self.mark(user.id, in: id) ?? Mark(dialog: id, user: user.id) }
     if standing.isRoom {
-      guard let room = try room(id), let member = try member(user, of: id) else { return nil }
-      if let kind = filter.kind, (kind == .group) != room.settings.isMembersOnly { return nil }
+      guard let readable = try access(to: id, for: user).readable, let member = readable.member else { return nil }
+      if let kind = filter.kind, (kind == .group) != readable.room.settings.isMembersOnly { return nil }
       return .room(
         RoomView(
-          room: room, member: member, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user),
-          settings: standing.settings, lastMessage: try lastMessage(in: id, for: user)))
+          room: readable.room, member: member, mark: try mark(), settings: standing.settings,
+          lastMessage: try last(of: readable.messages)))
     }
-    guard let dialog = try dialog(id) else { return nil }
+    guard let dialog = try dialog(id), let messages = dialog.messages(for: user.id) else { return nil }
     return .privately(
       DialogView(
-        dialog: dialog, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user), settings: standing.settings,
-        lastMessage: try lastMessage(in: id, for: user)), mentions: standing.mentions)
-  }
-
-  private func lastMessage(in dialog: DialogID, for user: UserID) throws -> Entry? {
-    try history(of: dialog, for: user, after: .zero, before: .end, limit: 1, ascending: false).first
+        dialog: dialog, mark: try mark(), settings: standing.settings, lastMessage: try last(of: messages)),
+      mentions: standing.mentions)
   }
 }

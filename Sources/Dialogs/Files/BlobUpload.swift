@@ -239,7 +239,7 @@ extension Parley {
     let (id, blobs) = (slot.blob.id, slot.blobs)
     do throws(Problem) {
       // Checked again after claiming: another upload may just have been finished.
-      guard try await read({ try $0.blob(id) })?.state == .awaited else { throw .blobTaken }
+      guard try await read({ try $0.blob(id, .server(.rules)) })?.state == .awaited else { throw .blobTaken }
       let writer = try await blobs.run(open)
       guard blobs.store.room >= slot.blob.size - writer.start else {
         try? await blobs.run { writer.cancel() }
@@ -289,7 +289,7 @@ extension Parley {
       throw Problem(.forbidden, "upload-key-wrong", "This is not where a slot of this server is filled.")
     }
     let (found, owner) = try await read { reader -> (Blob?, User?) in
-      guard let blob = try reader.blob(id) else { return (nil, nil) }
+      guard let blob = try reader.blob(id, .server(.rules)) else { return (nil, nil) }
       return (blob, try reader.user(blob.owner))
     }
     guard let blob = found, blob.name == name, let owner, owner.state == .active, blob.state != .gone else {

@@ -150,8 +150,9 @@ public struct OpenBlob: Sendable {
 
 extension Parley {
   /// Returns the blob if it may be read; otherwise `nil`.
-  public func blob(_ id: BlobID) async throws(Problem) -> Blob? {
-    guard blobs != nil, let blob = try await read({ try $0.blob(id) }), blob.isReadable(at: clock.now) else {
+  public func blob(_ id: BlobID, for viewer: Party? = nil) async throws(Problem) -> Blob? {
+    guard blobs != nil, let blob = try await read({ try $0.blob(id, .holder(viewer)) }), blob.isReadable(at: clock.now)
+    else {
       return nil
     }
     return blob
@@ -179,7 +180,7 @@ extension Parley {
   public func settleBlobs() async throws(Problem) {
     guard let blobs else { return }
     for id in blobs.store.unsettled {
-      let state = try await read { try $0.blob(id)?.state }
+      let state = try await read { try $0.blob(id, .server(.rules))?.state }
       switch state {
       case .awaited: break
       case .stored: blobs.store.settle(BlobName(id))
@@ -233,7 +234,9 @@ extension Parley {
       defer { for id in claimed { blobs.releaseRemoval(id) } }
       // Checked again after claiming: an upload may have been finished in between.
       let (looked, isNow) = (claimed, now)
-      let spared = try await read { reader in try looked.filter { try reader.blob($0)?.isReadable(at: isNow) == true } }
+      let spared = try await read { reader in
+        try looked.filter { try reader.blob($0, .server(.rules))?.isReadable(at: isNow) == true }
+      }
       for id in spared { blobs.releaseRemoval(id) }
       claimed.removeAll { spared.contains($0) }
       var removed: [BlobID] = []

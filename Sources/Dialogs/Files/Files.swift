@@ -33,7 +33,7 @@ extension Judge {
       try writer.put(blob)
     case .swept(let ids):
       for id in ids {
-        guard var blob = try writer.blob(id) else { continue }
+        guard var blob = try writer.blob(id, .server(.rules)) else { continue }
         // A slot requested today still counts for its owner's day.
         if blob.state == .stored, time < blob.createdAt + Limits.blobDay {
           blob.state = .gone
@@ -47,7 +47,7 @@ extension Judge {
   }
 
   private func awaited(_ id: BlobID, of author: Party, _ writer: any StoreWriter) throws -> Blob {
-    guard let blob = try writer.blob(id), blob.owner == author.id else { throw Problem.blobUnknown }
+    guard let blob = try writer.blob(id, .server(.rules)), blob.owner == author.id else { throw Problem.blobUnknown }
     guard blob.state == .awaited else { throw blob.state == .refused ? Problem.blobRefused : .blobTaken }
     return blob
   }
@@ -124,7 +124,7 @@ extension Judge {
     for (index, attachment) in content.attachments.enumerated() {
       var attachment = attachment
       if let id = attachment.blob {
-        if let policy, let blob = try writer.blob(id), blob.realm == author.realm, blob.isReadable(at: time) {
+        if let policy, let blob = try writer.blob(id, .holder(author)), blob.isReadable(at: time) {
           found.insert(id)
           attachment.url = isApp ? policy.links.url(of: blob) : attachment.url
           attachment.name = blob.name
@@ -153,7 +153,8 @@ extension Judge {
       content.kind = Content.Kind(mediaType: first.mediaType ?? MediaType.of(name: first.name ?? first.url))
     }
     if let policy, !content.text.isEmpty {
-      for id in policy.links.ids(in: content.text, limit: Limits.attachmentsMax) where try writer.blob(id) != nil {
+      for id in policy.links.ids(in: content.text, limit: Limits.attachmentsMax)
+      where try writer.blob(id, .server(.rules)) != nil {
         found.insert(id)
       }
     }

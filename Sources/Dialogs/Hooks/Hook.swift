@@ -283,8 +283,8 @@ extension HookFailure: Record {
 public protocol HookReader {
   /// Returns entries of all dialogs behind `after`, ascending, without those that were erased, or replaced by a later
   /// marker.
-  func log(after: Position, limit: Int) throws -> [Entry]
-  func entry(at position: Position) throws -> Entry?
+  func log(for reason: ServerReason, after: Position, limit: Int) throws -> [Entry]
+  func entry(at position: Position, for reason: ServerReason) throws -> Entry?
   /// Returns the highest id of an occurrence so far, removed ones included; 0 if there is none.
   func lastOccurrence() throws -> Int64
 }

@@ -87,7 +87,7 @@ extension Parley {
       }
       let after = max(hook.progress.position, passed.position)
       let head = try reader.head().position
-      let entries = try reader.log(after: after, limit: Limits.hookPage)
+      let entries = try reader.log(for: .hooks, after: after, limit: Limits.hookPage)
       let isFull = entries.count == Limits.hookPage
       let end = isFull ? entries.last?.position ?? head : head
       let since = max(hook.progress.occurrence, passed.occurrence)
@@ -143,7 +143,9 @@ extension Parley {
     if failure.occurrence > 0 {
       return try reader.occurrence(failure.occurrence).flatMap { try hookEvent($0, rendering, reader) }
     }
-    return try reader.entry(at: failure.position).flatMap { try hookEvent($0, in: hook.realm, rendering, reader) }
+    return try reader.entry(at: failure.position, for: .hooks).flatMap {
+      try hookEvent($0, in: hook.realm, rendering, reader)
+    }
   }
 
   /// Returns the realm of an entry; for a remote user's that of the users they communicate with.

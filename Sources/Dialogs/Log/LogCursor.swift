@@ -161,20 +161,3 @@ public struct LogPage: Sendable {
     self.isLast = isLast
   }
 }
-
-extension StoreReader {
-  /// Returns the page of the user's feed behind a position, merged with the entries of rooms.
-  ///
-  /// - Parameters:
-  ///   - rooms: the rooms, each with the position behind which the session follows it.
-  ///   - all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
-  public func page(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool = false
-  ) throws -> LogPage {
-    let entries = try feed(of: user, rooms: rooms, after: after, limit: limit, all: all)
-    if entries.count >= limit, let last = entries.last {
-      return LogPage(entries: entries, end: last.position, isLast: false)
-    }
-    return LogPage(entries: entries, end: max(after, try head().position), isLast: true)
-  }
-}

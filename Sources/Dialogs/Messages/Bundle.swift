@@ -62,7 +62,7 @@ extension Judge {
   func whole(_ entry: Entry?, _ writer: any StoreWriter) throws -> Entry? {
     guard let entry, case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .part
     else { return entry }
-    return try writer.entry(reference.target, in: entry.dialog)
+    return try writer.entry(reference.target, in: .server(entry.dialog, .rules))
   }
 
   /// Retracts all parts of a message, each by a stanza of its own, after a stanza has retracted one of them.

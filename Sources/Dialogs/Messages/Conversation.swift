@@ -4,8 +4,9 @@ public import Addresses
 public struct Conversation: Sendable {
   /// The other user, the room, or the user's own address.
   public let chat: BareJID
-  /// The room; `nil` for a private dialog.
-  public let room: DialogID?
+  public let dialog: DialogID
+  /// Whether the conversation is a room's; otherwise it is a private dialog.
+  public let isRoom: Bool
   /// The number of unread messages (`Mark.unread`).
   public let unread: Int64
   /// The conversation's last entry in the user's archive, or in the room's.
@@ -15,21 +16,22 @@ public struct Conversation: Sendable {
   /// last entry if there is none.
   public let activity: Position
   public let activityID: PublicID
-  /// That message; `nil` if there is none, or it was not requested.
-  public let message: Entry?
+  /// The position of that message; `nil` if there is none.
+  public let said: Position?
 
   public init(
-    chat: BareJID, room: DialogID?, unread: Int64, last: Position, lastID: PublicID, activity: Position,
-    activityID: PublicID, message: Entry?
+    chat: BareJID, dialog: DialogID, isRoom: Bool, unread: Int64, last: Position, lastID: PublicID,
+    activity: Position, activityID: PublicID, said: Position?
   ) {
     self.chat = chat
-    self.room = room
+    self.dialog = dialog
+    self.isRoom = isRoom
     self.unread = unread
     self.last = last
     self.lastID = lastID
     self.activity = activity
     self.activityID = activityID
-    self.message = message
+    self.said = said
   }
 }
 
@@ -41,7 +43,6 @@ public struct ConversationQuery: Hashable, Sendable {
   /// Whether the oldest of these are wanted instead of the newest.
   public var oldest = false
   public var unreadOnly = false
-  public var withMessages = true
   public var limit: Int
 
   public init(limit: Int) { self.limit = limit }

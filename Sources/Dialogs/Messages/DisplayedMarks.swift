@@ -52,12 +52,13 @@ extension Judge {
     else { return nil }
     if let peer = try user(address.bare, writer)?.party {
       guard isOf(reader.address), let dialog = try writer.dialog(between: reader.id, and: peer.id),
-        case .message? = try writer.entry(position, in: dialog.id)?.fact
+        case .message? = try writer.entry(position, in: .server(dialog.id, .rules))?.fact
       else { return nil }
       return .privately(MarkerDraft(with: peer.address, kind: .displayed, target: .entry(id), isPrivate: true))
     }
     guard isOf(address.bare), let state = try lookUp(.address(address.bare), for: reader, writer),
-      try mark(of: reader.id, in: state, writer) != nil, try writer.entry(position, in: state.room.id) != nil
+      try mark(of: reader.id, in: state, writer) != nil,
+      try writer.entry(position, in: .server(state.room.id, .rules)) != nil
     else { return nil }
     return .room(.dialog(state.room.id), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: true))
   }
@@ -92,7 +93,7 @@ extension Judge {
   /// send a marker to the other user, who has not received it yet.
   func isUntold(_ mark: Mark, at target: Position, _ writer: any StoreWriter) throws -> Bool {
     guard target == mark.displayed, mark.position > .zero,
-      case .marker(let last)? = try writer.entry(mark.position, in: mark.dialog)?.fact
+      case .marker(let last)? = try writer.entry(mark.position, in: .server(mark.dialog, .rules))?.fact
     else { return false }
     return !last.told
   }

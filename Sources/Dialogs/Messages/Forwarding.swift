@@ -61,20 +61,20 @@ extension Judge {
     _ id: PublicID, in dialog: DialogID, by reader: Party, field: String = "messageId", _ writer: any StoreWriter
   ) throws -> (entry: Entry, room: Room?) {
     let unknown = Problem.messageUnknown(field: field)
-    var horizon = Position.zero
+    let messages: MessageAccess
     var room: Room?
     if let known = try writer.dialog(dialog) {
-      guard known.has(reader.id) else { throw Problem.dialogUnknown }
+      guard let access = known.messages(for: reader.id) else { throw Problem.dialogUnknown }
+      messages = access
     } else {
-      guard let state = try lookUp(.dialog(dialog), for: reader, writer), !state.room.isDestroyed,
-        let member = try member(reader.id, in: state, writer), member.affiliation.isMember
+      guard let state = try lookUp(.dialog(dialog), for: reader, writer),
+        let readable = RoomAccess(of: state.room, for: reader, as: try member(reader.id, in: state, writer)).readable
       else { throw Problem.roomUnknown }
-      if state.room.settings.history == .sinceJoin { horizon = member.since }
-      room = state.room
+      messages = readable.messages
+      room = readable.room
     }
-    guard let position = realms.position(of: id, in: reader.realm), position > horizon,
-      let entry = try writer.entry(position, in: dialog), entry.isShown,
-      try !writer.isHidden(position, in: dialog, for: reader.id)
+    guard let position = realms.position(of: id, in: reader.realm),
+      let entry = try writer.entry(position, in: messages), entry.isShown
     else { throw unknown }
     return (entry, room)
   }

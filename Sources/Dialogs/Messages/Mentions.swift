@@ -72,7 +72,7 @@ extension Judge {
         guard address.bare == room.address, let key = (try? Self.nick(nick))?.key else { return nil }
         user =
           try rooms.occupants(of: room.id)?.byKey[key]?.party.id
-          ?? writer.member(nickKey: key, of: room.id)?.party.id
+          ?? writer.member(nickKey: key, of: .server(room.id, .rules))?.party.id
       } else {
         // Users who may not see addresses cannot probe by this which member has one, in either protocol.
         user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil

@@ -64,14 +64,14 @@ public struct MessageCandidate: Sendable, Hashable {
 
 public protocol MessageSearchReader {
   /// Returns messages with these words before a position, newest first: in one dialog or room or, if it is `nil`, in
-  /// all private dialogs of the user and in these rooms. Edited ones match by their current text; private messages of
+  /// all private dialogs of the user and in the log's rooms. Edited ones match by their current text; private messages of
   /// rooms may be among them.
   func messages(
-    with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
+    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate]
   /// Returns messages of a kind (`MessageQuery.indexedKinds`), in one dialog or, if it is `nil`, in all of the user's.
   func messages(
-    of kind: Content.Kind, of user: UserID, in dialog: DialogID?, before: Position, limit: Int
+    of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate]
 }
 
@@ -79,14 +79,16 @@ extension StoreReader {
   /// Returns the messages that match and that this user may read; none for a dialog that they do not belong to.
   public func find(_ query: MessageQuery, for user: Party) throws -> FoundMessages {
     var found = FoundMessages()
-    let joined = Dictionary(
-      try memberships(of: user.id).map { ($0.room.dialog, $0.since) }, uniquingKeysWith: { $1 })
-    if let dialog = query.dialog, joined[dialog] == nil, try self.dialog(dialog)?.has(user.id) != true { return found }
+    let log = try log(of: user)
+    let joined = Dictionary(log.rooms.map { ($0.room, $0.since) }, uniquingKeysWith: { $1 })
+    if let dialog = query.dialog, joined[dialog] == nil, try self.dialog(dialog)?.messages(for: user.id) == nil {
+      return found
+    }
     var before = query.before
     var looks = 0
     while true {
       let batch = min(max(query.limit * 2, 64), Limits.searchLooksMax - looks)
-      let candidates = try candidates(query, of: user, rooms: Array(joined.keys), before: before, limit: batch)
+      let candidates = try candidates(query, of: log, before: before, limit: batch)
       for candidate in candidates {
         looks += 1
         before = candidate.position
@@ -106,14 +108,13 @@ extension StoreReader {
   }
 
   private func candidates(
-    _ query: MessageQuery, of user: Party, rooms: [DialogID], before: Position, limit: Int
+    _ query: MessageQuery, of log: LogAccess, before: Position, limit: Int
   ) throws -> [MessageCandidate] {
     if let text = query.text {
-      return try messages(
-        with: text, of: user.id, in: query.dialog, rooms: rooms.sorted(), before: before, limit: limit)
+      return try messages(with: text, of: log, in: query.dialog, before: before, limit: limit)
     }
     guard let kind = query.kind else { return [] }
-    return try messages(of: kind, of: user.id, in: query.dialog, before: before, limit: limit)
+    return try messages(of: kind, of: log, in: query.dialog, before: before, limit: limit)
   }
 
   /// Returns a candidate's entry; `nil` if it does not match, or the user may not read it.
@@ -123,21 +124,22 @@ extension StoreReader {
   ) throws -> Entry? {
     if let kind = query.kind, candidate.kind != kind { return nil }
     if let author = query.author, candidate.author != author { return nil }
+    // A dialog of two whose index names the user is theirs.
+    var access = MessageAccess(candidate.dialog, for: user.id)
     if let since = joined[candidate.dialog] {
       if rooms[candidate.dialog] == nil { rooms[candidate.dialog] = try room(candidate.dialog) }
       guard let room = rooms[candidate.dialog], !room.isDestroyed else { return nil }
-      if room.settings.history == .sinceJoin, candidate.position <= since { return nil }
+      access = MessageAccess(room.id, for: user.id, behind: room.horizon(since: since))
       // In a semi-anonymous room a search by author would reveal who the occupants are.
       if let author = query.author, author != user.id,
-        !room.showsPeople(to: try member(user.id, of: room.id)?.affiliation)
+        !room.showsPeople(to: try affiliation(of: user.id, in: room.id, for: user))
       {
         return nil
       }
     }
-    guard let entry = try entry(candidate.position, in: candidate.dialog), case .message(let message) = entry.fact,
+    guard let entry = try entry(candidate.position, in: access), case .message(let message) = entry.fact,
       message.sequence > 0, entry.whisper == nil, entry.state?.retraction == nil
     else { return nil }
-    // Messages that the user has deleted for themselves are not found.
-    return try isHidden(candidate.position, in: candidate.dialog, for: user.id) ? nil : entry
+    return entry
   }
 }

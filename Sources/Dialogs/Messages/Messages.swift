@@ -62,7 +62,7 @@ extension Judge {
     if before.bodyHash == key.bodyHash {
       var receipt = Receipt(position: head)
       receipt.isRepeat = true
-      receipt.entry = try writer.entry(before.position, in: dialog)
+      receipt.entry = try writer.entry(before.position, in: .server(dialog, .rules))
       return receipt
     }
     guard key.rule == .app else { return nil }
@@ -228,7 +228,8 @@ extension Judge {
     if target.author.id == peer.id, message.traits.contains(asks) { return (target, message) }
     if isStanza { return nil }
     for entry in try writer.history(
-      of: target.dialog, after: was, before: target.position, limit: Limits.markersLookBack, ascending: false)
+      of: .server(target.dialog, .rules), after: was, before: target.position, limit: Limits.markersLookBack,
+      ascending: false)
     where entry.author.id == peer.id {
       if case .message(let message) = entry.fact, message.traits.contains(asks) { return (entry, message) }
     }
@@ -247,14 +248,14 @@ extension Judge {
     switch target {
     case .entry(let id):
       guard let position = realms.position(of: id, in: reader.realm) else { return nil }
-      return try writer.entry(position, in: state.dialog.id)
+      return try writer.entry(position, in: .server(state.dialog.id, .rules))
     case .stanza(let id):
       if let found = try writer.find(id, by: peer.id, in: state.dialog.id) {
-        return try writer.entry(found.position, in: state.dialog.id)
+        return try writer.entry(found.position, in: .server(state.dialog.id, .rules))
       }
       // Clients that answer an app's message use its public id, which is the stanza's id there.
       guard let id = PublicID(id), let position = realms.position(of: id, in: reader.realm) else { return nil }
-      return try writer.entry(position, in: state.dialog.id)
+      return try writer.entry(position, in: .server(state.dialog.id, .rules))
     }
   }
 

@@ -57,11 +57,6 @@ public protocol PersonalReader {
   func hiddenCount(of user: UserID) throws -> Int
   /// Returns how many of these, in a dialog behind a position, counted as unread (`Mark.hidden`).
   func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64
-  /// Returns the same as `history(of:after:before:limit:ascending:)`, without messages that the user has deleted for
-  /// themselves.
-  func history(
-    of dialog: DialogID, for user: UserID, after: Position, before: Position, limit: Int, ascending: Bool
-  ) throws -> [Entry]
   /// Returns the user's stars, those of the newest messages first.
   func stars(of user: UserID, before: Position, limit: Int) throws -> [Star]
   func starCount(of user: UserID) throws -> Int

@@ -72,7 +72,8 @@ extension Judge {
     guard try writer.mark(user.id, in: dialog) != nil else {
       throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
     }
-    let last = try writer.history(of: dialog, after: .zero, before: .end, limit: 1, ascending: false).first
+    let last = try writer.history(of: .server(dialog, .rules), after: .zero, before: .end, limit: 1, ascending: false)
+      .first
     // Includes the parts of the last message.
     var end = last?.position ?? .zero
     if case .message(let message)? = last?.fact { end = end + message.parts }

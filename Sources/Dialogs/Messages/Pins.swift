@@ -1,7 +1,7 @@
 /// Reads the pinned messages of dialogs.
 public protocol PinReader {
   /// Returns the pinned messages, the last pinned first; at most `Limits.pinsMax`.
-  func pins(of dialog: DialogID) throws -> [Position]
+  func pins(of messages: MessageAccess) throws -> [Position]
 }
 
 public protocol PinWriter {
@@ -14,7 +14,7 @@ public protocol PinWriter {
 extension Judge {
   /// Checks that one more message may be pinned.
   func checkPins(of dialog: DialogID, _ writer: any StoreWriter) throws {
-    guard try writer.pins(of: dialog).count >= Limits.pinsMax else { return }
+    guard try writer.pins(of: .server(dialog, .rules)).count >= Limits.pinsMax else { return }
     throw Problem(
       .tooLarge, "too-many-pins", "A dialog has at most \(Limits.pinsMax) pinned messages. Unpin one first.",
       field: "messageId")

@@ -99,7 +99,8 @@ extension Judge {
     let named = target
     // Clients that name a correction mean the corrected message, and those that name a part the message it belongs to.
     if case .message(let message) = target.fact, let earlier = message.reference,
-      earlier.kind == .correction || earlier.kind == .part, let first = try writer.entry(earlier.target, in: dialog)
+      earlier.kind == .correction || earlier.kind == .part,
+      let first = try writer.entry(earlier.target, in: .server(dialog, .rules))
     {
       target = first
     }
@@ -182,11 +183,11 @@ extension Judge {
     switch target {
     case .entry(let id):
       guard let position = realms.position(of: id, in: realm) else { return nil }
-      return try writer.entry(position, in: dialog)
+      return try writer.entry(position, in: .server(dialog, .rules))
     case .stanza(let id): text = id
     }
     if let id = PublicID(text), let position = realms.position(of: id, in: realm),
-      let found = try writer.entry(position, in: dialog)
+      let found = try writer.entry(position, in: .server(dialog, .rules))
     {
       return found
     }
@@ -194,7 +195,7 @@ extension Judge {
     if case .correction = kind { authors = [actor] } else { authors = [actor] + others }
     for author in authors {
       if let found = try writer.find(text, by: author.id, in: dialog) {
-        return try writer.entry(found.position, in: dialog)
+        return try writer.entry(found.position, in: .server(dialog, .rules))
       }
     }
     return nil

@@ -117,7 +117,8 @@ extension Judge {
     of room: Room, after: UserID?, _ post: Post, _ writer: any StoreWriter
   ) throws {
     let members = try writer.members(
-      of: room.id, among: [.watcher, .member, .admin, .owner], after: after, limit: Limits.memberChangesMax)
+      of: .server(room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
+      limit: Limits.memberChangesMax)
     for member in members { try unbookmark(room, for: member.party, writer) }
     guard members.count == Limits.memberChangesMax, let last = members.last else { return }
     tell(

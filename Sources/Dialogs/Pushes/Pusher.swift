@@ -236,9 +236,12 @@ public actor Pusher {
     guard let end = pushes.last?.position, let found = try reader.user(user) else { return nil }
     let rows = try pushes.compactMap { push -> Row? in
       if push.kind == .callEnd {
-        return try reader.entry(push.subject, in: push.dialog).map { Row(push: push, entry: $0, isDelivered: false) }
+        return try reader.entry(push.subject, in: .server(push.dialog, .pushes)).map {
+          Row(push: push, entry: $0, isDelivered: false)
+        }
       }
-      guard let entry = try reader.entry(push.position, in: push.dialog), entry.state?.retraction == nil
+      guard let entry = try reader.entry(push.position, in: .server(push.dialog, .pushes)),
+        entry.state?.retraction == nil
       else { return nil }
       if push.kind == .notification { return Row(push: push, entry: entry, isDelivered: false) }
       if let mark = try reader.mark(user, in: push.dialog), push.position <= mark.displayed { return nil }

@@ -246,7 +246,9 @@ extension Judge {
     case .notify(let notification): return try notify(post, notification, writer)
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
-      for entry in try writer.replay(of: user, after: max(position, told), limit: Limits.pushesOwedMax) {
+      for entry in try writer.replay(
+        of: .server(user, .pushes), after: max(position, told), limit: Limits.pushesOwedMax)
+      {
         try owe(entry, answering: answered(by: entry, writer), writer)
       }
     case .settled(let name, let position, let outcome):
@@ -300,7 +302,7 @@ extension Judge {
     guard case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .reply else {
       return nil
     }
-    return try writer.entry(reference.target, in: entry.dialog)?.author.id
+    return try writer.entry(reference.target, in: .server(entry.dialog, .rules))?.author.id
   }
 
   private mutating func registrationsChanged(of user: UserID, _ writer: any StoreWriter) throws {

@@ -22,7 +22,7 @@ extension RoomSettings {
 
   /// Returns the affiliations whose holders a user may know by address (XEP-0045 5.2.1, 9.2, 9.5; XEP-0463 5.2.3):
   /// OMEMO needs the members. Only admins and owners see outcasts.
-  public func readable(by affiliation: Affiliation, isThere: Bool) -> Set<Affiliation> {
+  func readable(by affiliation: Affiliation, isThere: Bool) -> Set<Affiliation> {
     guard affiliation >= listReaders, isThere || affiliation.isMember else { return [] }
     let members: Set<Affiliation> = [.watcher, .member, .admin, .owner]
     return affiliation.seesOutcasts ? members.union([.outcast]) : members
@@ -46,7 +46,8 @@ extension Judge {
     if case .since(let since) = request {
       if since == room.version { return (since, .nothing) }
       if let viewer, viewer.version <= since, try isVersion(since, of: room, writer) {
-        let changes = try writer.memberChanges(of: room.id, after: since, limit: Limits.memberListChangesMax + 1)
+        let changes = try writer.memberChanges(
+          of: room.id, for: .rules, after: since, limit: Limits.memberListChangesMax + 1)
         if changes.count <= Limits.memberListChangesMax {
           // A banned user has left the list of those who do not see outcasts.
           let told = changes.map { change in
@@ -62,7 +63,7 @@ extension Judge {
 
   /// Returns whether a client's number is a version of this room: it may be made up, or another room's.
   private func isVersion(_ position: Position, of room: Room, _ writer: any StoreWriter) throws -> Bool {
-    guard case .room(let noted)? = try writer.entry(position, in: room.id)?.fact else { return false }
+    guard case .room(let noted)? = try writer.entry(position, in: .server(room.id, .rules))?.fact else { return false }
     switch noted.change {
     case .created: return true
     case .member(let change): return change.was != change.now
@@ -74,8 +75,7 @@ extension Judge {
   private mutating func people(of state: RoomCache.State, _ writer: any StoreWriter) throws -> [Member]? {
     if let known = state.people, known.version == state.room.version { return known.members }
     let found = try writer.members(
-      of: state.room.id, among: [.outcast, .watcher, .member, .admin, .owner], after: nil,
-      limit: Limits.memberListMax + 1)
+      of: .server(state.room.id, .rules), after: nil, limit: Limits.memberListMax + 1)
     let isWhole = found.count <= Limits.memberListMax
     let people = isWhole ? found.sorted { ($0.version, $0.party.id) < ($1.version, $1.party.id) } : nil
     rooms.remember(people, in: state)

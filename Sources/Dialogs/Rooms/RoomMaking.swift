@@ -299,7 +299,8 @@ extension Judge {
     var after: UserID?
     while true {
       let page = try writer.members(
-        of: state.room.id, among: [.watcher, .member, .admin, .owner], after: after, limit: Limits.feedPageMax)
+        of: .server(state.room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
+        limit: Limits.feedPageMax)
       members += page.map(\.party)
       guard page.count == Limits.feedPageMax else { break }
       after = page.last?.party.id

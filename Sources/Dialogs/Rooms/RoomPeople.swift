@@ -115,7 +115,8 @@ extension Judge {
       var count = 0
       var after: UserID?
       repeat {
-        let page = try writer.members(of: state.room.id, among: [.outcast], after: after, limit: Limits.feedPageMax)
+        let page = try writer.members(
+          of: .server(state.room.id, .rules).only([.outcast]), after: after, limit: Limits.feedPageMax)
         count += page.count
         after = page.count < Limits.feedPageMax ? nil : page.last?.party.id
       } while after != nil
@@ -131,7 +132,7 @@ extension Judge {
     guard changes.values.contains(false) else { return }
     if changes.values.contains(true) { return }
     let owners = try writer.members(
-      of: state.room.id, among: [.owner], after: nil, limit: changes.count + 1)
+      of: .server(state.room.id, .rules).only([.owner]), after: nil, limit: changes.count + 1)
     if !owners.contains(where: { changes[$0.party.id] == nil }),
       owners.contains(where: { changes[$0.party.id] == false })
     {

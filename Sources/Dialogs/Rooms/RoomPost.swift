@@ -119,8 +119,9 @@ public struct Entrance: Sendable {
   public let room: Room
   /// The position where the history ends; later entries are sent live.
   public let position: Position
-  /// The position before which the viewer may not see the history.
-  public let visibleAfter: Position
+  /// The history that the viewer may read; `nil` if there is none.
+  public let messages: MessageAccess?
+  public let follows: FollowedRoom
   /// The occupants who are shown, without the viewer.
   public let others: [OccupantPresence]
   /// The viewer's own presence as the others see it, with the codes of 7.2.2.
@@ -130,12 +131,13 @@ public struct Entrance: Sendable {
   public let list: MemberListAnswer
 
   public init(
-    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence,
+    room: Room, position: Position, messages: MessageAccess?, others: [OccupantPresence], own: OccupantPresence,
     listVersion: Position? = nil, list: MemberListAnswer = .nothing
   ) {
     self.room = room
     self.position = position
-    self.visibleAfter = visibleAfter
+    self.messages = messages
+    follows = FollowedRoom(room.id, since: position)
     self.others = others
     self.own = own
     self.listVersion = listVersion
@@ -240,6 +242,8 @@ public struct OccupantFace: Sendable {
 
 /// The occupants of a room, and the asker's own place there.
 public struct Occupancy: Sendable {
+  /// What the asker may read of the room.
+  public let access: RoomAccess
   public let affiliation: Affiliation
   /// The asker's role; `none` if absent.
   public let role: Role
@@ -251,8 +255,10 @@ public struct Occupancy: Sendable {
   /// The occupants; empty for those who do not belong to a members-only room, and if they were not requested.
   public let occupants: [OccupantView]
   public init(
-    affiliation: Affiliation, role: Role, nick: String?, count: Int, edition: UInt64, occupants: [OccupantView]
+    access: RoomAccess, affiliation: Affiliation, role: Role, nick: String?, count: Int, edition: UInt64,
+    occupants: [OccupantView]
   ) {
+    self.access = access
     self.affiliation = affiliation
     self.role = role
     self.nick = nick

@@ -67,12 +67,10 @@ extension Judge {
   ) -> Receipt {
     var receipt = Receipt(position: head)
     receipt.room = room
-    let hides = room.settings.history == .sinceJoin
-    // A user who is no member sees only the history from now on.
-    let visibleAfter = hides ? member.map(\.since) ?? head : .zero
+    let access = RoomAccess(of: room, for: own.party, as: member, role: own.role, holdsAddress: true)
     receipt.value = Entrance(
-      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own, listVersion: list.version,
-      list: list.answer)
+      room: room, position: head, messages: access.readable?.messages, others: others, own: own,
+      listVersion: list.version, list: list.answer)
     return receipt
   }
 
@@ -317,16 +315,17 @@ extension Judge {
       throw Problem.roomBanned
     }
     let state = try find(reference, for: post.author, writer)
-    let affiliation = try affiliation(of: post.author.id, in: state, writer)
+    let member = try member(post.author.id, in: state, writer)
     let occupants = rooms.occupants(of: state.room.id)
     let own = occupants?.occupant(of: post.author.id)
-    let belongs = affiliation.isMember || own != nil
+    let role = own?.role ?? .none
+    let access = RoomAccess(of: state.room, for: post.author, as: member, role: role, holdsAddress: true)
     var receipt = Receipt(position: head)
     receipt.room = state.room
-    let isShown = lists && (belongs || !state.room.settings.isMembersOnly)
+    let isShown = lists && (access.readable != nil || !state.room.settings.isMembersOnly)
     receipt.value = Occupancy(
-      affiliation: affiliation, role: own?.role ?? .none, nick: own?.nick, count: occupants?.count ?? 0,
-      edition: state.edition,
+      access: access, affiliation: member?.affiliation ?? .none, role: role, nick: own?.nick,
+      count: occupants?.count ?? 0, edition: state.edition,
       occupants: !isShown
         ? []
         : (occupants?.byKey.values ?? [:].values).map { occupant in
@@ -341,11 +340,13 @@ extension Judge {
   private func occupancy(of address: BareJID, _ lease: RoomCache.Lease) -> Receipt {
     let party = lease.party
     var receipt = Receipt(position: head)
-    receipt.room = Room(
+    let room = Room(
       name: RoomName(dialog: DialogID(0), realm: party.realm, address: address), externalID: nil, createdAt: time,
       settings: .instant)
+    receipt.room = room
     receipt.value = Occupancy(
-      affiliation: .owner, role: .moderator, nick: lease.nick, count: 1, edition: 0,
+      access: RoomAccess(of: room, for: party, as: nil, role: .moderator), affiliation: .owner, role: .moderator,
+      nick: lease.nick, count: 1, edition: 0,
       occupants: [
         OccupantView(
           nick: lease.nick, party: party, affiliation: .owner, role: .moderator,

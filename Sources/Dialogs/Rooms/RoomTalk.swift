@@ -409,7 +409,7 @@ extension Judge {
     receipt.room = state.room
     guard var mark = try mark(of: reader.id, in: state, writer),
       let position = realms.position(of: draft.target, in: reader.realm),
-      let target = try whole(writer.entry(position, in: state.room.id), writer)
+      let target = try whole(writer.entry(position, in: .server(state.room.id, .rules)), writer)
     else {
       if draft.stanza != nil { return settle(post, receipt) }
       throw Problem.messageUnknown(field: draft.kind.field)

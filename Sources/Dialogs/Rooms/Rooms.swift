@@ -57,8 +57,7 @@ extension Judge {
   private mutating func mayKnow(
     _ author: Party, of state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
-    let settings = state.room.settings
-    if settings.isListed || !settings.isMembersOnly { return true }
+    if state.room.isKnownToAll(byAddress: true) { return true }
     if rooms.occupants(of: state.room.id)?.key(of: author.id) != nil { return true }
     return try affiliation(of: author.id, in: state, writer).isMember
   }
@@ -84,7 +83,7 @@ extension Judge {
     _ user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Member? {
     if let known = state.members[user] { return known }
-    let found = try writer.member(user, of: state.room.id)
+    let found = try writer.member(user, of: .server(state.room.id, .rules))
     rooms.remember(found, of: user, in: state)
     return found
   }
@@ -128,7 +127,9 @@ extension Judge {
     key: String, for user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
     if let occupant = rooms.occupants(of: state.room.id)?.byKey[key], occupant.party.id != user { return false }
-    if let holder = try writer.member(nickKey: key, of: state.room.id), holder.party.id != user { return false }
+    if let holder = try writer.member(nickKey: key, of: .server(state.room.id, .rules)), holder.party.id != user {
+      return false
+    }
     return true
   }
 

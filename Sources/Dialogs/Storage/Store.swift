@@ -84,7 +84,7 @@ public protocol StoreReader:
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
   /// Returns the user's private dialogs (and the self dialog once it contains a message) with `last` < `before`, newest
   /// first. Rooms are not among them.
-  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
+  func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
   /// Returns the user's settings of a dialog or room; `nil` if they do not belong to it.
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings?
@@ -94,7 +94,7 @@ public protocol StoreReader:
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
   /// Returns the user's private dialogs and rooms with archived entries, the most recently active first, with their
   /// unread messages.
-  func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage
+  func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage
   /// Returns the sum of unread messages over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
   /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
@@ -102,22 +102,19 @@ public protocol StoreReader:
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
   /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`.
   func history(
-    of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
   ) throws -> [Entry]
   /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
-  func entry(_ position: Position, in dialog: DialogID) throws -> Entry?
-  /// Returns whether there is an entry at this position, in any dialog. The entry of an assigned position may have been
-  /// removed: a marker that a later one replaced, a transient message.
-  func hasEntry(at position: Position) throws -> Bool
-  /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind
-  /// `after`, ascending. Of superseded markers only the last is included.
-  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry]
+  func entry(_ position: Position, in messages: MessageAccess) throws -> Entry?
+  /// Returns whether there is an entry at this position, in this dialog or, if it is `nil`, in any. The entry of an
+  /// assigned position may have been removed: a marker that a later one replaced, a transient message.
+  func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool
   /// Returns the user's archive (XEP-0313): entries with trait `archived`. With a text, only messages whose words
   /// include all of its words, ignoring case, accents and width; words written together in the text must be together in
   /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
-  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage
+  func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns inbound messages with trait `replayed` behind `after`, ascending.
-  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
+  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry]
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
@@ -128,36 +125,35 @@ public protocol StoreReader:
   func room(at address: BareJID) throws -> Room?
   func room(externalID: String, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
-  func member(_ user: UserID, of room: DialogID) throws -> Member?
+  func member(_ user: UserID, of room: MemberAccess) throws -> Member?
   /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
-  func member(nickKey key: String, of room: DialogID) throws -> Member?
-  /// Returns people with an affiliation in `among`, by user number, behind `after`.
-  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member]
+  func member(nickKey key: String, of room: MemberAccess) throws -> Member?
+  /// Returns people of a room by user number, behind `after`.
+  func members(of room: MemberAccess, after: UserID?, limit: Int) throws -> [Member]
   /// Returns everyone whose row has a greater `version`, removed ones as `none`, by version; several may share one.
-  func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member]
+  func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member]
   /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
   /// each, by room number.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
   /// Returns a member's view of their rooms with `last` < `before`, newest first.
-  func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView]
+  func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView]
   /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;
   /// `matching` is a case-insensitive part of the name, or a prefix of the localpart.
   func rooms(
     in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
   ) throws -> [Room]
   /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.
-  func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns the feed as `feed(of:after:limit:)`, with everything of these rooms behind both `after` and each room's
-  /// own position, merged in log order.
+  func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind
+  /// `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position. Of
+  /// superseded markers only the last is included.
   /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
-  func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
-  ) throws -> [Entry]
+  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry]
   /// Returns whether there is an invitation to this room that may still be declined.
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool
 
   // Files
-  func blob(_ id: BlobID) throws -> Blob?
+  func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob?
   /// Returns a user's use of file storage, with the requests within `Limits.blobDay` before `time`.
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
   /// Returns stored files that have expired at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
@@ -329,13 +325,6 @@ extension StoreReader {
   public func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] {
     try items(in: node, of: owner, after: .zero, before: .end, newest: newest, limit: limit)
   }
-
-  /// Returns the feed as app clients get it.
-  public func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
-  ) throws -> [Entry] {
-    try feed(of: user, rooms: rooms, after: after, limit: limit, all: false)
-  }
 }
 
 /// A conflict of an address that is or was taken: localparts are never reused.
@@ -372,7 +361,7 @@ public struct FeedRow: Hashable, Sendable {
 ///
 ///     var query = ArchiveQuery(limit: 50)
 ///     query.backwards = true  // the newest ones
-///     let page = try await parley.read { [query] in try $0.archive(of: user.id, query) }
+///     let page = try await parley.read { [query] in try $0.archive(of: .own(user), query) }
 public struct ArchiveQuery: Sendable {
   /// The private dialog, or in a room the dialog of private messages; `nil` for all.
   public var with: DialogID?
@@ -391,9 +380,7 @@ public struct ArchiveQuery: Sendable {
   public var limit: Int
   /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
   public var backwards = false
-  /// The user whose deleted messages are left out of a room's archive. A user's own archive is without them anyway.
-  public var viewer: UserID?
-  /// With `positions`: whether hidden entries are included.
+  /// With `positions`: whether entries are included that the user has deleted for themselves or may not read.
   public var includesHidden = false
 
   public init(limit: Int) { self.limit = limit }

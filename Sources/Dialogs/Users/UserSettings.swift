@@ -179,13 +179,6 @@ extension StoreReader {
       contactsMetadata: isContact ? settings.contactsMetadata : nil)
   }
 
-  /// Returns whether `viewer`, whom the user does not block, may see `lastSeenAt`.
-  ///
-  /// - Parameter isContact: whether the viewer sees the user's presence.
-  public func showsLastSeen(_ user: UserID, isContact: Bool) throws -> Bool {
-    UserSettings.sees(try userSettings(of: user).lastSeen, isContact)
-  }
-
   /// Returns the user of a mail address or telephone number; `nil` if there is none, they are not matchable, or not for
   /// this viewer.
   public func user(findableBy identity: Identity, for viewer: Party) throws -> User? {

@@ -21,7 +21,7 @@ extension Reader {
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob] {
     try connection(.blobsOfUser).bind(1, owner.number).bind(2, after?.value.bytes ?? []).bind(3, bound(limit))
       .all { try Self.id($0.bytes(0)) }
-      .compactMap { try blob($0) }
+      .compactMap { try blob($0, .server(.rules)) }
   }
 }
 

@@ -3,11 +3,11 @@ import Dialogs
 
 /// The log as hooks read it, and the occurrences.
 extension Reader {
-  func log(after: Position, limit: Int) throws -> [Entry] {
+  func log(for _: ServerReason, after: Position, limit: Int) throws -> [Entry] {
     try connection(.logAfter).bind(1, after.number).bind(2, bound(limit)).all { try entry($0) }
   }
 
-  func entry(at position: Position) throws -> Entry? {
+  func entry(at position: Position, for _: ServerReason) throws -> Entry? {
     try connection(.entryAt).bind(1, position.number).first { try entry($0) }
   }
 

@@ -19,7 +19,8 @@ extension Reader {
 
   /// Reads all of them, since the counts are of all, but more only of the page. It is one transaction, so page and
   /// counts are of one moment.
-  func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage {
+  func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage {
+    let user = log.user
     var page = ConversationPage(conversations: [], complete: true, total: 0, unreadConversations: 0, unread: 0)
     var wanted: [Standing] = []
     for standing in try standings(of: user) {
@@ -34,7 +35,7 @@ extension Reader {
     wanted.sort { query.oldest ? $0.activity < $1.activity : $0.activity > $1.activity }
     let limit = Int(bound(query.limit))
     page.complete = wanted.count <= limit
-    page.conversations = try wanted.prefix(limit).map { try conversation($0, of: user, query.withMessages) }
+    page.conversations = try wanted.prefix(limit).map { try conversation($0) }
     if query.oldest { page.conversations.reverse() }
     return page
   }
@@ -68,7 +69,7 @@ extension Reader {
     }.compactMap { $0 }
   }
 
-  private func conversation(_ standing: Standing, of user: UserID, _ withMessage: Bool) throws -> Conversation {
+  private func conversation(_ standing: Standing) throws -> Conversation {
     let chat: BareJID
     let realm: RealmID
     if standing.isRoom {
@@ -81,10 +82,10 @@ extension Reader {
     let seal = try seal(realm)
     let lastID = seal.seal(standing.last)
     return Conversation(
-      chat: chat, room: standing.isRoom ? standing.dialog : nil, unread: standing.unread,
+      chat: chat, dialog: standing.dialog, isRoom: standing.isRoom, unread: standing.unread,
       last: Position(standing.last), lastID: lastID, activity: Position(standing.activity),
       activityID: standing.activity == standing.last ? lastID : seal.seal(standing.activity),
-      message: withMessage ? try standing.said.flatMap { try entry(Position($0), in: standing.dialog) } : nil)
+      said: standing.said.map { Position($0) })
   }
 }
 

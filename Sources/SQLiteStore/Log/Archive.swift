@@ -4,7 +4,8 @@ import Dialogs
 /// The archives (XEP-0313). A user's is their feed, one dialog, or the whispers of one room, as far as archived for
 /// that user; a room's is its archived entries.
 extension Reader {
-  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
+  func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage {
+    let user = log.user
     if let positions = query.positions {
       let statement = query.includesHidden ? Query.archivedOrHidden : .archived
       return try exactly(positions) { try connection(statement).bind(1, user.number).bind(2, $0.number) }
@@ -43,22 +44,25 @@ extension Reader {
     return try page(statement.bind(1, user.number).bind(5, resource), query)
   }
 
-  func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage {
+  func archive(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage {
+    let (room, viewer) = (messages.dialog, messages.viewer?.number)
     if let positions = query.positions {
-      let viewer = query.includesHidden ? nil : query.viewer?.number
-      return try exactly(positions) {
-        try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number).bind(3, viewer)
+      let isWhole = query.includesHidden
+      return try exactly(isWhole ? positions : positions.filter { $0 > messages.behind }) {
+        try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number).bind(3, isWhole ? nil : viewer)
       }
     }
+    var query = query
+    query.after = max(query.after, messages.behind)
     if let text = query.text {
       guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
         return ArchivePage(entries: [], complete: true)
       }
       let statement = try connection(query.backwards ? .roomSearchBackwards : .roomSearch)
-      return try page(statement.bind(1, room.number).bind(5, expression).bind(6, query.viewer?.number), query)
+      return try page(statement.bind(1, room.number).bind(5, expression).bind(6, viewer), query)
     }
     let statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
-    try statement.bind(1, query.viewer?.number).bind(5, nil as String?).bind(6, room.number)
+    try statement.bind(1, viewer).bind(5, nil as String?).bind(6, room.number)
       .bind(7, EntryFlags.firstArchived.rawValue)
     return try page(statement, query)
   }

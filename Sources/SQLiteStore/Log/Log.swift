@@ -55,7 +55,8 @@ extension Reader {
       last: Position(row.int(6)), createdAt: Timestamp(milliseconds: row.int(7)))
   }
 
-  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] {
+  func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView] {
+    let user = log.user
     // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
     let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
       (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
@@ -84,26 +85,31 @@ extension Reader {
   // MARK: Entries
 
   func history(
-    of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
   ) throws -> [Entry] {
-    try connection(ascending ? .historyAscending : .historyDescending).bind(1, dialog.number)
-      .bind(2, after.number).bind(3, before.number).bind(4, bound(limit)).all { try entry($0) }
+    let statement =
+      if let viewer = messages.viewer {
+        try connection(ascending ? .ownHistoryAscending : .ownHistoryDescending).bind(5, viewer.number)
+      } else { try connection(ascending ? .historyAscending : .historyDescending) }
+    return try statement.bind(1, messages.dialog.number).bind(2, max(after, messages.behind).number)
+      .bind(3, before.number).bind(4, bound(limit)).all { try entry($0) }
   }
 
-  func entry(_ position: Position, in dialog: DialogID) throws -> Entry? {
-    try connection(.entry).bind(1, position.number).bind(2, dialog.number).first { try entry($0) }
+  func entry(_ position: Position, in messages: MessageAccess) throws -> Entry? {
+    guard position > messages.behind else { return nil }
+    let statement =
+      if let viewer = messages.viewer { try connection(.ownEntry).bind(3, viewer.number) } else {
+        try connection(.entry)
+      }
+    return try statement.bind(1, position.number).bind(2, messages.dialog.number).first { try entry($0) }
   }
 
-  func hasEntry(at position: Position) throws -> Bool {
-    try connection(.hasEntry).bind(1, position.number).first { _ in true } ?? false
+  func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool {
+    try connection(.hasEntry).bind(1, position.number).bind(2, dialog?.number).first { _ in true } ?? false
   }
 
-  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.feed).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
-  }
-
-  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.replay).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
+    try connection(.replay).bind(1, log.user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
   }
 
   func counting(
@@ -205,17 +211,21 @@ extension Query {
     """)
 
   private static let payload = Reader.payloadColumns
-  private static func history(_ order: String) -> Query {
+  private static func history(_ order: String, where condition: String = "TRUE") -> Query {
     Query(
       """
       SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
       WHERE e.dialog = ?1 AND e.position > ?2 AND e.position < ?3 AND e.flags & \(EntryFlags.shown.rawValue)
+        AND \(condition)
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
+  private static let isSeenInHistory = isSeen(by: "?5", "e.position", in: "?1")
   fileprivate static let historyAscending = history("ASC")
   fileprivate static let historyDescending = history("DESC")
-  static let lastShown = Query(
+  fileprivate static let ownHistoryAscending = history("ASC", where: isSeenInHistory)
+  fileprivate static let ownHistoryDescending = history("DESC", where: isSeenInHistory)
+  fileprivate static let lastShown = Query(
     """
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
     WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) AND \(isSeen(by: "?2", "e.position", in: "?1"))
@@ -223,13 +233,13 @@ extension Query {
     """)
   fileprivate static let entry = Query(
     "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
-  fileprivate static let hasEntry = Query("SELECT 1 FROM payloads WHERE position = ?1")
-  fileprivate static let feed = Query(
+  fileprivate static let ownEntry = Query(
     """
-    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
-    WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.unfollowed.rawValue) = 0
-    ORDER BY f.position LIMIT ?3
+    SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2
+      AND \(isSeen(by: "?3", "p.position", in: "?2"))
     """)
+  fileprivate static let hasEntry = Query(
+    "SELECT 1 FROM payloads WHERE position = ?1 AND (?2 IS NULL OR dialog = ?2)")
   fileprivate static let replay = Query(
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position

@@ -3,8 +3,9 @@ import Dialogs
 
 /// The metadata of users' files.
 extension Reader {
-  func blob(_ id: BlobID) throws -> Blob? {
-    try connection(.blob).bind(1, id.value.bytes).first { try Self.blob($0, id) }
+  func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob? {
+    let found = try connection(.blob).bind(1, id.value.bytes).first { try Self.blob($0, id) }
+    return found.flatMap { access.realm == nil || access.realm == $0.realm ? $0 : nil }
   }
 
   private static func blob(_ row: Prepared, _ id: BlobID) throws(StoreFailure) -> Blob {

@@ -3,13 +3,14 @@ import Dialogs
 /// The candidates of a search for messages, newest first.
 extension Reader {
   func messages(
-    with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
+    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] {
     let words = try searchText()
     if let dialog {
       return try search(words.expression(text, anyOf: ["d\(dialog.number)"]), before: before, limit: limit)
     }
-    var found = try search(words.expression(text, anyOf: ["u\(user.number)"]), before: before, limit: limit)
+    var found = try search(words.expression(text, anyOf: ["u\(log.user.number)"]), before: before, limit: limit)
+    let rooms = log.rooms.map(\.room).sorted()
     // Each scope is a look at the index; an expression of all of them would be as long as the user has rooms.
     for start in stride(from: 0, to: rooms.count, by: StoreLimits.searchScopesMax) {
       let scopes = rooms[start..<min(start + StoreLimits.searchScopesMax, rooms.count)].map { "d\($0.number)" }
@@ -26,13 +27,15 @@ extension Reader {
   }
 
   func messages(
-    of kind: Content.Kind, of user: UserID, in dialog: DialogID?, before: Position, limit: Int
+    of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] {
     if let dialog { return try media(kind, in: dialog, after: .zero, before: before, limit: limit) }
     // A look at each dialog for its newest; only those among the first `limit` of these can have any of the newest.
-    let heads = try connection(.mediaHeads).bind(1, user.number).bind(2, Int64(kind.rawValue)).bind(3, before.number)
-      .all { (dialog: DialogID($0.int(0)), newest: $0.intOrNil(1) ?? 0) }
-      .filter { $0.newest > 0 }.sorted { $0.newest > $1.newest }
+    let heads = try connection(.mediaHeads).bind(1, log.user.number).bind(2, Int64(kind.rawValue)).bind(
+      3, before.number
+    )
+    .all { (dialog: DialogID($0.int(0)), newest: $0.intOrNil(1) ?? 0) }
+    .filter { $0.newest > 0 }.sorted { $0.newest > $1.newest }
     var found: [MessageCandidate] = []
     for head in heads.prefix(limit) {
       let least = found.count < limit ? Position.zero : found[limit - 1].position

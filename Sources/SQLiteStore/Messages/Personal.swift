@@ -24,13 +24,6 @@ extension Reader {
       .first { $0.int(0) } ?? 0
   }
 
-  func history(
-    of dialog: DialogID, for user: UserID, after: Position, before: Position, limit: Int, ascending: Bool
-  ) throws -> [Entry] {
-    try connection(ascending ? .ownHistoryAscending : .ownHistoryDescending).bind(1, dialog.number)
-      .bind(2, after.number).bind(3, before.number).bind(4, bound(limit)).bind(5, user.number).all { try entry($0) }
-  }
-
   func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
     try connection(.stars).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
       Star(dialog: DialogID($0.int(1)), message: Position($0.int(0)))
@@ -112,17 +105,6 @@ extension Query {
   fileprivate static let hiddenCount = Query("SELECT count(*) FROM hidden WHERE user = ?1")
   fileprivate static let hiddenBehind = Query(
     "SELECT count(*) FROM hidden WHERE user = ?1 AND position > ?3 AND dialog = ?2 AND counts = 1")
-  private static func history(_ order: String) -> Query {
-    Query(
-      """
-      SELECT \(Reader.payloadColumns) FROM entries e CROSS JOIN payloads p ON p.position = e.position
-      WHERE e.dialog = ?1 AND e.position > ?2 AND e.position < ?3 AND e.flags & \(EntryFlags.shown.rawValue)
-        AND \(isSeen(by: "?5", "e.position", in: "?1"))
-      ORDER BY e.position \(order) LIMIT ?4
-      """)
-  }
-  fileprivate static let ownHistoryAscending = history("ASC")
-  fileprivate static let ownHistoryDescending = history("DESC")
   fileprivate static let hide = Query(
     "INSERT OR IGNORE INTO hidden (user, position, dialog, counts) VALUES (?1, ?2, ?3, ?4)")
   fileprivate static let unhide = Query("DELETE FROM hidden WHERE user = ?1 AND position <= ?3 AND dialog = ?2")

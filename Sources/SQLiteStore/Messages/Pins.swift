@@ -2,12 +2,14 @@ import Dialogs
 
 /// The pinned messages of a dialog, and the earlier versions of messages.
 extension Reader {
-  func pins(of dialog: DialogID) throws -> [Position] {
-    try connection(.pins).bind(1, dialog.number).all { Position($0.int(0)) }
+  func pins(of messages: MessageAccess) throws -> [Position] {
+    try connection(.pins).bind(1, messages.dialog.number).all { Position($0.int(0)) }.filter { $0 > messages.behind }
   }
 
-  func edits(of message: Position, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.edits).bind(1, message.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+  func edits(of access: EditAccess, after: Position, limit: Int) throws -> [Entry] {
+    try connection(.edits).bind(1, access.message.number).bind(2, after.number).bind(3, bound(limit)).all {
+      try entry($0)
+    }
   }
 }
 

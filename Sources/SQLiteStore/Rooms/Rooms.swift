@@ -38,22 +38,26 @@ extension Reader {
   // MARK: Members
 
   /// Returns a member; the row of a former member does not count.
-  func member(_ user: UserID, of room: DialogID) throws -> Member? {
-    try connection(.member).bind(1, room.number).bind(2, user.number).first { try member($0, from: 0) }
+  func member(_ user: UserID, of access: MemberAccess) throws -> Member? {
+    let found = try connection(.member).bind(1, access.room.number).bind(2, user.number).first {
+      try member($0, from: 0)
+    }
+    return found.flatMap { access.among.contains($0.affiliation) ? $0 : nil }
   }
 
-  func member(nickKey key: String, of room: DialogID) throws -> Member? {
-    try connection(.memberByNick).bind(1, room.number).bind(2, key).first { try member($0, from: 0) }
+  func member(nickKey key: String, of access: MemberAccess) throws -> Member? {
+    let found = try connection(.memberByNick).bind(1, access.room.number).bind(2, key).first { try member($0, from: 0) }
+    return found.flatMap { access.among.contains($0.affiliation) ? $0 : nil }
   }
 
-  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member] {
-    let bits = among.reduce(into: 0 as Int64) { $0 |= 1 << Int64($1.rawValue) }
-    return try connection(.membersOf).bind(1, room.number).bind(2, after?.number ?? 0).bind(3, bits)
+  func members(of access: MemberAccess, after: UserID?, limit: Int) throws -> [Member] {
+    let bits = access.among.reduce(into: 0 as Int64) { $0 |= 1 << Int64($1.rawValue) }
+    return try connection(.membersOf).bind(1, access.room.number).bind(2, after?.number ?? 0).bind(3, bits)
       .bind(4, bound(limit)).all { try member($0, from: 0) }
   }
 
   /// Returns changed members, those of one version by user number; a page may end between them.
-  func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] {
+  func memberChanges(of room: DialogID, for _: ServerReason, after: Position, limit: Int) throws -> [Member] {
     try connection(.memberChanges).bind(1, room.number).bind(2, after.number).bind(3, bound(limit))
       .all { try member($0, from: 0) }
   }
@@ -72,7 +76,8 @@ extension Reader {
     }
   }
 
-  func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] {
+  func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] {
+    let user = log.user
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
       (
@@ -81,8 +86,9 @@ extension Reader {
       )
     }
     return try found.map { room, member, mark, settings in
-      let last = try connection(.lastShown).bind(1, room.id.number).bind(2, user.number).first { try entry($0) }
-      return RoomView(room: room, member: member, mark: mark, settings: settings, lastMessage: last)
+      RoomView(
+        room: room, member: member, mark: mark, settings: settings,
+        lastMessage: try last(of: room.messages(for: member)))
     }
   }
 
@@ -95,17 +101,17 @@ extension Reader {
 
   /// Reads positions first, then entries: of many rooms only one page's entries are read. Once the page is full, a room
   /// is only asked for positions before its end.
-  func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
-  ) throws -> [Entry] {
+  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] {
     let limit = bound(limit)
     guard limit > 0 else { return [] }
-    var page = try connection(.feedPositions).bind(1, user.number).bind(2, after.number).bind(3, limit)
+    var page = try connection(.feedPositions).bind(1, log.user.number).bind(2, after.number).bind(3, limit)
       .bind(4, all ? 0 : Int64(FeedRow.Traits.unfollowed.rawValue))
       .all { $0.int(0) }
-    for (room, since) in rooms {
+    for followed in log.rooms {
       let end = page.count < limit ? Int64.max : page.last ?? .max
-      let found = try connection(.roomPositions).bind(1, room.number).bind(2, max(after, since).number).bind(3, end)
+      let found = try connection(.roomPositions).bind(1, followed.room.number).bind(
+        2, max(after, followed.since).number
+      ).bind(3, end)
         .bind(4, limit).all { $0.int(0) }
       page = Self.merged(page, found, limit: Int(limit))
     }
@@ -170,7 +176,9 @@ extension Writer {
     let nick = member.affiliation.isMember ? member.nick : nil
     // A nick that has no key equals only itself.
     let key = nick.map { (try? Precis.nicknameKey($0)) ?? $0 }
-    if let key, let holder = try self.member(nickKey: key, of: member.room), holder.party.id != member.party.id {
+    if let key, let holder = try self.member(nickKey: key, of: .server(member.room, .rules)),
+      holder.party.id != member.party.id
+    {
       throw StoreConflict()
     }
     try connection(.putMember).bind(1, member.room.number).bind(2, member.party.id.number)

@@ -169,10 +169,8 @@ enum ComponentInbound {
     } else {
       target = .session
       if !isApp(arrival) {
-        let viewer = arrival.sender
-        if type == .get, let payload = stanza.payload, payload.is(LastActivity.query),
-          arrival.parley.hub.user(at: arrival.to.bare).flatMap({ arrival.parley.hub.contactSnapshot(of: $0) })?
-            .contacts[viewer.address]?.subscription.from != true
+        if type == .get, let payload = stanza.payload,
+          !LastActivity.mayPass(payload, from: arrival.from, to: arrival.to.bare, arrival.parley.hub)
         {
           throw StanzaError(.forbidden)
         }

@@ -240,9 +240,6 @@ struct ChannelSearch: Hashable {
 }
 
 extension Room {
-  /// Whether anyone may enter (XEP-0433 6.2).
-  var isOpen: Bool { !settings.isMembersOnly && settings.password == nil }
-
   /// The room's description; for an open room without one, its topic.
   var summary: String? {
     if let about = settings.about { return about }

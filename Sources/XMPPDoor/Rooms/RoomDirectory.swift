@@ -19,7 +19,7 @@ enum RoomDirectory {
     turn.fetch { reader -> (own: [Room], listed: [Room]) in
       let listed = try reader.rooms(in: user.realm, listed: true, matching: nil, after: after, limit: limit)
       if after != nil { return ([], listed) }
-      let own = try reader.rooms(of: user.id, before: .end, limit: Limits.pageMax).map(\.room)
+      let own = try reader.rooms(of: .own(user), before: .end, limit: Limits.pageMax).map(\.room)
       return (own.filter { !$0.settings.isListed }, listed)
     } reply: { (rooms) throws(StanzaError) in
       turn.reply { writer in
@@ -44,29 +44,30 @@ enum RoomDirectory {
     let node = query["node"]
     // 18.1.1: the room passes all stanzas on.
     if node == "\(NS.muc)#traffic" { throw StanzaError(.serviceUnavailable, "nothing is held back here") }
-    let (user, now) = (turn.party.id, turn.parley.clock.now)
+    let now = turn.parley.clock.now
     turn.occupancy { (room, occupancy) in
+      let readable = occupancy.access.readable
       turn.fetch { reader in
         (
-          try reader.members(of: room.id, among: [.owner], after: nil, limit: Limits.pageMax),
-          try reader.member(user, of: room.id)?.nick, try RoomActivity.perHour(of: room, now: now, reader)
+          try readable?.contacts.map { try reader.members(of: $0, after: nil, limit: Limits.pageMax) } ?? [],
+          try RoomActivity.perHour(of: room, now: now, reader)
         )
-      } reply: { (owners, nick, activity) throws(StanzaError) in
+      } reply: { (owners, activity) throws(StanzaError) in
         if let node {
           guard node == "x-roomuser-item" else { throw StanzaError(.itemNotFound, "there is no such node") }
           return turn.reply { writer in
             writer.element(.discoInfo) { writer in
               writer.attribute("node", node)
-              if let nick {
+              if let nick = readable?.member?.nick {
                 Capabilities(identities: [.init(category: "conference", type: "text", name: nick)], features: [])
                   .writeContent(into: &writer)
               }
             }
           }
         }
-        let isMember = occupancy.affiliation.isMember
         let capabilities = RoomInfo.capabilities(
-          of: room, occupants: occupancy.count, isMember: isMember, owners: owners.map(\.party.address),
+          of: room, occupants: occupancy.count, isMember: occupancy.affiliation.isMember,
+          owners: owners.map(\.party.address),
           activity: activity,
           features: turn.session.door.table.advertised(on: .room))
         turn.reply { Disco.write(capabilities, node: nil, into: &$0) }

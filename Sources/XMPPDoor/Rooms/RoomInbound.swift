@@ -50,26 +50,24 @@ enum RoomInbound {
     let isLease = room.id == DialogID(0)
     let visit = session.rooms.entered(
       room.address, isLease ? nil : room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
-      since: entrance.position, place: session.cursor.log.position)
+      follows: entrance.follows, place: session.cursor.log.position)
     let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
     for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
     let version = entrance.listVersion.map { MemberListVersion(since: nil, until: $0, in: room.name, session.parley) }
     RoomOutbound.presence(entrance.own, .roomOwn, version: version, to: session)
     let request = history ?? HistoryRequest()
     guard !isLease else { return RoomOutbound.topic(room, to: session) }
-    guard request.limit > 0 else {
+    guard request.limit > 0, let messages = entrance.messages else {
       RoomOutbound.topic(room, to: session)
       return goOn(room.address, visit, through: entrance.position, isLast: true, session)
     }
     let now = session.parley.clock.now
     var query = ArchiveQuery(limit: request.limit)
     query.before = entrance.position.next
-    query.after = entrance.visibleAfter
-    query.viewer = session.party.id
     query.backwards = true
     query.start = request.earliest(now: now)
     let (position, asked) = (entrance.position, query)
-    session.fetch({ try $0.archive(of: room.id, asked).entries }) { result in
+    session.fetch({ try $0.archive(of: messages, asked).entries }) { result in
       guard session.rooms.isIn(room.address, visit) else { return }
       if case .success(let entries) = result {
         // The topic comes last, once, even if it is in the history.
@@ -97,15 +95,15 @@ enum RoomInbound {
   /// session comes to them.
   static func readOn(_ address: BareJID, _ session: XMPPSession) {
     guard let (room, visit, after) = session.rooms.read(address) else { return }
-    let user = session.party.id
+    let log = LogAccess.own(session.party, rooms: [room])
     session.fetch({
-      try $0.page(of: user, rooms: [(room, after)], after: after, limit: Limits.feedPageMax, all: true)
+      try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true)
     }) { result in
       // Otherwise the room would stay silent: live entries wait behind those that are read.
       guard case .success(let page) = result else { return session.unreadable() }
       guard session.rooms.isIn(address, visit) else { return }
       let place = session.cursor.log.position
-      for entry in page.entries where entry.room?.dialog == room && entry.position <= place {
+      for entry in page.entries where entry.room?.dialog == room.room && entry.position <= place {
         RoomOutbound.entry(entry, delayed: false, to: session)
       }
       goOn(

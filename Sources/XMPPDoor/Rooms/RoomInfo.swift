@@ -54,7 +54,7 @@ enum RoomInfo {
     say("muc#roominfo_description", settings.about, label: "Description")
     say("muc#roominfo_lang", settings.language, label: "Language")
     say("muc#roominfo_occupants", "\(occupants)", label: "People in the room")
-    if isMember || (!settings.isMembersOnly && settings.password == nil) {
+    if isMember || room.isOpen {
       say("muc#roominfo_subject", room.topic.flatMap { $0.text.isEmpty ? nil : $0.text }, label: "Subject")
     }
     if isMember, !owners.isEmpty {

@@ -61,9 +61,11 @@ enum RoomOwnership {
       return
     }
     turn.occupancy { (room, occupancy) throws(StanzaError) in
-      guard occupancy.affiliation == .owner else { throw StanzaError(inRoom: .notOwner) }
+      guard occupancy.affiliation == .owner, let members = occupancy.access.readable?.members else {
+        throw StanzaError(inRoom: .notOwner)
+      }
       turn.fetch { reader in
-        try reader.members(of: room.id, among: [.owner, .admin], after: nil, limit: Limits.membersMax)
+        try reader.members(of: members.only([.owner, .admin]), after: nil, limit: Limits.membersMax)
       } reply: { (members) throws(StanzaError) in
         try then(
           room.settings, members.filter { $0.affiliation == .owner }.map(\.party.address),

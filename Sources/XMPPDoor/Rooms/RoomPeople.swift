@@ -18,17 +18,13 @@ enum RoomPeople {
         let found = occupancy.occupants.filter { $0.role == role }.sorted { $0.nick < $1.nick }
         turn.reply { AdminQuery.write(found, showsAddresses: true, into: &$0) }
       case .affiliation(let affiliation):
-        let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
-        // 10.5, 10.8: in a semi-anonymous room only owners may list owners and admins.
-        let isOwners = affiliation >= .admin && !room.settings.showsAddresses
-        let readable = room.settings.readable(by: occupancy.affiliation, isThere: occupancy.role > .none)
-        guard isOwners ? occupancy.affiliation == .owner : readable.isSuperset(of: among) else {
-          throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin)
+        guard let list = occupancy.access.readable?.list(affiliation) else {
+          throw StanzaError(inRoom: affiliation >= .admin && !room.settings.showsAddresses ? .notOwner : .notAdmin)
         }
         let lists = turn.session.door.memberLists
-        if let list = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(list) } }
+        if let known = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(known) } }
         turn.fetch {
-          try $0.members(of: room.id, among: among, after: nil, limit: Limits.membersMax)
+          try $0.members(of: list, after: nil, limit: Limits.membersMax)
         } reply: { (members) throws(StanzaError) in
           var writer = ElementWriter()
           AdminQuery.write(members, showsAddresses: true, into: &writer)

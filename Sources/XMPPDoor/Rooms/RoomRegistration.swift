@@ -12,17 +12,11 @@ enum RoomRegistration {
       if !isMember, room.settings.isMembersOnly {
         throw StanzaError(.notAllowed, "members are made by the room's admins")
       }
-      let own = occupancy.nick
-      let user = turn.party.id
-      turn.fetch {
-        try $0.member(user, of: room.id)?.nick
-      } reply: { (nick) throws(StanzaError) in
-        turn.reply { writer in
-          if isMember {
-            RegistrationForm.write(registered: nick, into: &writer)
-          } else {
-            RegistrationForm.write(suggesting: own, into: &writer)
-          }
+      turn.reply { writer in
+        if isMember {
+          RegistrationForm.write(registered: occupancy.access.readable?.member?.nick, into: &writer)
+        } else {
+          RegistrationForm.write(suggesting: occupancy.nick, into: &writer)
         }
       }
     }

@@ -18,8 +18,8 @@ struct RoomSeats {
     var room: RoomName?
     var nick: String
     var affiliation: Affiliation
-    /// The position up to which entries were sent as history.
-    var since: Position
+    /// The room, and the position up to which its entries were sent as history.
+    var follows: FollowedRoom
     var log: LogCursor
     /// The number of the visit: two visits may begin at the same position.
     let visit: Int
@@ -38,19 +38,21 @@ struct RoomSeats {
   ///   - place: the session's cursor. It may have moved on by a page, which held nothing of this room.
   /// - Returns: the number of the visit.
   mutating func entered(
-    _ address: BareJID, _ room: RoomName?, nick: String, affiliation: Affiliation, since: Position, place: Position
+    _ address: BareJID, _ room: RoomName?, nick: String, affiliation: Affiliation, follows: FollowedRoom,
+    place: Position
   ) -> Int {
     visits += 1
     seats[address] = Seat(
-      room: room, nick: nick, affiliation: affiliation, since: since,
-      log: Self.log(since, room == nil ? .following : .reading, place), visit: visits)
+      room: room, nick: nick, affiliation: affiliation, follows: follows,
+      log: Self.log(follows.since, room == nil ? .following : .reading, place), visit: visits)
     return visits
   }
 
   /// Notes that a room that was being set up exists.
   mutating func founded(_ room: RoomName, at position: Position, place: Position) {
+    guard let seat = seats[room.address] else { return }
     seats[room.address]?.room = room
-    seats[room.address]?.since = position
+    seats[room.address]?.follows = seat.follows.founded(room, at: position)
     seats[room.address]?.log = Self.log(position, .following, place)
   }
 
@@ -68,7 +70,10 @@ struct RoomSeats {
     if presence.isAvailable {
       seats[presence.room.address]?.nick = presence.nick
       // A room that was being set up now exists.
-      if presence.room.dialog != DialogID(0) { seats[presence.room.address]?.room = presence.room }
+      if presence.room.dialog != DialogID(0), let seat = seats[presence.room.address] {
+        seats[presence.room.address]?.room = presence.room
+        seats[presence.room.address]?.follows = seat.follows.founded(presence.room)
+      }
       seats[presence.room.address]?.affiliation = presence.affiliation
     } else if presence.newNick == nil {
       seats[presence.room.address] = nil
@@ -107,14 +112,14 @@ struct RoomSeats {
   func isIn(_ address: BareJID, _ visit: Int) -> Bool { seats[address]?.visit == visit }
 
   /// Returns the page to read behind what the client has been sent of the room; `nil` if none is wanted.
-  mutating func read(_ address: BareJID) -> (room: DialogID, visit: Int, after: Position)? {
-    guard let seat = seats[address], let room = seat.room, seats[address]?.log.read() == true else { return nil }
-    return (room.dialog, seat.visit, seat.log.position)
+  mutating func read(_ address: BareJID) -> (room: FollowedRoom, visit: Int, after: Position)? {
+    guard let seat = seats[address], seat.room != nil, seats[address]?.log.read() == true else { return nil }
+    return (seat.follows, seat.visit, seat.log.position)
   }
 
   /// Notes that the session has sent a page that held nothing of other rooms than these: for a room entered meanwhile
   /// it has skipped the entries up to the page's end.
-  mutating func passed(but asked: [(room: DialogID, since: Position)]) {
+  mutating func passed(but asked: [FollowedRoom]) {
     for (address, seat) in seats {
       guard let room = seat.room, !asked.contains(where: { $0.room == room.dialog }) else { continue }
       seats[address]?.log.miss()
@@ -130,7 +135,5 @@ struct RoomSeats {
   var behind: [BareJID] { seats.filter { $0.value.log.state == .behind }.map(\.key) }
 
   /// The rooms to include when the session reads on from the log.
-  var followed: [(room: DialogID, since: Position)] {
-    seats.values.compactMap { seat in seat.room.map { ($0.dialog, seat.since) } }
-  }
+  var followed: [FollowedRoom] { seats.values.compactMap { $0.room == nil ? nil : $0.follows } }
 }

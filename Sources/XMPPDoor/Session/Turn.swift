@@ -82,6 +82,16 @@ final class Turn {
   }
 }
 
+extension Turn {
+  /// Checks a request to an app's session, which the server answers: only users who may see its presence learn that it
+  /// exists.
+  func checkPresenceAccess() throws(StanzaError) {
+    guard let to, parley.hub.sessions(of: to.bare, seenBy: jid.jid) != nil else {
+      throw StanzaError(.serviceUnavailable)
+    }
+  }
+}
+
 extension StanzaError {
   /// Creates the default stanza error of a problem; features throw the exact condition that their XEP names.
   init(_ problem: Problem) {

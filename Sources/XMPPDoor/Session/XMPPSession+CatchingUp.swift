@@ -28,20 +28,20 @@ extension XMPPSession {
   /// Reads the next missed page, if anything was missed.
   private func readOn() {
     guard !isUnread, successor == nil, let read = cursor.next() else { return }
-    let (user, seats) = (party.id, rooms.followed)
+    let log = LogAccess.own(party, rooms: rooms.followed)
     switch read {
     case .log(let after):
-      fetch({ try $0.page(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
+      fetch({ try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }) {
         [self] result in
         guard case .success(let page) = result else { return unreadable() }
         if isUnread || successor != nil { return cursor.interrupt() }
-        tell(page, of: seats)
+        tell(page, of: log.rooms)
       }
-    case .replay(let after, let log):
+    case .replay(let after, let place):
       fetch({ reader in
-        let messages = try reader.replay(of: user, after: after, limit: Limits.replayMax)
+        let messages = try reader.replay(of: log, after: after, limit: Limits.replayMax)
         if messages.count == Limits.replayMax { return OfflinePage(messages: messages, log: nil) }
-        let page = try reader.page(of: user, rooms: seats, after: log, limit: Limits.feedPageMax, all: true)
+        let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
         return OfflinePage(messages: messages, log: (page, try reader.head().position))
       }) { [self] (result: Result<OfflinePage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
@@ -50,9 +50,9 @@ extension XMPPSession {
         for message in page.messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
         // At once: a client that connects only briefly must not get them again.
         if !page.messages.isEmpty { askForSign() }
-        if let log = page.log {
-          cursor.replayEnded(at: log.head)
-          tell(log.page, of: seats)
+        if let read = page.log {
+          cursor.replayEnded(at: read.head)
+          tell(read.page, of: log.rooms)
         } else if let last = page.messages.last {
           cursor.replayed(through: last.position)
         }
@@ -69,7 +69,7 @@ extension XMPPSession {
   /// Sends a page of the log behind the cursor; then the entries that arrived meanwhile, or the next page.
   ///
   /// - Parameter seats: the rooms that the page was read for.
-  private func tell(_ page: LogPage, of seats: [(room: DialogID, since: Position)]) {
+  private func tell(_ page: LogPage, of seats: [FollowedRoom]) {
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
     }
@@ -108,7 +108,7 @@ extension XMPPSession {
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {
       // Only occupants who were in the room then, and still are, get the whisper.
-      guard let seat = rooms[whisper.room.address], entry.position > seat.since else { return nil }
+      guard let seat = rooms[whisper.room.address], entry.position > seat.follows.since else { return nil }
       guard entry.author == party, entry.isToOther else { return .direct }
       return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
     }

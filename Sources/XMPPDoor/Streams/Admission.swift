@@ -242,7 +242,7 @@ extension XMPPConnection {
       if let stable { session.replaceOthers(named: stable) }
       for feature in bind.features { connection.door.table.begin(session, with: feature) }
       // XEP-0386 3.2: the archive as it was at the moment of binding, since later messages are sent live.
-      let (user, position) = (session.party.id, session.cursor.log.position)
+      let (user, position) = (session.party, session.cursor.log.position)
       connection.answerLater({ try Archive.ends(of: user, at: position, $0) }) { connection, ends in
         // It was replaced or revoked meanwhile, while it had no connection to be told on.
         guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }

@@ -224,11 +224,10 @@ enum Inbound {
     case .probe:
       // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
       // it.
-      guard let to = turn.to, let contactSnapshot = session.contactSnapshot,
-        contactSnapshot.contacts[to.bare]?.subscription.to == true,
-        let user = session.parley.hub.user(at: to.bare)
+      guard let to = turn.to?.bare, to != session.jid.bare,
+        let shown = session.parley.hub.sessions(of: to, seenBy: session.jid.jid)
       else { return }
-      for onlineSession in session.parley.hub.onlineSessions(of: user) {
+      for onlineSession in shown {
         if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
       }
     case .error: break
@@ -342,7 +341,7 @@ enum Inbound {
     try checkBlocks(session, to, type)
     // XEP-0012 4: only from users who may see the addressee's presence.
     if type == .get, let payload = stanza.payload, !session.isRemote(to.domain),
-      !LastActivity.mayPass(payload, from: session.party, at: session.jid, to: to.bare, session.parley.hub)
+      !LastActivity.mayPass(payload, from: session.jid.jid, to: to.bare, session.parley.hub)
     {
       throw StanzaError(.forbidden)
     }

@@ -184,26 +184,26 @@ final class Bench {
         var query = ArchiveQuery(limit: 50)
         query.after = Position(max(0, start))
         query.backwards = start < 0
-        return try reader.archive(of: user.id, query).entries.count
+        return try reader.archive(of: .server(user.id, .administration), query).entries.count
       }
     }
     try pages("one dialog, a page", rounds) { [self] user, reader in
       var query = ArchiveQuery(limit: 50)
       query.backwards = true
       query.with = dialogs[Int(random.next() % UInt64(dialogs.count))].id
-      return try reader.archive(of: user.id, query).entries.count
+      return try reader.archive(of: .server(user.id, .administration), query).entries.count
     }
     try pages("the first and last of the archive (metadata)", rounds) { user, reader in
       var query = ArchiveQuery(limit: 1)
-      let first = try reader.archive(of: user.id, query).entries.count
+      let first = try reader.archive(of: .server(user.id, .administration), query).entries.count
       query.backwards = true
-      return try first + reader.archive(of: user.id, query).entries.count
+      return try first + reader.archive(of: .server(user.id, .administration), query).entries.count
     }
     for withMessages in [true, false] {
       try pages(withMessages ? "inbox" : "inbox without messages", 50) { user, reader in
-        var query = ConversationQuery(limit: 1_000)
-        query.withMessages = withMessages
-        return try reader.conversations(of: user.id, query).conversations.count
+        let page = try reader.conversations(of: .own(user), ConversationQuery(limit: 1_000))
+        if withMessages { for conversation in page.conversations { _ = try reader.last(of: conversation, for: user) } }
+        return page.conversations.count
       }
     }
     // "sun" is in every message, "verona" in none.
@@ -212,7 +212,7 @@ final class Bench {
         var query = ArchiveQuery(limit: 50)
         query.text = text
         query.backwards = true
-        return try reader.archive(of: user.id, query).entries.count
+        return try reader.archive(of: .server(user.id, .administration), query).entries.count
       }
     }
     try pages("displayed in every dialog", 50) { user, reader in
@@ -226,21 +226,21 @@ final class Bench {
     try pages("archive pages, newest", rounds) { user, reader in
       var query = ArchiveQuery(limit: 50)
       query.backwards = true
-      return try reader.archive(of: user.id, query).entries.count
+      return try reader.archive(of: .server(user.id, .administration), query).entries.count
     }
     try pages("archive pages, from a random time", rounds) { [self] user, reader in
       var query = ArchiveQuery(limit: 50)
       query.start = Timestamp(milliseconds: time.milliseconds - Int64(random.next() % UInt64(3 * position.number)))
-      return try reader.archive(of: user.id, query).entries.count
+      return try reader.archive(of: .server(user.id, .administration), query).entries.count
     }
     try pages("archive pages, with one contact", rounds) { [self] user, reader in
       var query = ArchiveQuery(limit: 50)
       query.backwards = true
       query.with = dialogs.first { $0.first.id == user.id }?.id
-      return try reader.archive(of: user.id, query).entries.count
+      return try reader.archive(of: .server(user.id, .administration), query).entries.count
     }
     try pages("dialog lists", rounds) { user, reader in
-      try reader.dialogs(of: user.id, before: .end, limit: 50).count
+      try reader.dialogs(of: .server(user.id, .administration), before: .end, limit: 50).count
     }
   }
 

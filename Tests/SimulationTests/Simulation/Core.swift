@@ -266,7 +266,8 @@ final class Core {
   /// Everything that was acknowledged is in the log once, in the order in which it was posted, and nothing else.
   private func violation(in place: Model.Place, _ model: Model, _ reader: any StoreReader) throws -> String? {
     guard let dialog = dialogs[place] else { return "\(place) has events and no dialog" }
-    let stored = try reader.history(of: dialog, after: .zero, before: .end, limit: 100_000, ascending: true)
+    let stored = try reader.history(
+      of: .server(dialog, .rules), after: .zero, before: .end, limit: 100_000, ascending: true)
     let events = model.events.filter { $0.place == place && $0.isShown }
     guard stored.map(\.position.number) == events.map(\.position) else {
       return "the log of \(place) has \(stored.map(\.position.number)), the model \(events.map(\.position))"
@@ -331,12 +332,12 @@ final class Core {
   /// taken back.
   private func violation(inFeedOf user: Int, _ model: Model, _ reader: any StoreReader) throws -> String? {
     let party = parties[user]
-    let rooms = try reader.memberships(of: party.id).map { (room: $0.room.dialog, since: $0.since) }
+    let log = try reader.log(of: party)
     let events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
     var told: [Int64] = []
     var after = Position.zero
     while true {
-      let page = try reader.page(of: party.id, rooms: rooms, after: after, limit: 100)
+      let page = try reader.page(of: log, after: after, limit: 100)
       for entry in page.entries where Session.isCompared(entry, by: party) {
         told.append(entry.position.number)
         guard case .message(let message) = entry.fact, let event = events[entry.position.number] else { continue }

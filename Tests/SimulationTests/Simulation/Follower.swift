@@ -83,8 +83,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
   func fetch(_ store: FailingStore) throws {
     guard !isLagging, page == nil, cursor?.read() == true, let after = cursor?.position else { return }
     page = try store.read { reader in
-      let rooms = try reader.memberships(of: party.id).map { (room: $0.room.dialog, since: $0.since) }
-      return try reader.page(of: party.id, rooms: rooms, after: after, limit: 4)
+      try reader.page(of: try reader.log(of: party), after: after, limit: 4)
     }
   }
 

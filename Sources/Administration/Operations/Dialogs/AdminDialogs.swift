@@ -117,7 +117,7 @@ extension AdminContext {
   /// all of them.
   func owner(of room: Room) async throws(Problem) -> Party {
     let owner = try await parley.read {
-      try $0.members(of: room.id, among: [.owner], after: nil, limit: 1).first?.party
+      try $0.members(of: .server(room.id, .administration).only([.owner]), after: nil, limit: 1).first?.party
     }
     guard let owner else {
       throw Problem(.conflict, "dialog-ownerless", "\(room.address) has no owner who could do this.", field: "dialog")
@@ -127,7 +127,7 @@ extension AdminContext {
 
   /// Returns a user's membership or ban; nil if they have none.
   func member(_ user: User, of room: Room) async throws(Problem) -> Member? {
-    let member = try await parley.read { try $0.member(user.id, of: room.id) }
+    let member = try await parley.read { try $0.member(user.id, of: .server(room.id, .administration)) }
     return member.flatMap { $0.affiliation == .none ? nil : $0 }
   }
 

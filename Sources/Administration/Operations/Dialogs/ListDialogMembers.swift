@@ -31,7 +31,8 @@ package enum ListDialogMembers: AdminOperation {
       input.role.map { [$0.affiliation] } ?? Set(Affiliation.allCases.filter(\.isMember))
     let limit = Output.limit(input.limit)
     let members = try await context.parley.read {
-      try $0.members(of: room.id, among: among, after: input.cursor.map { UserID($0) }, limit: limit)
+      try $0.members(
+        of: .server(room.id, .administration).only(among), after: input.cursor.map { UserID($0) }, limit: limit)
     }
     return Output(members, limit: limit, cursor: \.party.id.number, item: DialogMemberRow.init)
   }

@@ -33,9 +33,10 @@ package enum ShowDialog: AdminOperation {
     let room = try await context.dialog(input.dialog)
     let (owners, admins) = try await context.parley.read { reader in
       func people(_ affiliation: Affiliation) throws -> [String] {
-        try reader.members(of: room.id, among: [affiliation], after: nil, limit: Limits.pageMax).map {
-          $0.party.address.description
-        }
+        try reader.members(of: .server(room.id, .administration).only([affiliation]), after: nil, limit: Limits.pageMax)
+          .map {
+            $0.party.address.description
+          }
       }
       return (try people(.owner), try people(.admin))
     }

@@ -23,7 +23,7 @@ package enum DeleteMessage: AdminOperation {
     guard let id = PublicID(input.message), let position = parley.position(of: id, in: room.name.realm) else {
       throw unknown
     }
-    guard let entry = try await parley.read({ try $0.entry(position, in: room.id) }),
+    guard let entry = try await parley.read({ try $0.entry(position, in: .server(room.id, .administration)) }),
       case .message(let message) = entry.fact, message.sequence > 0
     else { throw unknown }
     if entry.state?.retraction != nil { return Empty() }

@@ -31,7 +31,8 @@ package enum ListMessages: AdminOperation {
     }
     let limit = Output.limit(input.limit, max: Limits.pageMax)
     let entries = try await parley.read { [before] in
-      try $0.history(of: room.id, after: .zero, before: before, limit: limit, ascending: false)
+      try $0.history(
+        of: .server(room.id, .administration), after: .zero, before: before, limit: limit, ascending: false)
     }
     let events = context.hookEvents
     return Output(entries, limit: limit, cursor: \.id.description) { events.message($0, in: realm) }

@@ -26,9 +26,9 @@ enum DeleteDialog: ServedOperation {
       intent = .destroy(
         .dialog(room.dialog), reason: try Checks.line(input.reason, field: "reason"), alternate: nil)
     } catch {
-      throw await call.parley.told(error, of: .room(room), to: caller)
+      throw await call.door.dialogs.refusal(error, of: .room(room), to: caller)
     }
-    try await call.parley.post(intent, in: room, by: caller)
+    try await call.door.dialogs.post(intent, in: room, by: caller)
     return .done
   }
 }

@@ -13,7 +13,7 @@ enum DeleteDialogAvatar: ServedOperation {
   static func perform(_ input: DialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
-    try await call.parley.post(
+    try await call.door.dialogs.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: .some(nil)) { _ in }), in: room, by: caller)
     return .done
   }

@@ -22,11 +22,10 @@ enum GetDialog: ServedOperation {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> DialogBody? in
       guard let dialog = try reader.dialog(id) else {
-        return try RoomAccess.of(id, for: caller, reader).map { try rendering.dialog($0, reader) }
+        return try rendering.dialog(try reader.access(to: id, for: caller), for: caller, reader)
       }
-      let last = try reader.history(
-        of: id, for: caller.id, after: .zero, before: .end, limit: 1, ascending: false
-      ).first
+      guard let messages = dialog.messages(for: caller.id) else { return nil }
+      let last = try reader.last(of: messages)
       let view = DialogView(
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id),
         settings: try reader.settings(of: caller.id, in: id) ?? DialogSettings(), lastMessage: last)

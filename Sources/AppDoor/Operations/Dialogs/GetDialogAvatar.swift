@@ -14,8 +14,8 @@ enum GetDialogAvatar: DownloadOperation {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let avatar = try await call.parley.read { reader -> Avatar? in
-      guard let sight = try RoomAccess.of(room.dialog, for: caller, reader) else { throw DialogResolver.unknown }
-      return try reader.avatar(of: sight.room)
+      guard let known = try reader.access(to: room.dialog, for: caller).room else { throw DialogResolver.unknown }
+      return try reader.avatar(of: known)
     }
     guard let avatar else { throw Problem(.missing, "avatar-unknown", "This dialog has no picture.") }
     return Download(avatar)

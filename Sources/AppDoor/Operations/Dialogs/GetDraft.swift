@@ -14,7 +14,7 @@ enum GetDraft: ServedOperation {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let draft = try await call.parley.read { reader in
-      if case .room(let room) = place { _ = try RoomAccess.asMember(of: room.dialog, caller, reader) }
+      if case .room(let room) = place { _ = try reader.access(to: room.dialog, for: caller).get() }
       return try reader.draft(of: caller.id, in: place.id)
     }
     guard let draft else {

@@ -67,7 +67,7 @@ enum ListDialogs: ServedOperation {
     let rendering = call.rendering
     return try await call.parley.read { reader in
       let head = try reader.head().position
-      let page = try reader.dialogList(of: caller.id, filter, before: before, limit: limit)
+      let page = try reader.dialogList(of: caller, filter, before: before, limit: limit)
       let items = try page.views.map { view in
         switch view {
         case .room(let view): return try rendering.dialog(view, reader)
@@ -101,7 +101,7 @@ enum ListDialogs: ServedOperation {
       let (page, last) = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
         .page(limit)
       let items = try page.compactMap { room in
-        try RoomAccess.of(room, for: caller, reader).map { try rendering.dialog($0, reader) }
+        try rendering.dialog(try reader.access(to: room, for: caller), for: caller, reader)
       }
       return DialogPageBody(
         items: items, nextCursor: last?.address.local, cursor: rendering.cursor(head),

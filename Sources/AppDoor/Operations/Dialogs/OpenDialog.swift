@@ -35,7 +35,7 @@ enum OpenDialog: ServedOperation {
     let address = try Checks.address(user, domain: call.realm.domain)
     let receipt = try await call.parley.post(.openDialog(address), by: caller.user)
     guard let dialog = receipt.dialog else { throw DialogResolver.unknown }
-    call.door.dialogs.remember(.privately(DialogMembers(dialog)))
+    call.door.dialogs.remember(.privately(PrivateDialog(dialog)))
     let body = try await GetDialog.body(dialog.id, call)
     return receipt.isRepeat ? .ok(body) : .created(body)
   }

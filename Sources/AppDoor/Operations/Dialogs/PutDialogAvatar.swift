@@ -17,7 +17,7 @@ enum PutDialogAvatar: UploadOperation {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
-    try await call.parley.post(
+    try await call.door.dialogs.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)
     return .ok(try await GetDialog.body(room.dialog, call))
   }

@@ -33,7 +33,7 @@ enum PutDraft: ServedOperation {
       let intent = UnsentIntent.draft(place.id, text: text, replyTo: replyTo)
       return try await call.parley.post(unsent: intent, by: caller).value as? DialogDraft
     } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
   }
 }

@@ -17,10 +17,10 @@ enum UpdateDialog: ServedOperation {
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let intents: [RoomIntent]
     do throws(Problem) { intents = try Self.intents(input, room) } catch {
-      throw await call.parley.told(error, of: .room(room), to: caller)
+      throw await call.door.dialogs.refusal(error, of: .room(room), to: caller)
     }
     // The settings come first: more users may set the topic.
-    for intent in intents { try await call.parley.post(intent, in: room, by: caller) }
+    for intent in intents { try await call.door.dialogs.post(intent, in: room, by: caller) }
     return .ok(try await GetDialog.body(room.dialog, call))
   }
 

@@ -20,7 +20,7 @@ enum SendCustomEvent: ServedOperation {
     do throws(Problem) {
       try await call.parley.post(intent(event, from: caller, resource: nil, in: place), by: caller)
     } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
     return .done
   }

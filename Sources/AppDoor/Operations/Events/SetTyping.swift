@@ -19,7 +19,7 @@ enum SetTyping: ServedOperation {
     if case .room = place {
       // The core checks that the caller belongs to it.
       do throws(Problem) { try await call.parley.post(intent, by: caller.user) } catch {
-        throw await call.parley.told(error, of: place, to: caller.user)
+        throw await call.door.dialogs.refusal(error, of: place, to: caller.user)
       }
       return .done
     }

@@ -14,8 +14,8 @@ enum GetAttachment: ServedOperation {
   static func perform(_ input: AttachmentInput, _ call: RequestContext) async throws(Problem) -> Outcome<AttachmentBody>
   {
     let caller = try call.user().user
-    guard let blobs = call.parley.blobs, let id = BlobID(input.attachmentId), let blob = try await call.parley.blob(id),
-      blob.realm == caller.realm
+    guard let blobs = call.parley.blobs, let id = BlobID(input.attachmentId),
+      let blob = try await call.parley.blob(id, for: caller)
     else {
       throw Problem(
         .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",

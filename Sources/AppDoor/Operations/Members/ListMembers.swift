@@ -17,17 +17,16 @@ enum ListMembers: ServedOperation {
     let parley = call.parley
     return .ok(
       try await call.parley.read { reader in
-        let (sight, own) = try RoomAccess.asMember(of: room.dialog, caller, reader)
+        let readable = try reader.access(to: room.dialog, for: caller).get()
         let limit = try Checks.limit(input.limit)
-        var among = Set(Affiliation.allCases.filter(\.isMember))
+        var access = readable.members.only(Set(Affiliation.allCases.filter(\.isMember)))
         if let role = input.role {
-          let affiliation = try Checks.role(role)
-          if affiliation == .outcast && own.affiliation < .admin { throw Problem.notAdmin }
-          among = [affiliation]
+          access = readable.members.only([try Checks.role(role)])
+          if access.among.isEmpty { throw Problem.notAdmin }
         }
         let after = try parley.member(ofCursor: input.cursor, in: room)
-        let naming = sight.naming(parley)
-        let (page, last) = try reader.members(of: room.dialog, among: among, after: after, limit: limit + 1).page(limit)
+        let naming = readable.naming(parley)
+        let (page, last) = try reader.members(of: access, after: after, limit: limit + 1).page(limit)
         return PageBody(
           items: try page.map { rendering.member($0, user: try reader.user($0.party.id), naming) },
           nextCursor: last.map { parley.memberCursor($0.party.id, in: room) })

@@ -21,9 +21,9 @@ enum PutMember: ServedOperation {
       address = try await MemberReference.address(input.userId, in: room, by: caller, call)
       intent = try await Self.intent(input, about: address, room, by: caller, call)
     } catch {
-      throw await call.parley.told(error, of: .room(room), to: caller)
+      throw await call.door.dialogs.refusal(error, of: .room(room), to: caller)
     }
-    try await call.parley.post(intent, in: room, by: caller)
+    try await call.door.dialogs.post(intent, in: room, by: caller)
     return .ok(try await body(address, in: room, caller, call))
   }
 
@@ -34,7 +34,7 @@ enum PutMember: ServedOperation {
     let reason = try Checks.line(input.reason, field: "reason")
     let affiliation = try input.role.map { (role) throws(Problem) in try Checks.role(role) }
     let before = try await call.parley.read { reader in
-      try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
+      try reader.user(address).map { try reader.affiliation(of: $0.id, in: room.dialog, for: caller) } ?? .none
     }
     if address == caller.address, affiliation == nil || (affiliation == .member && !before.isMember) {
       return .register(.dialog(room.dialog), nick: nick, bookmarks: true)
@@ -57,10 +57,11 @@ enum PutMember: ServedOperation {
   ) async throws(Problem) -> MemberBody {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> MemberBody? in
-      guard let user = try reader.user(address), let member = try reader.member(user.id, of: room.dialog),
-        member.affiliation != .none, let sight = try RoomAccess.of(room.dialog, for: caller, reader)
+      guard let user = try reader.user(address),
+        let readable = try reader.access(to: room.dialog, for: caller).readable,
+        let member = try reader.member(user.id, of: readable.members)
       else { return nil }
-      return rendering.member(member, user: user, sight.naming(rendering.parley))
+      return rendering.member(member, user: user, readable.naming(rendering.parley))
     }
     guard let body else {
       throw Problem(.conflict, "member-removed", "They were removed again meanwhile.", field: "userId")

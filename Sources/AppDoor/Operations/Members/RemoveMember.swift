@@ -16,9 +16,9 @@ enum RemoveMember: ServedOperation {
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let intent: RoomIntent
     do throws(Problem) { intent = try await Self.intent(input, room, by: caller, call) } catch {
-      throw await call.parley.told(error, of: .room(room), to: caller)
+      throw await call.door.dialogs.refusal(error, of: .room(room), to: caller)
     }
-    try await call.parley.post(intent, in: room, by: caller)
+    try await call.door.dialogs.post(intent, in: room, by: caller)
     return .done
   }
 
@@ -28,8 +28,8 @@ enum RemoveMember: ServedOperation {
     let reason = try Checks.line(input.reason, field: "reason")
     let address = try await MemberReference.address(input.userId, in: room, by: caller, call)
     let before = try await call.parley.read { reader in
-      _ = try RoomAccess.asMember(of: room.dialog, caller, reader)
-      return try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
+      _ = try reader.access(to: room.dialog, for: caller).get()
+      return try reader.user(address).map { try reader.affiliation(of: $0.id, in: room.dialog, for: caller) } ?? .none
     }
     if before == .none {
       throw MemberReference.unknown

@@ -15,23 +15,20 @@ enum ListEdits: ServedOperation {
     let limit = try Checks.limit(input.limit)
     let after = try call.position(ofCursor: input.cursor) ?? .zero
     let caller = change.caller
-    let (place, target, rendering) = (change.place, change.target, call.rendering)
-    let isAuthor = target.author.id == caller.id
+    let (place, target, rendering, parley) = (change.place, change.target, call.rendering, call.parley)
     return .ok(
-      try await call.parley.read { reader in
-        if !isAuthor {
-          guard case .room(let room) = place,
-            let member = try reader.member(caller.id, of: room.dialog), member.affiliation >= .admin
-          else { throw notYours }
-        }
+      try await parley.read { reader in
         // Read again: it may have been deleted meanwhile.
-        guard let entry = try reader.entry(target.position, in: place.id), case .message(let first) = entry.fact else {
-          throw MessageChange.unknown
-        }
+        let (messages, room, _) = try place.reading(for: caller, parley, reader)
+        guard let message = try reader.message(target.position, in: messages, of: room),
+          case .message(let first) = message.entry.fact
+        else { throw MessageChange.unknown }
+        guard let edits = message.edits else { throw notYours }
+        let entry = message.entry
         if entry.state?.retraction != nil {
           throw Problem(.missing, "message-deleted", "This message was deleted.", field: "messageId")
         }
-        let (page, last) = try reader.edits(of: entry.position, after: after, limit: limit + 1).page(limit)
+        let (page, last) = try reader.edits(of: edits, after: after, limit: limit + 1).page(limit)
         var items = page.compactMap { edit -> EditBody? in
           guard case .message(let message) = edit.fact else { return nil }
           return EditBody(text: message.content.text, at: edit.time)

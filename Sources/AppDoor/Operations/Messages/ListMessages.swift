@@ -15,23 +15,17 @@ enum ListMessages: ServedOperation {
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let range: Range
     do throws(Problem) { range = try Range(input, call) } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
     let (entries, naming) = try await call.parley.read { reader in
-      var after = range.after ?? .zero
-      var naming = ParticipantNaming.open
-      if case .room(let room) = place {
-        // Read with the messages, so that a member removed meanwhile sees none.
-        let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
-        after = max(after, RoomAccess.horizon(of: member, in: sight.room))
-        naming = sight.naming(call.parley)
-      }
+      // Read with the messages, so that a member removed meanwhile sees none.
+      let (messages, _, naming) = try place.reading(for: caller, call.parley, reader)
       // A message of another dialog is unknown here.
-      for (position, field) in range.named where try reader.entry(position, in: place.id) == nil {
+      for (position, field) in range.named where try !reader.hasEntry(at: position, in: place.id) {
         throw Range.unknown(field)
       }
       let entries = try reader.history(
-        of: place.id, for: caller.id, after: after, before: range.before, limit: range.limit + 1,
+        of: messages, after: range.after ?? .zero, before: range.before, limit: range.limit + 1,
         ascending: range.ascending)
       return (entries, naming)
     }

@@ -17,11 +17,10 @@ enum ListPins: ServedOperation {
     let parley = call.parley
     return .ok(
       try await parley.read { reader in
-        let (horizon, naming) = try place.sight(of: caller, parley, reader)
+        let (messages, _, naming) = try place.reading(for: caller, parley, reader)
         return PageBody(
-          items: try reader.pins(of: place.id).compactMap { position in
-            guard position > horizon, try !reader.isHidden(position, in: place.id, for: caller.id) else { return nil }
-            return try reader.entry(position, in: place.id).flatMap { rendering.message($0, naming) }
+          items: try reader.pins(of: messages).compactMap { position in
+            try reader.entry(position, in: messages).flatMap { rendering.message($0, naming) }
           })
       })
   }

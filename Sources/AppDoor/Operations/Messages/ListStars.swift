@@ -20,17 +20,18 @@ enum ListStars: ServedOperation {
       try await parley.read { reader in
         // Messages that have become unreadable leave a shorter page.
         let (page, last) = try reader.stars(of: caller.id, before: before, limit: limit + 1).page(limit)
-        var sights: [DialogID: (horizon: Position, naming: ParticipantNaming)?] = [:]
+        var readings: [DialogID: (messages: MessageAccess, room: ReadableRoom?)?] = [:]
+        var namings: [DialogID: ParticipantNaming] = [:]
         let items = try page.compactMap { star -> MessageBody? in
-          if sights[star.dialog] == nil {
-            let place = try DialogResolver.Page.read(star.dialog, reader).flatMap { try? $0.place(for: caller) }
-            sights[star.dialog] = .some(place.flatMap { try? $0.sight(of: caller, parley, reader) })
+          if readings[star.dialog] == nil {
+            let reading = try reader.messages(in: star.dialog, for: caller)
+            readings[star.dialog] = .some(reading)
+            namings[star.dialog] = reading?.room?.naming(parley)
           }
-          guard case .some(.some(let sight)) = sights[star.dialog], star.message > sight.horizon,
-            try !reader.isHidden(star.message, in: star.dialog, for: caller.id),
-            let entry = try reader.entry(star.message, in: star.dialog), entry.state?.retraction == nil
+          guard case .some(.some(let reading)) = readings[star.dialog],
+            let entry = try reader.entry(star.message, in: reading.messages), entry.state?.retraction == nil
           else { return nil }
-          return rendering.message(entry, sight.naming)
+          return rendering.message(entry, namings[star.dialog] ?? .open)
         }
         return PageBody(items: items, nextCursor: last.map { rendering.cursor($0.message) })
       })

@@ -32,7 +32,7 @@ enum ScheduleMessage: ServedOperation {
         replyTo: said.replyTo, mentions: said.mentions, key: said.key)
       receipt = try await call.parley.post(unsent: .schedule(draft), by: caller.user)
     } catch {
-      throw await call.parley.told(error, of: place, to: caller.user)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller.user)
     }
     guard let scheduled = receipt.value as? ScheduledMessage else {
       throw Problem(.internal, "outcome-missing", "The message was scheduled, but it cannot be shown.")

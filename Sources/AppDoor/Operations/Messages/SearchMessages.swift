@@ -32,7 +32,7 @@ enum SearchMessages: ServedOperation {
     return .ok(
       try await parley.read { [query, place] reader in
         var query = query
-        if case .room(let room)? = place { _ = try RoomAccess.asMember(of: room.dialog, caller, reader) }
+        if case .room(let room)? = place { _ = try reader.access(to: room.dialog, for: caller).get() }
         if let author {
           // There is no user of this name.
           guard let user = try reader.user(author) else { return PageBody(items: []) }
@@ -43,7 +43,7 @@ enum SearchMessages: ServedOperation {
         let items = try found.entries.compactMap { entry -> MessageBody? in
           guard let room = found.rooms[entry.dialog] else { return rendering.message(entry, .open) }
           if namings[room.id] == nil {
-            namings[room.id] = try RoomAccess.of(room, for: caller, reader)?.naming(parley)
+            namings[room.id] = try reader.access(to: room, for: caller).readable?.naming(parley)
           }
           return namings[room.id].flatMap { rendering.message(entry, $0) }
         }

@@ -12,25 +12,22 @@ enum GetPresence: ServedOperation {
   static let path = "/v1/users/{userId}/presence"
 
   static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<PresenceBody> {
-    let caller = try call.user()
+    let viewer = try call.user().user
     let user = try await GetUser.find(input.userId, call)
-    if user.id != caller.user.id {
-      let contact = try await call.parley.read { try $0.contact(of: caller.user.id, user.address) }
-      guard contact?.subscription.to == true else {
-        throw Problem(.forbidden, "presence-not-shared", "This user does not share their presence with you.")
-      }
-    }
-    let party = Party(id: user.id, realm: user.realm, address: user.address)
-    let viewer = JID(caller.user.address)
-    let isOwn = user.id == caller.user.id
-    let (isBlocked, isShown) = try await call.parley.read { reader in
-      (
-        try reader.blocks(of: user.id).contains { $0.matches(viewer) },
-        try isOwn || reader.showsLastSeen(user.id, isContact: true)
+    let (access, isShown, contact) = try await call.parley.read { reader in
+      let access = try reader.presenceAccess(to: user.address, for: viewer, at: JID(viewer.address))
+      return (
+        access, try reader.showsLastSeen(access, to: viewer), try reader.contact(of: viewer.id, user.address)
       )
     }
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    if case .reads = access {
+      return .ok(call.rendering.presence(of: party, lastSeen: isShown ? user.lastSeenAt : nil))
+    }
+    guard contact?.subscription.to == true else {
+      throw Problem(.forbidden, "presence-not-shared", "This user does not share their presence with you.")
+    }
     // To a blocked caller the user appears offline (XEP-0191 3.3).
-    if isBlocked { return .ok(call.rendering.absence(of: party, lastSeen: nil)) }
-    return .ok(call.rendering.presence(of: party, lastSeen: isShown ? user.lastSeenAt : nil))
+    return .ok(call.rendering.absence(of: party, lastSeen: nil))
   }
 }

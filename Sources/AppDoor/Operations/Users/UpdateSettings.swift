@@ -19,7 +19,7 @@ enum UpdateSettings: ServedOperation {
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let receipt: Receipt
     do throws(Problem) { receipt = try await call.parley.post(.settings(place.id, draft(input)), by: caller) } catch {
-      throw await call.parley.told(error, of: place, to: caller)
+      throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
     guard let settings = receipt.value as? DialogSettingsChange else { throw Problem.dialogUnknown }
     return .ok(call.rendering.settings(settings))

@@ -165,22 +165,11 @@ struct Archive: Feature {
 
   // MARK: Rooms (5.1.2)
 
-  /// Runs `then` with the position behind which the requester may read the room's archive; refuses if they may not read
-  /// any of it.
-  private static func ofRoom(_ turn: Turn, _ then: @escaping (Room, Occupancy, Position) throws(StanzaError) -> Void) {
-    turn.occupancy { (room, occupancy) throws(StanzaError) in
-      let isMember = occupancy.affiliation.isMember
-      guard isMember || occupancy.role > .none || (!room.settings.isMembersOnly && room.settings.password == nil),
-        occupancy.affiliation > .outcast
-      else { throw StanzaError(.forbidden) }
-      guard room.settings.history == .sinceJoin else { return try then(room, occupancy, .zero) }
-      let user = turn.party.id
-      turn.fetch {
-        try $0.member(user, of: room.id)
-      } reply: { (member) throws(StanzaError) in
-        // A requester who is no member sees only what is sent while they are in the room.
-        try then(room, occupancy, member.map(\.since) ?? .end)
-      }
+  /// Runs `then` with what the requester may read of the room; refuses if that is nothing.
+  private static func ofRoom(_ turn: Turn, _ then: @escaping (ReadableRoom) throws(StanzaError) -> Void) {
+    turn.occupancy { (_, occupancy) throws(StanzaError) in
+      guard let readable = occupancy.access.readable else { throw StanzaError(.forbidden) }
+      try then(readable)
     }
   }
 
@@ -188,21 +177,19 @@ struct Archive: Feature {
     let (parley, realm) = (turn.parley, turn.party.realm)
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
-    ofRoom(turn) { (room, occupancy, after) in
-      let user = turn.party.id
+    ofRoom(turn) { readable in
+      let room = readable.room
       turn.whenIndexed(request.text != nil) {
         turn.fetch {
-          try request.page(of: room.id, for: user, after: after, $0)
+          try request.page(of: readable.messages, $0)
         } reply: { (page) throws(StanzaError) in
           guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-          let showsAddress =
-            room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
           let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
           for entry in request.isFlipped ? page.entries.reversed() : page.entries {
             session.send { writer in
               write(from: room.address, to: to, into: &writer) {
                 writeResult(entry, queryID: queryID, into: &$0) {
-                  RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+                  RoomOutbound.forwarded(entry, withAddress: readable.showsPeople, parley, into: &$0)
                 }
               }
             }
@@ -214,15 +201,9 @@ struct Archive: Feature {
   }
 
   private static func answerMetadataOfRoom(_ turn: Turn, _ query: Element) throws(StanzaError) {
-    ofRoom(turn) { (room, _, after) in
+    ofRoom(turn) { readable in
       turn.fetch { reader in
-        var first = ArchiveQuery(limit: 1)
-        first.after = after
-        var last = first
-        last.backwards = true
-        return (
-          try reader.archive(of: room.id, first).entries.first, try reader.archive(of: room.id, last).entries.last
-        )
+        try ends { try reader.archive(of: readable.messages, $0) }
       } reply: { (ends) throws(StanzaError) in
         turn.reply { writeMetadata(ends, into: &$0) }
       }
@@ -232,7 +213,7 @@ struct Archive: Feature {
   // MARK: Metadata (5)
 
   private static func answerMetadata(_ turn: Turn) {
-    let user = turn.party.id
+    let user = turn.party
     turn.fetch {
       try ends(of: user, $0)
     } reply: { (ends) throws(StanzaError) in
@@ -242,13 +223,19 @@ struct Archive: Feature {
 
   /// Returns the oldest and the newest message of a user's archive, as it was when the log ended at `position`.
   static func ends(
-    of user: UserID, at position: Position = .end, _ reader: any StoreReader
+    of user: Party, at position: Position = .end, _ reader: any StoreReader
+  ) throws -> (Entry?, Entry?) {
+    try ends(at: position) { try reader.archive(of: .own(user), $0) }
+  }
+
+  private static func ends(
+    at position: Position = .end, _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> (Entry?, Entry?) {
     var first = ArchiveQuery(limit: 1)
     if position < .end { first.before = position.next }
     var last = first
     last.backwards = true
-    return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)
+    return (try archive(first).entries.first, try archive(last).entries.last)
   }
 
   static func writeMetadata(_ ends: (Entry?, Entry?), into writer: inout ElementWriter) {
@@ -379,18 +366,13 @@ struct ArchiveRequest: Sendable {
     return time
   }
 
-  /// Returns the page of a room's archive behind a position, ascending; `nil` if an id is not in it. Called on a
-  /// reader's thread.
+  /// Returns the page of a room's archive, ascending; `nil` if an id is not in it. Called on a reader's thread.
   func page(
-    of room: DialogID, for viewer: UserID, after floor: Position, _ reader: any StoreReader
+    of messages: MessageAccess, _ reader: any StoreReader
   ) throws -> ArchivePage? {
     // Entries before the floor do not exist for this reader.
-    if let ids, ids.contains(where: { $0 <= floor }) { return nil }
-    return try page(with: nil, after: floor, reader) {
-      var query = $0
-      query.viewer = viewer
-      return try reader.archive(of: room, query)
-    }
+    if let ids, ids.contains(where: { $0 <= messages.behind }) { return nil }
+    return try page(with: nil, reader) { try reader.archive(of: messages, $0) }
   }
 
   /// Returns the page of a user's archive, ascending; `nil` if an id is not in it. Called on a reader's thread.
@@ -398,12 +380,12 @@ struct ArchiveRequest: Sendable {
     var dialog: DialogID?
     if let with {
       guard let found = try Self.dialog(of: user, with: with.bare, reader) else {
-        let known = try hasAnchors(reader) { try reader.archive(of: user.id, $0) }
+        let known = try hasAnchors(reader) { try reader.archive(of: .own(user), $0) }
         return known && ids == nil ? ArchivePage(entries: [], complete: true) : nil
       }
       dialog = found
     }
-    return try page(with: dialog, after: .zero, reader) { try reader.archive(of: user.id, $0) }
+    return try page(with: dialog, reader) { try reader.archive(of: .own(user), $0) }
   }
 
   /// Returns the dialog with a user, or with a room, whose whispers it contains.
@@ -413,7 +395,7 @@ struct ArchiveRequest: Sendable {
   }
 
   private func page(
-    with dialog: DialogID?, after floor: Position, _ reader: any StoreReader,
+    with dialog: DialogID?, _ reader: any StoreReader,
     _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> ArchivePage? {
     guard try hasAnchors(reader, archive) else { return nil }
@@ -425,7 +407,7 @@ struct ArchiveRequest: Sendable {
     query.start = start
     query.end = end
     query.text = text
-    query.after = max(after, floor)
+    query.after = after
     query.before = before
     query.backwards = isBackward
     let page = try archive(query)
@@ -443,7 +425,7 @@ struct ArchiveRequest: Sendable {
     // A message that the user has deleted for themself is still a valid bound.
     check.includesHidden = true
     let missing = anchors.subtracting(try archive(check).entries.map(\.position))
-    return try missing.allSatisfy { try !reader.hasEntry(at: $0) }
+    return try missing.allSatisfy { try !reader.hasEntry(at: $0, in: nil) }
   }
 
   /// Returns single messages: all must exist (4.1.3); other filters select among them.

@@ -42,10 +42,17 @@ struct ConversationInbox: Feature {
 
   private static func answer(_ turn: Turn, _ element: Element) throws(StanzaError) {
     let query = try query(element, turn)
+    let withMessages = try element.boolean("messages") ?? true
     let user = turn.party
     turn.fetch { reader -> Answer in
-      let page = try reader.conversations(of: user.id, query)
-      return Answer(page: page, lines: try page.conversations.map { try line($0, for: user, reader) })
+      let page = try reader.conversations(of: .own(user), query)
+      return Answer(
+        page: page,
+        lines: try page.conversations.map { conversation in
+          if !withMessages { return Line(conversation: conversation, message: nil) }
+          let (message, showsPeople) = try reader.last(of: conversation, for: user)
+          return Line(conversation: conversation, message: message, showsAddress: showsPeople)
+        })
     } reply: { (answer) throws(StanzaError) in
       send(answer, query, to: turn)
     }
@@ -54,7 +61,6 @@ struct ConversationInbox: Feature {
   private static func query(_ element: Element, _ turn: Turn) throws(StanzaError) -> ConversationQuery {
     var query = ConversationQuery(limit: DoorLimits.inboxMax)
     query.unreadOnly = try element.boolean("unread-only") ?? false
-    query.withMessages = try element.boolean("messages") ?? true
     guard let set = try element.payload(ResultSetRequest.self) else { return query }
     if set.index != nil { throw StanzaError(.featureNotImplemented, "pages are asked for by id (XEP-0059 2.5)") }
     func place(_ text: String?) throws(StanzaError) -> Position? {
@@ -70,18 +76,6 @@ struct ConversationInbox: Feature {
     query.oldest = set.isBackward
     query.limit = set.limit(default: DoorLimits.inboxMax, max: DoorLimits.inboxMax)
     return query
-  }
-
-  /// Returns what the reader may see of a conversation; called on a reader's thread.
-  private static func line(_ conversation: Conversation, for user: Party, _ reader: any StoreReader) throws -> Line {
-    guard let room = conversation.room else { return Line(conversation: conversation, message: conversation.message) }
-    guard let message = conversation.message, let found = try reader.room(room),
-      let member = try reader.member(user.id, of: room)
-    else { return Line(conversation: conversation, message: nil) }
-    let isHidden = found.settings.history == .sinceJoin && message.position <= member.since
-    return Line(
-      conversation: conversation, message: isHidden ? nil : message,
-      showsAddress: found.settings.showsAddresses || member.affiliation >= .admin)
   }
 
   // MARK: The answer
@@ -124,7 +118,7 @@ struct ConversationInbox: Feature {
       writer.attribute("id", line.conversation.lastID.description)
     }
     guard let message = line.message else { return }
-    if line.conversation.room != nil {
+    if line.conversation.isRoom {
       Archive.writeResult(message, queryID: queryID, into: &writer) {
         RoomOutbound.forwarded(message, withAddress: line.showsAddress, turn.parley, into: &$0)
       }

@@ -27,52 +27,35 @@ struct LastActivity: Feature {
   private static func answerForUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch {
-      try LastSeenView(of: address, for: viewer, at: jid, $0)
-    } reply: { (sight) throws(StanzaError) in
-      switch sight.access {
+    turn.fetch { reader in
+      let access = try reader.presenceAccess(to: address, for: viewer, at: jid.jid)
+      return (access, try reader.showsLastSeen(access, to: viewer))
+    } reply: { (access, isShown) throws(StanzaError) in
+      let user: User
+      switch access {
       // RFC 6121 8.5.1.
-      case .absent: throw StanzaError(.serviceUnavailable)
-      case .denied, .granted:
-        guard sight.isShown else { throw StanzaError(.forbidden) }
+      case .none: throw StanzaError(.serviceUnavailable)
+      case .known(let known): user = known
+      case .reads(let known):
+        user = known
         // "At least one connected or available resource" (3). A user who shows all users when they were online does not
         // thereby show that they are.
-        if case .granted(let user) = sight.access, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
+        if isShown, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }
         }
-        guard let seen = sight.lastSeen else {
-          throw StanzaError(.itemNotFound, "this user has not been here yet")
-        }
-        let gone = turn.parley.clock.now.milliseconds - seen.milliseconds
-        turn.reply { write(milliseconds: gone, into: &$0) }
       }
-    }
-  }
-
-  /// The requester's view of the other user. Apps get the same answer (`StoreReader.view`).
-  private struct LastSeenView: Sendable {
-    let access: PresenceAccess
-    let isShown: Bool
-    let lastSeen: Timestamp?
-
-    init(of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws {
-      access = try PresenceAccess.to(address, for: viewer, at: jid, reader)
-      switch access {
-      case .absent: (isShown, lastSeen) = (false, nil)
-      case .granted(let user):
-        isShown = try user.id == viewer.id || reader.showsLastSeen(user.id, isContact: true)
-        lastSeen = user.lastSeenAt
-      case .denied:
-        let user = try reader.user(address)
-        isShown = try user.map { try reader.showsLastSeen($0.id, isContact: false) } ?? false
-        lastSeen = user?.lastSeenAt
+      guard isShown else { throw StanzaError(.forbidden) }
+      guard let seen = user.lastSeenAt else {
+        throw StanzaError(.itemNotFound, "this user has not been here yet")
       }
+      let gone = turn.parley.clock.now.milliseconds - seen.milliseconds
+      turn.reply { write(milliseconds: gone, into: &$0) }
     }
   }
 
   /// Returns whether a query to a full JID may be passed on to that client (4, 8).
-  static func mayPass(_ payload: Element, from viewer: Party, at jid: FullJID, to: BareJID, _ hub: Hub) -> Bool {
-    !payload.is(query) || PresenceAccess.isGranted(to: to, for: viewer, at: jid, hub)
+  static func mayPass(_ payload: Element, from viewer: JID, to: BareJID, _ hub: Hub) -> Bool {
+    !payload.is(query) || hub.sessions(of: to, seenBy: viewer) != nil
   }
 
   static func write(milliseconds: Int64, into writer: inout ElementWriter) {

@@ -29,7 +29,7 @@ struct Disco: Feature {
       try Self.reply(turn, query, .account)
     }
     table.iq(.get, .discoInfo, to: [.session]) { (turn, query) throws(StanzaError) in
-      try turn.checkSight()
+      try turn.checkPresenceAccess()
       try Self.reply(turn, query, .session)
     }
     table.iq(.get, .discoInfo, to: [.user], Self.infoOfUser)
@@ -56,11 +56,11 @@ struct Disco: Feature {
     if let node = query["node"] { return Self.node(turn, node, Delegation.anyInfo) { PEP.info(turn, node) } }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      (try PresenceAccess.to(address, for: viewer, at: jid, $0), try $0.user(address))
+      (try $0.presenceAccess(to: address, for: viewer, at: jid.jid), try $0.user(address))
     } reply: { (access, user) throws(StanzaError) in
       if let user, user.isGuest, user.state == .active { return replyOfGuest(turn) }
       // 8: unknown and unshared accounts look alike.
-      guard case .granted = access else { throw StanzaError(.serviceUnavailable) }
+      guard case .reads = access else { throw StanzaError(.serviceUnavailable) }
       try reply(turn, query, .account)
     }
   }
@@ -126,13 +126,13 @@ struct Disco: Feature {
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader in
       (
-        try PresenceAccess.to(address, for: viewer, at: jid, reader),
+        try reader.presenceAccess(to: address, for: viewer, at: jid.jid),
         try PEP.nodes(of: address, for: viewer, at: jid, reader)
       )
     } reply: { (access, nodes) in
       // 8: an empty result without access.
       var resources: [String] = []
-      if case .granted(let user) = access {
+      if case .reads(let user) = access {
         let party = Party(id: user.id, realm: user.realm, address: user.address)
         resources = Self.resources(of: party, turn.parley.hub)
       }

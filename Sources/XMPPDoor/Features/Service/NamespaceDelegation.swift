@@ -96,7 +96,7 @@ struct NamespaceDelegation: Feature {
     // A blocked requester, and a request to an unknown user, get the usual error.
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      if case .absent = try PresenceAccess.to(account, for: viewer, at: jid, $0) { false } else { true }
+      if case .none = try $0.presenceAccess(to: account, for: viewer, at: jid.jid) { false } else { true }
     } reply: { (isThere) throws(StanzaError) in
       guard isThere else { throw StanzaError(.serviceUnavailable) }
       ask(turn, manager)

@@ -8,7 +8,7 @@ struct Ping: Feature {
     table.advertise("\(NS.ping)", on: [.server, .account, .session, .rooms])
     table.iq(.get, .ping, to: [.server, .account, .rooms]) { turn, _ in turn.reply() }
     table.iq(.get, .ping, to: [.session]) { (turn, _) throws(StanzaError) in
-      try turn.checkSight()
+      try turn.checkPresenceAccess()
       turn.reply()
     }
   }

@@ -15,7 +15,7 @@ struct SoftwareVersion: Feature {
     }
     // To XMPP an app's session is software of this server.
     table.iq(.get, Self.query, to: [.session]) { (turn, _) throws(StanzaError) in
-      try turn.checkSight()
+      try turn.checkPresenceAccess()
       turn.reply { Self.write(version: turn.session.door.options.version, into: &$0) }
     }
   }

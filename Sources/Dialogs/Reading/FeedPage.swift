@@ -1,0 +1,75 @@
+/// A page of the log of a user's app sessions, with the subjects of its entries as far as the user may know them. Read in
+/// one transaction.
+public struct FeedPage: Sendable {
+  /// The subjects of entries, in their current state. An entry that came live carries its own.
+  public struct Subjects: Sendable {
+    public var rooms: [DialogID: Room] = [:]
+    /// The messages that entries change, as far as the user may read them.
+    public var targets: [Position: Entry] = [:]
+    /// The rooms whose people the user may not know.
+    public fileprivate(set) var anonymized: Set<DialogID> = []
+    /// The entries to leave out: messages that the user has deleted for themselves, and changes of them.
+    public fileprivate(set) var hidden: Set<Position> = []
+
+    public init() {}
+
+    public func isAnonymized(_ entry: Entry) -> Bool { entry.veilable.map { anonymized.contains($0.dialog) } ?? false }
+  }
+
+  public let log: LogPage
+  public let subjects: Subjects
+  /// The rooms that the user is a member of, and behind which position they follow each.
+  public let memberships: [DialogID: Position]
+
+  /// Blocks: for `Parley.read`.
+  public static func read(
+    _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
+  ) throws -> FeedPage {
+    let access = try reader.log(of: user)
+    let log = try reader.page(of: access, after: after, limit: limit)
+    let since = Dictionary(access.rooms.map { ($0.room, $0.since) }) { $1 }
+    var subjects = Subjects()
+    func room(_ id: DialogID) throws -> Room? {
+      if let known = subjects.rooms[id] { return known }
+      subjects.rooms[id] = try reader.room(id)
+      return subjects.rooms[id]
+    }
+    var seen: Set<DialogID> = []
+    let hides = try reader.hasHidden(user.id)
+    for entry in log.entries {
+      if let name = entry.veilable, seen.insert(name.dialog).inserted {
+        let affiliation = try reader.affiliation(of: user.id, in: name.dialog, for: user)
+        if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
+      }
+      switch entry.fact {
+      case .room(let change) where change.room == nil: _ = try room(entry.dialog)
+      case .invitation(let invitation) where invitation.name == nil: _ = try room(invitation.room.dialog)
+      case .message(let message):
+        let about = message.reference.flatMap { $0.changes ? $0.target : nil } ?? entry.position
+        if hides, try reader.isHidden(about, in: entry.dialog, for: user.id) {
+          subjects.hidden.insert(entry.position)
+          continue
+        }
+        guard let reference = message.reference, reference.changes, subjects.targets[reference.target] == nil else {
+          continue
+        }
+        // Whether the user has deleted it for themselves is known already.
+        let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
+        subjects.targets[reference.target] = try reader.entry(
+          reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
+        .unsent, .call, .notification:
+        continue
+      }
+    }
+    return FeedPage(log: log, subjects: subjects, memberships: since)
+  }
+}
+
+extension Entry {
+  /// The room whose people the entry names; `nil` if all its readers may know them.
+  public var veilable: RoomName? {
+    if case .invitation(let invitation) = fact { return invitation.room }
+    return room
+  }
+}

@@ -1,0 +1,53 @@
+public import Addresses
+
+/// The decision whether a user may know that another is online: they need a subscription (RFC 6120 13.10.2 calls the opposite
+/// a presence leak). Several XEPs share the rule: 0012 8, 0030 8.
+public enum PresenceAccess: Sendable {
+  /// No such user, or none that the viewer may notice: unknown, disabled, or blocking them (XEP-0191 3.3).
+  case none
+  /// The user exists, and does not share presence with the viewer.
+  case known(User)
+  /// The viewer sees the user's presence.
+  case reads(User)
+}
+
+extension StoreReader {
+  /// - Parameter jid: the viewer's address, which is compared with blocks.
+  public func presenceAccess(to address: BareJID, for viewer: Party, at jid: JID) throws -> PresenceAccess {
+    guard let user = try user(address), user.state == .active else { return .none }
+    if user.id == viewer.id { return .reads(user) }
+    if try blocks(of: user.id).contains(where: { $0.matches(jid) }) { return .none }
+    guard try contact(of: user.id, viewer.address)?.subscription.from == true,
+      // A viewer's roster is their own server's.
+      try viewer.realm.isRemote || contact(of: viewer.id, address)?.subscription.to == true
+    else { return .known(user) }
+    return .reads(user)
+  }
+
+  /// Returns whether the viewer may know when the user was last online (`UserSettings.lastSeen`).
+  public func showsLastSeen(_ access: PresenceAccess, to viewer: Party) throws -> Bool {
+    switch access {
+    case .none: false
+    case .known(let user): UserSettings.sees(try userSettings(of: user.id).lastSeen, false)
+    case .reads(let user): try user.id == viewer.id || UserSettings.sees(userSettings(of: user.id).lastSeen, true)
+    }
+  }
+}
+
+extension Hub {
+  /// Returns the sessions of an online user; `nil` if they are offline or do not share presence with the viewer. The decision
+  /// is that of `StoreReader.presenceAccess`, without the store.
+  public func sessions(of address: BareJID, seenBy viewer: JID) -> [OnlineSession]? {
+    guard let user = user(at: address), let theirs = contactSnapshot(of: user) else { return nil }
+    if address != viewer.bare {
+      guard !theirs.blocks(viewer), theirs.contacts[viewer.bare]?.subscription.from == true else { return nil }
+      // A viewer's roster is their own server's.
+      if let own = self.user(at: viewer.bare).flatMap({ contactSnapshot(of: $0) }),
+        own.contacts[address]?.subscription.to != true
+      {
+        return nil
+      }
+    }
+    return onlineSessions(of: user)
+  }
+}
