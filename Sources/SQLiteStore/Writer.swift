@@ -30,24 +30,15 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     try insertPayload(entry, key)
     try moveOrigins(entry.position)
     switch entry.fact {
-    case .message(let message):
-      try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))
-      if let key { try insertOrigins(entry, key, stanzaID: message.envelope.id) }
-      if let reference = message.reference, reference.kind == .correction {
-        try insertCorrection(entry.position, of: reference.target)
-      }
-    case .marker(let marker):
-      // Members of a room follow its entries: a marker that only the reader may see is not among them.
-      if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds, isShown: false, counts: false) }
-      if let key { try insertOrigins(entry, key, stanzaID: marker.stanza?.envelope.id) }
-    case .room(let change):
-      try insertEntry(entry, feeds, isShown: change.sequence > 0, counts: false)
-      if let key { try insertOrigins(entry, key, stanzaID: change.stanza?.envelope.id) }
-    case .call(let change):
-      try insertEntry(entry, feeds, isShown: false, counts: false)
-      if let key { try insertOrigins(entry, key, stanzaID: change.message?.envelope.id) }
-    case .notification: if let key { try insertOrigins(entry, key, stanzaID: nil) }
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: break
+    case .message, .room, .call: try insertEntry(entry, feeds)
+    // Members of a room follow its entries: a marker that only the reader may see is not among them.
+    case .marker: if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds) }
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+      break
+    }
+    if let key { try insertOrigins(entry, key, stanzaID: entry.fact.stanza?.envelope.id) }
+    if case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .correction {
+      try insertCorrection(entry.position, of: reference.target)
     }
     let feed = try connection(.insertFeed)
     for row in feeds {
@@ -57,10 +48,11 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
 
   /// Inserts a row of `entries`. Each has the counts up to and including itself, so that "how many up to there" is one
   /// look, wherever "there" is.
-  private func insertEntry(_ entry: Entry, _ feeds: [FeedRow], isShown: Bool, counts: Bool) throws {
+  private func insertEntry(_ entry: Entry, _ feeds: [FeedRow]) throws {
+    let counts = entry.fact.counts
     let before = try connection(.counts).bind(1, entry.dialog.number).first { (all: $0.int(0), own: $0.int(1)) }
     var flags: EntryFlags = []
-    if isShown { flags.insert(.shown) }
+    if entry.fact.isShown { flags.insert(.shown) }
     if counts { flags.insert(.counts) }
     let own: Int64
     switch entry.place {

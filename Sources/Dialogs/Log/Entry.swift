@@ -145,6 +145,33 @@ public enum Fact: Sendable {
   }
 }
 
+extension Fact {
+  /// The message as XMPP sent it: a message itself, or the stanza that a marker, a topic or a call came with; `nil` if there
+  /// is none.
+  public var stanza: Message? {
+    switch self {
+    case .message(let message): message
+    case .marker(let marker): marker.stanza
+    case .room(let change): change.stanza
+    case .call(let change): change.message
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+      nil
+    }
+  }
+
+  /// Whether it is shown among the messages of its dialog.
+  public var isShown: Bool {
+    switch self {
+    case .message(let message): message.sequence > 0
+    case .room(let change): change.sequence > 0
+    default: false
+    }
+  }
+
+  /// Whether it counts as unread.
+  public var counts: Bool { if case .message(let message) = self { message.traits.contains(.counts) } else { false } }
+}
+
 /// A message as it was sent.
 public struct Message: Sendable {
   /// The number among the dialog's messages, from 1 without gaps; 0 for entries that are not shown as messages (a

@@ -74,20 +74,9 @@ extension Judge {
       room = readable.room
     }
     guard let position = realms.position(of: id, in: reader.realm),
-      let entry = try writer.entry(position, in: messages), entry.isShown
+      let entry = try writer.entry(position, in: messages), entry.fact.isShown
     else { throw unknown }
     return (entry, room)
-  }
-}
-
-extension Entry {
-  /// Whether the entry is shown among the messages of its dialog.
-  public var isShown: Bool {
-    switch fact {
-    case .message(let message): message.sequence > 0
-    case .room(let change): change.sequence > 0
-    default: false
-    }
   }
 }
 

@@ -31,27 +31,41 @@ extension Judge {
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
       forwarded: forwarded, writer)
-    try refer(to: blobs, by: entry, writer)
-    if let found { try fold(found, in: entry.dialog, writer) }
-    try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
-    tell(.entry(entry, author: session(of: post)))
-    for part in parts(of: entry, found, in: author.realm) {
-      let further = try insertMessage(
-        from: author, at: .peer(peer), in: state, content: part.content, envelope: draft.envelope.ofPart,
-        traits: Bundle.traits.union(.replayed), key: nil, reference: part.reference, mentions: part.mentions, writer)
-      tell(.entry(further, author: session(of: post)))
-    }
-    if let found {
-      try takeBackParts(found, by: author, writer) {
-        try $0.insertMessage(
-          from: author, at: .peer(peer), in: state, content: Content(kind: .none), envelope: Envelope(type: .chat),
-          traits: [.archived, .replayed, .fromApp, .part], key: nil, reference: $1, writer)
-      }
+    try follow(entry, post, found, blobs, mentions, draft.envelope, writer) {
+      try $0.insertMessage(
+        from: author, at: .peer(peer), in: state, content: $1, envelope: $2, traits: $3.union(.replayed), key: nil,
+        reference: $4, mentions: $5, writer)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.dialog = state.dialog
     settle(post, receipt)
+  }
+
+  /// Carries out the consequences of a new message in a dialog of either kind, and tells of it: its files, the message
+  /// that it refers to, mentions, and further entries if it has several files or retracts one that had.
+  ///
+  /// - Parameters:
+  ///   - room: the room whose members are owed pushes; `nil` for a private dialog, whose peer is already.
+  ///   - insert: inserts a further entry of the same author.
+  mutating func follow(
+    _ entry: Entry, _ post: Post, _ found: ResolvedReference?, _ blobs: Set<BlobID>, _ mentions: [Mention],
+    _ envelope: Envelope, in room: Room? = nil, _ writer: any StoreWriter,
+    insert: (inout Judge, Content, Envelope, Message.Traits, Reference, [Mention]) throws -> Entry
+  ) throws {
+    try refer(to: blobs, by: entry, writer)
+    if let found { try fold(found, in: entry.dialog, writer) }
+    try count(mentions, of: entry, found?.reference, resource: envelope.fromResource, writer)
+    if let room { try owe(entry, in: room, answering: found?.answered, writer) }
+    tell(.entry(entry, author: session(of: post)))
+    for part in parts(of: entry, found, in: entry.author.realm) {
+      let further = try insert(&self, part.content, envelope.ofPart, Bundle.traits, part.reference, part.mentions)
+      tell(.entry(further, author: session(of: post)))
+    }
+    guard let found else { return }
+    try takeBackParts(found, by: entry.author, writer) {
+      try insert(&$0, Content(kind: .none), Envelope(type: .chat), [.archived, .fromApp, .part], $1, [])
+    }
   }
 
   /// Returns the receipt of the first message with this key; `nil` if it is no repeat.

@@ -94,33 +94,10 @@ extension Judge {
       if speaker.affiliation.isMember { try count(author, in: state, writer) }
     }
     let entry = try insert(.message(message), by: author, in: state, key: draft.key, writer)
-    try refer(to: blobs, by: entry, writer)
-    if let found { try fold(found, in: entry.dialog, writer) }
-    try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
-    try owe(entry, in: state.room, answering: found?.answered, writer)
-    tell(.entry(entry, author: session(of: post)))
-    for part in parts(of: entry, found, in: author.realm) {
-      var further = RoomMessageDraft(
-        content: part.content, envelope: draft.envelope.ofPart, traits: Bundle.traits, key: nil)
-      further.envelope.type = .groupchat
-      tell(
-        .entry(
-          try insert(
-            .message(
-              self.message(
-                further, nick: nick, reference: part.reference, mentions: part.mentions, forwarded: nil, in: state)),
-            by: author, in: state, writer), author: session(of: post)))
-    }
-    if let found {
-      try takeBackParts(found, by: author, writer) { judge, reference in
-        let further = RoomMessageDraft(
-          content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp, .part],
-          key: nil)
-        return try judge.insert(
-          .message(
-            judge.message(further, nick: nick, reference: reference, mentions: [], forwarded: nil, in: state)),
-          by: author, in: state, writer)
-      }
+    try follow(entry, post, found, blobs, mentions, draft.envelope, in: state.room, writer) {
+      let further = RoomMessageDraft(content: $1, envelope: $2, traits: $3, key: nil)
+      let message = $0.message(further, nick: nick, reference: $4, mentions: $5, forwarded: nil, in: state)
+      return try $0.insert(.message(message), by: author, in: state, writer)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry

@@ -62,8 +62,9 @@ extension Reader {
       (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
     }
     return try found.map { dialog, mark, settings in
-      let last = try connection(.lastShown).bind(1, dialog.id.number).bind(2, user.number).first { try entry($0) }
-      return DialogView(dialog: dialog, mark: mark, settings: settings, lastMessage: last)
+      DialogView(
+        dialog: dialog, mark: mark, settings: settings,
+        lastMessage: try dialog.messages(for: user).flatMap { try last(of: $0) })
     }
   }
 
@@ -225,12 +226,6 @@ extension Query {
   fileprivate static let historyDescending = history("DESC")
   fileprivate static let ownHistoryAscending = history("ASC", where: isSeenInHistory)
   fileprivate static let ownHistoryDescending = history("DESC", where: isSeenInHistory)
-  fileprivate static let lastShown = Query(
-    """
-    SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
-    WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) AND \(isSeen(by: "?2", "e.position", in: "?1"))
-    ORDER BY e.position DESC LIMIT 1
-    """)
   fileprivate static let entry = Query(
     "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
   fileprivate static let ownEntry = Query(

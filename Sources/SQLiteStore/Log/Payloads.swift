@@ -85,29 +85,17 @@ extension Writer {
       .bind(3, entry.author.id.number).bind(4, peer.number)
       .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
       .bind(21, entry.whisper?.room.dialog.number).bind(22, entry.whisper?.nick)
+    try bind(entry.fact.stanza, key, to: payload)
     var mentions: [Mention] = []
     var attachments: [Attachment] = []
-    switch entry.fact {
-    case .message(let message):
-      attachments = message.content.attachments
-      try bind(message, key, to: payload)
+    if case .message(let message) = entry.fact {
+      (mentions, attachments) = (message.mentions, message.content.attachments)
       if message.reference != nil || message.forwarded != nil {
         try payload.bind(18, FactCoding.encode(about: message))
       } else {
         try payload.bindNull(18)
       }
-      mentions = message.mentions
-    case .marker(let marker):
-      try bind(marker.stanza, key, to: payload)
-      try payload.bind(18, FactCoding.encode(entry.fact))
-    case .room(let change):
-      try bind(change.stanza, key, to: payload)
-      try payload.bind(18, FactCoding.encode(entry.fact))
-    case .call(let change):
-      try bind(change.message, key, to: payload)
-      try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
-      try bind(nil, key, to: payload)
+    } else {
       try payload.bind(18, FactCoding.encode(entry.fact))
     }
     try payload.bind(23, FactCoding.encode(mentions)).bind(24, FactCoding.encode(attachments)).run()

@@ -90,20 +90,13 @@ extension XMPPSession {
   /// Returns the form in which an entry read from the log goes to this session, as live routing would have chosen it.
   private func form(of entry: Entry) -> Form? {
     if entry.room != nil { return .room }
-    let message: Message
-    switch entry.fact {
-    case .message(let said): message = said
-    case .marker(let marker):
-      guard let stanza = marker.stanza else {
-        return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
+    guard let message = entry.fact.stanza else {
+      switch entry.fact {
+      case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
+      case .contact, .blocks, .profile: return .direct
+      case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
+      case .message, .dialogOpened, .room, .node, .settings, .personal, .unsent, .call, .notification: return nil
       }
-      message = stanza
-    case .call(let change):
-      guard let stanza = change.message else { return nil }
-      message = stanza
-    case .contact, .blocks, .profile: return .direct
-    case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
-    case .dialogOpened, .room, .node, .settings, .personal, .unsent, .notification: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {

@@ -12,16 +12,10 @@ enum Outbound {
   static func entry(_ entry: Entry, _ form: Form, delayed: Bool, to session: XMPPSession) {
     if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
     switch entry.fact {
-    case .message(let message):
-      if message.isUnspoken { return }
-      if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
-      session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
-    case .call(let change):
-      guard let message = change.stanza else { return }
-      if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
-      session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
-    case .marker(let marker):
-      let message = marker.stanza ?? rendered(marker, of: entry)
+    case .message, .call, .marker:
+      guard let message = message(of: entry) else { return }
+      let isMarker = if case .marker = entry.fact { true } else { false }
+      if form == .direct, message.envelope.toResource == nil, !isMarker, !session.isAvailable { return }
       session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
     case .contact(let change):
       if let act = change.act, session.isAvailable {

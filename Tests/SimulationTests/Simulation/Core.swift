@@ -238,7 +238,7 @@ final class Core {
     case .failure(let problem): return problem == .storage ? .failed : .refused(problem.code)
     case .success(let receipt):
       if let entry = receipt.entry {
-        if entry.isShown, let number = text ?? action.message { entries[number] = entry }
+        if entry.fact.isShown, let number = text ?? action.message { entries[number] = entry }
         if let place = action.place { dialogs[place] = entry.dialog }
       }
       return .done(

@@ -255,14 +255,7 @@ struct Archive: Feature {
 extension Entry {
   /// The stanza that the archive keeps; `nil` if it keeps none.
   var archived: Message? {
-    switch fact {
-    case .message(let message): message
-    case .marker(let marker): marker.stanza
-    case .room(let change): change.stanza
-    case .call(let change): change.stanza
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
-      nil
-    }
+    if case .call(let change) = fact { change.stanza } else { fact.stanza }
   }
 
   var weight: Int {
