@@ -25,7 +25,7 @@ public enum Simulation {
     public var conversations = 0
   }
 
-  /// Runs seeds from `first` on, `count` of them or until `time` is over, on so many threads.
+  /// Runs seeds from `first` on, `count` of them or until `time` is over, on so many threads, and one on each in any case.
   ///
   /// - Parameter progress: called after each seed.
   /// - Throws: the first `Failure`.
@@ -38,7 +38,7 @@ public enum Simulation {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<threads {
         group.addTask {
-          while ContinuousClock.now < end, !Task.isCancelled {
+          repeat {
             let index = state.take()
             guard index < count else { return }
             let seed = first &+ UInt64(index)
@@ -47,7 +47,7 @@ public enum Simulation {
             if report.violation != nil { throw try await failure(seed, script) }
             let totals = state.add(report)
             progress(totals)
-          }
+          } while ContinuousClock.now < end && !Task.isCancelled
         }
       }
       try await group.waitForAll()
