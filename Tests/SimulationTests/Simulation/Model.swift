@@ -318,6 +318,8 @@ struct Model {
       let key = Key(user: user, place: Place(user, chat))
       guard let last = events.last(where: { $0.place == key.place && $0.isShown })?.position else { return nil }
       cleared[key] = last
+      // What was deleted one by one before goes with the rest, and ends with the room.
+      hidden[user]?.subtract(messages.values.filter { $0.place == key.place && $0.position <= last }.map(\.number))
       displayed[key] = max(displayed[key] ?? 0, last)
     case .block(let user, let other): blocks[user, default: []].insert(other)
     case .unblock(let user, let other): blocks[user]?.remove(other)
@@ -352,6 +354,7 @@ struct Model {
       rooms[room]?.seats = [:]
       rooms[room]?.isDestroyed = true
       for member in members { forget(member, .room(room)) }
+      cleared = cleared.filter { $0.key.place != .room(room) }
       return append(user, .room(room), .notice, at: at, audience: members, owners: members)
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash: break
     }
