@@ -71,7 +71,7 @@ extension StoreConformance {
       (hook.previousSecret, hook.previousUntil) = ([9], Timestamp(milliseconds: 99))
       var stale = hook
       stale.progress = Hook.Progress(position: .zero, occurrence: 0)
-      try scene.write { [stale] in try $0.put(stale) }
+      try scene.write { [stale] in try $0.put(keepingProgress: stale) }
       try scene.reopen()
       try scene.read { reader in
         try equal(try reader.hook(1), hook)
