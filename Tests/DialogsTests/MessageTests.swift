@@ -324,8 +324,12 @@ import Testing
 
     func read(_ user: Party) async throws -> [Position] {
       try await stage.parley.read {
-        try $0.history(of: room.dialog, for: user.id, after: .zero, before: .end, limit: 9, ascending: true)
-          .filter { if case .message = $0.fact { true } else { false } }.map(\.position)
+        let access = RoomAccess(
+          of: try #require(try $0.room(room.dialog)), for: user,
+          as: try $0.member(user.id, of: .server(room.dialog, .rules)), holdsAddress: true)
+        return try $0.history(
+          of: try #require(access.readable).messages, after: .zero, before: .end, limit: 9, ascending: true
+        ).filter { if case .message = $0.fact { true } else { false } }.map(\.position)
       }
     }
     for affiliation in [Affiliation.none, .member, .none, .member] {
