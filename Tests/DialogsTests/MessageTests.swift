@@ -323,8 +323,10 @@ import Testing
     let second = try #require(try await stage.say("2", in: room, by: romeo).entry)
 
     func read(_ user: Party) async throws -> [Position] {
-      try await stage.parley.read {
-        try $0.history(of: room.dialog, for: user.id, after: .zero, before: .end, limit: 9, ascending: true)
+      // A visitor names the room by its address.
+      let messages = try #require(try await stage.occupancy(room, for: user).access.readable?.messages)
+      return try await stage.parley.read {
+        try $0.history(of: messages, after: .zero, before: .end, limit: 9, ascending: true)
           .filter { if case .message = $0.fact { true } else { false } }.map(\.position)
       }
     }
