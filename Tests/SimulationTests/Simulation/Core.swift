@@ -9,7 +9,8 @@ import Synchronization
 /// The real core on a database of its own: all that the simulation uses of it stands here and in `Follower`. Confined to the
 /// committer's thread while that runs.
 final class Core {
-  static let usersMax = 12
+  /// Not more than hear of every marker in a room (`Limits.markersToldMax`).
+  static let usersMax = 20
 
   let parties: [Party]
   let store: FailingStore
@@ -252,23 +253,42 @@ final class Core {
   func violation(against model: Model) throws -> String? {
     // What looks for messages is filled later than the log.
     while try store.write({ try $0.indexMessages(limit: 10_000) }) {}
+    let expected = Expected(model)
     return try store.read { reader in
-      for place in model.places {
-        if let violation = try violation(in: place, model, reader) { return violation }
+      for place in expected.places {
+        if let violation = try violation(in: place, expected, reader) { return violation }
       }
       for user in 0..<Core.usersMax {
-        if let violation = try violation(for: user, model, reader) { return violation }
+        if let violation = try violation(for: user, expected, reader) { return violation }
       }
       return nil
     }
   }
 
+  /// The model at the end of a run, with what each comparison looks for in it.
+  private struct Expected {
+    let model: Model
+    let places: Set<Model.Place>
+    let shown: [Model.Place: [Model.Event]]
+    let said: [Model.Place: [Model.Message]]
+    let events: [Int64: Model.Event]
+
+    init(_ model: Model) {
+      self.model = model
+      shown = Dictionary(grouping: model.events.filter(\.isShown), by: \.place)
+      places = Set(model.events.map(\.place))
+      said = Dictionary(grouping: model.messages.values, by: \.place)
+      events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
+    }
+  }
+
   /// Everything that was acknowledged is in the log once, in the order in which it was posted, and nothing else.
-  private func violation(in place: Model.Place, _ model: Model, _ reader: any StoreReader) throws -> String? {
+  private func violation(in place: Model.Place, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
     guard let dialog = dialogs[place] else { return "\(place) has events and no dialog" }
     let stored = try reader.history(
       of: .server(dialog, .rules), after: .zero, before: .end, limit: 100_000, ascending: true)
-    let events = model.events.filter { $0.place == place && $0.isShown }
+    let model = expected.model
+    let events = expected.shown[place] ?? []
     guard stored.map(\.position.number) == events.map(\.position) else {
       return "the log of \(place) has \(stored.map(\.position.number)), the model \(events.map(\.position))"
     }
@@ -295,23 +315,24 @@ final class Core {
   }
 
   /// What makes dialogs unread is what a recount finds, and searches find what the user may read.
-  private func violation(for user: Int, _ model: Model, _ reader: any StoreReader) throws -> String? {
-    let party = parties[user]
+  private func violation(for user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
+    let (party, model) = (parties[user], expected.model)
     var sum: Int64 = 0
-    for place in model.places where place.has(user) != false {
+    for place in expected.places where place.has(user) != false {
       guard let dialog = dialogs[place] else { continue }
       let ordinal = try reader.dialog(dialog)?.ordinal ?? reader.room(dialog)?.ordinal ?? 0
       let unread = try reader.mark(party.id, in: dialog)?.unread(ordinal: ordinal)
-      let expected = model.unread(user, in: place).map(Int64.init)
-      if unread != expected {
-        return "unread of user \(user) in \(place): \(String(describing: unread)), not \(String(describing: expected))"
+      let recount = model.unread(user, in: place, expected.said[place] ?? []).map(Int64.init)
+      if unread != recount {
+        return "unread of user \(user) in \(place): \(String(describing: unread)), not \(String(describing: recount))"
       }
-      sum += expected ?? 0
+      sum += recount ?? 0
     }
     let total = try reader.unread(of: party.id)
     if total != sum { return "unread of user \(user): \(total), not \(sum)" }
 
-    if let violation = try violation(inFeedOf: user, model, reader) { return violation }
+    if let violation = try violation(inFeedOf: user, expected, reader) { return violation }
+    if let violation = try violation(inReadingOf: user, expected, reader) { return violation }
     var found: Set<Int64> = []
     var query = MessageQuery(text: "word", limit: 500)
     while true {
@@ -328,12 +349,82 @@ final class Core {
     return nil
   }
 
+  /// Compares what each way of reading gives a user with what is theirs to read: the history of each dialog, the archives of
+  /// XMPP, and the inbox. Who reads is asked of the core, as the doors ask for it.
+  private func violation(
+    inReadingOf user: Int, _ expected: Expected, _ reader: any StoreReader
+  ) throws -> String? {
+    let (party, model) = (parties[user], expected.model)
+    let log = try reader.log(of: party)
+    let archive = Dictionary(grouping: try Self.all { try reader.archive(of: log, $0) }, by: \.dialog)
+    let inbox = try reader.conversations(of: log, ConversationQuery(limit: 500)).conversations
+    let conversations = Dictionary(inbox.map { ($0.dialog, $0) }) { $1 }
+    for place in expected.places where place.has(user) != false {
+      guard let dialog = dialogs[place] else { continue }
+      let said = expected.said[place] ?? []
+      let readable = Set(said.filter { model.reads(user, $0) }.map(\.position))
+      let messages = try reader.messages(in: dialog, for: party)?.messages
+      let history = try messages.map { try Self.history(of: $0, reader) } ?? []
+      let archived =
+        place.has(user) == true
+        ? archive[dialog] ?? [] : try messages.map { room in try Self.all { try reader.archive(of: room, $0) } } ?? []
+      for (way, entries) in [("history", history), ("archive", archived)] {
+        let found = Set(entries.map(\.position.number)).intersection(said.map(\.position))
+        if found != readable {
+          return
+            "user \(user) reads \(found.subtracting(readable)) in the \(way) of \(place) against the rules, and misses "
+            + "\(readable.subtracting(found))"
+        }
+      }
+      guard let conversation = conversations[dialog] else { continue }
+      let unread = model.unread(user, in: place, said)
+      if unread.map(Int64.init) != conversation.unread {
+        return
+          "the inbox of user \(user) has \(conversation.unread) unread in \(place), not \(String(describing: unread))"
+      }
+      let last = try reader.last(of: conversation, for: party).message
+      if let last, case .message = last.fact, !readable.contains(last.position.number) {
+        return "user \(user) reads the message at \(last.position) in the inbox against the rules"
+      }
+    }
+    return nil
+  }
+
+  /// Returns all pages of an archive.
+  private static func all(_ page: (ArchiveQuery) throws -> ArchivePage) throws -> [Entry] {
+    var query = ArchiveQuery(limit: 500)
+    var entries: [Entry] = []
+    while true {
+      let page = try page(query)
+      entries += page.entries
+      guard !page.complete, let last = page.entries.last else { return entries }
+      query.after = last.position
+    }
+  }
+
+  private static func history(of messages: MessageAccess, _ reader: any StoreReader) throws -> [Entry] {
+    try reader.history(of: messages, after: .zero, before: .end, limit: 100_000, ascending: true)
+  }
+
+  /// Compares the history that a room shows to a user who has just entered it with what is theirs to read.
+  func violation(entering room: Int, _ user: Int, _ receipt: Receipt, against model: Model) throws -> String? {
+    guard let entrance = receipt.value as? Entrance else { return nil }
+    let entries = try entrance.messages.map { messages in try store.read { try Self.history(of: messages, $0) } } ?? []
+    let said = model.messages.values.filter { $0.place == .room(room) }
+    let found = Set(entries.map(\.position.number)).intersection(said.map(\.position))
+    let readable = Set(said.filter { model.readsInside(user, $0) }.map(\.position))
+    if found == readable { return nil }
+    return
+      "user \(user) enters room \(room), reads \(found.subtracting(readable)) against the rules, and misses "
+      + "\(readable.subtracting(found))"
+  }
+
   /// A client that comes for the first time and asks for everything is told what concerns the user, and nothing of what was
   /// taken back.
-  private func violation(inFeedOf user: Int, _ model: Model, _ reader: any StoreReader) throws -> String? {
+  private func violation(inFeedOf user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
     let party = parties[user]
     let log = try reader.log(of: party)
-    let events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
+    let (model, events) = (expected.model, expected.events)
     var told: [Int64] = []
     var after = Position.zero
     while true {

@@ -45,7 +45,7 @@ struct Generator {
 
   private init(seed: UInt64) {
     random = SplitMix64(seed: seed)
-    users = 2 + random.below(random.chance(1, in: 2) ? 4 : Core.usersMax - 1)
+    users = 2 + random.below(random.pick([4, 4, 11, Core.usersMax - 1]))
     commits = 1 << random.below(7)
     appShare = random.below(5)
     for kind in Kind.allCases where kind == .talk || !random.chance(1, in: 5) {
@@ -93,7 +93,7 @@ struct Generator {
       let chat = chat(of: user)
       return .say(user, door, chat, message: post(user, chat))
     case .people where rooms == 0, .seats where rooms == 0, .room:
-      if rooms == 0 || random.chance(rooms < 4 ? 1 : 0, in: 2) {
+      if rooms == 0 || random.chance(rooms < 8 ? 1 : 0, in: 2) {
         rooms += 1
         return .create(user, room: rooms - 1, isOpen: random.chance(1, in: 2), sinceJoin: random.chance(1, in: 2))
       }

@@ -224,12 +224,20 @@ struct Model {
     return !room.sinceJoin || message.position > person.since
   }
 
-  /// Counted anew; nil: the user has no part in it.
-  func unread(_ user: Int, in place: Place) -> Int? {
+  /// Whether the message is to be read by a user who is in its room: others than members read all of an open room's history,
+  /// and nothing where it begins for each with joining.
+  func readsInside(_ user: Int, _ message: Message) -> Bool {
+    if reads(user, message) { return true }
+    guard case .room(let number) = message.place, let room = rooms[number], !room.isDestroyed else { return false }
+    return !room.sinceJoin && room.standing(user) == .none && !isHidden(message, from: user)
+  }
+
+  /// Counted anew among all that was said in the place; nil: the user has no part in it.
+  func unread(_ user: Int, in place: Place, _ said: [Message]) -> Int? {
     guard let since = since(user, in: place) else { return nil }
     let end = max(since, displayed[Key(user: user, place: place)] ?? 0)
-    return messages.values.count {
-      $0.place == place && $0.author != user && $0.position > end && !isHidden($0, from: user)
+    return said.count {
+      $0.author != user && $0.position > end && !isHidden($0, from: user)
     }
   }
 
@@ -242,7 +250,6 @@ struct Model {
     return person.since
   }
 
-  var places: Set<Place> { Set(events.map(\.place)) }
   /// In how many places somebody has said something.
   var conversations: Int { Set(messages.values.map(\.place)).count }
 

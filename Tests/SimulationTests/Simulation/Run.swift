@@ -282,6 +282,13 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
       }
       report.violation = model.settle(posted.action, answer, text: posted.text)
     }
+    // Where it was not alone in its batch, what came behind it has changed what is to be read.
+    if batch.count == 1, case .enter(let user, let room) = batch[0].action,
+      case .success(let receipt)? = batch[0].result,
+      report.violation == nil
+    {
+      attempt { report.violation = try core.violation(entering: room, user, receipt, against: model) }
+    }
     // From the eighth on that fails alone the rest of a batch is not tried.
     if failed > core.store.failures - failures, failed < 8, end != .crash {
       report.violation = report.violation ?? "\(failed) posts failed without a reason"

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Runs the scripts of many seeds, and makes the shortest script it can of one that fails.
 public enum Simulation {
-  /// How many steps a script has.
-  public static let steps = 1_000
+  /// How many steps a script has: fewer, and most of the time would be that of opening databases.
+  public static let steps = 4_000
 
   /// A seed at which the core does not do what the model says.
   public struct Failure: Error, CustomStringConvertible {
@@ -17,7 +17,7 @@ public enum Simulation {
     }
   }
 
-  /// What many runs were like, together.
+  /// The sums over many runs. A conversation is a pair of users, or a room, in which something was said.
   public struct Totals: Sendable {
     public var seeds = 0
     public var posts = 0
