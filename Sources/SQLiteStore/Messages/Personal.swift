@@ -24,20 +24,6 @@ extension Reader {
       .first { $0.int(0) } ?? 0
   }
 
-  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
-    try connection(.stars).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      Star(dialog: DialogID($0.int(1)), message: Position($0.int(0)))
-    }
-  }
-
-  func starCount(of user: UserID) throws -> Int {
-    try connection(.starCount).bind(1, user.number).first { Int($0.int(0)) } ?? 0
-  }
-
-  func isStarred(_ message: Position, by user: UserID) throws -> Bool {
-    try connection(.isStarred).bind(1, user.number).bind(2, message.number).first { _ in true } ?? false
-  }
-
   func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool {
     try connection(.hasFlagged).bind(1, realm.number).bind(2, user.number).bind(3, message.description)
       .first { _ in true } ?? false
@@ -56,12 +42,6 @@ extension Writer {
       .run()
     try connection(.unhide).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
     try connection(.unstar).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
-  }
-
-  func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws {
-    let change = try connection(isStarred ? .putStar : .deleteStar).bind(1, user.number).bind(2, message.number)
-    if isStarred { try change.bind(3, dialog.number) }
-    try change.run()
   }
 
   func removeMention(of user: UserID, by message: Position, in dialog: DialogID) throws {
@@ -111,12 +91,6 @@ extension Query {
   fileprivate static let unstar = Query("DELETE FROM stars WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
   fileprivate static let clear = Query(
     "UPDATE members SET cleared = max(cleared, ?3), left_list = ?4 WHERE user = ?1 AND dialog = ?2")
-  fileprivate static let stars = Query(
-    "SELECT position, dialog FROM stars WHERE user = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3")
-  fileprivate static let starCount = Query("SELECT count(*) FROM stars WHERE user = ?1")
-  fileprivate static let isStarred = Query("SELECT 1 FROM stars WHERE user = ?1 AND position = ?2")
-  fileprivate static let putStar = Query("INSERT OR IGNORE INTO stars (user, position, dialog) VALUES (?1, ?2, ?3)")
-  fileprivate static let deleteStar = Query("DELETE FROM stars WHERE user = ?1 AND position = ?2")
   fileprivate static let removeMention = Query(
     """
     DELETE FROM mentions WHERE dialog = ?1 AND user = ?3
@@ -131,5 +105,4 @@ extension Query {
   /// For a deleted user.
   static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
   static let forgetCleared = Query("DELETE FROM cleared_rooms WHERE user = ?1")
-  static let forgetStars = Query("DELETE FROM stars WHERE user = ?1")
 }

@@ -92,11 +92,6 @@ extension Reader {
     }
   }
 
-  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool {
-    try connection(.invitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).first { _ in true }
-      ?? false
-  }
-
   // MARK: The feed
 
   /// Reads positions first, then entries: of many rooms only one page's entries are read. Once the page is full, a room
@@ -192,16 +187,6 @@ extension Writer {
       try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
       try put(nil, of: member.party.id, in: member.room)
     }
-  }
-
-  func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws {
-    try connection(.putInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number)
-      .bind(4, position.number).run()
-    try connection(.deleteOldInvitations).bind(1, room.number).bind(2, Int64(Limits.invitationsMax)).run()
-  }
-
-  func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
-    try connection(.deleteInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).run()
   }
 }
 
@@ -349,17 +334,4 @@ extension Query {
     ORDER BY e.position LIMIT ?4
     """)
   fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
-
-  fileprivate static let invitation = Query(
-    "SELECT 1 FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
-  fileprivate static let putInvitation = Query(
-    "INSERT OR REPLACE INTO invitations (room, user, inviter, position) VALUES (?1, ?2, ?3, ?4)")
-  fileprivate static let deleteInvitation = Query(
-    "DELETE FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
-  /// It looks at the newest `?2`: as many invitations as may be declined, not members.
-  fileprivate static let deleteOldInvitations = Query(
-    """
-    DELETE FROM invitations WHERE room = ?1 AND position <= (
-      SELECT position FROM invitations WHERE room = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)
-    """)
 }

@@ -118,8 +118,8 @@ extension Writer {
     for query in [
       Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
       .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared, .forgetStars,
-      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser,
+      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
+      .deleteScheduledOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
