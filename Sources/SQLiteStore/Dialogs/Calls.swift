@@ -56,4 +56,3 @@ extension FactCoding {
     return CallChange(act: act, call: call, message: message, successor: successor)
   }
 }
-

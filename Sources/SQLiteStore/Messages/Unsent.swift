@@ -5,19 +5,19 @@ import Dialogs
 /// The scheduled messages of users.
 extension Reader {
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage? {
-    try connection(.scheduled).bind(1, user.number).bind(2, id).first { try scheduled($0) }
+    try connection(.scheduled, user, id).first { try scheduled($0) }
   }
 
   func scheduled(of user: UserID) throws -> [ScheduledMessage] {
-    try connection(.scheduledOf).bind(1, user.number).all { try scheduled($0) }
+    try connection(.scheduledOf, user).all { try scheduled($0) }
   }
 
   func scheduledCount(of user: UserID) throws -> Int {
-    Int(try connection(.scheduledCount).bind(1, user.number).first { $0.int(0) } ?? 0)
+    Int(try connection(.scheduledCount, user).first { $0.int(0) } ?? 0)
   }
 
   func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] {
-    try connection(.dueScheduled).bind(1, time.milliseconds).bind(2, bound(limit)).all { try scheduled($0) }
+    try connection(.dueScheduled, time, bound(limit)).all { try scheduled($0) }
   }
 
   func nextDue() throws -> Timestamp? {
@@ -39,15 +39,17 @@ extension Reader {
 
 extension Writer {
   func put(_ scheduled: ScheduledMessage) throws {
-    try connection(.putScheduled).bind(1, scheduled.author.id.number).bind(2, scheduled.id)
-      .bind(3, scheduled.dialog.number).bind(4, scheduled.createdAt.milliseconds)
-      .bind(5, scheduled.due.milliseconds).bind(6, scheduled.key.id)
-      .bind(7, Int64(bitPattern: scheduled.key.bodyHash)).bind(8, FactCoding.encode(scheduled))
-      .bind(9, scheduled.failure?.code).bind(10, scheduled.failure?.text).bind(11, scheduled.position.number).run()
+    try connection(
+      .putScheduled, scheduled.author.id, scheduled.id, scheduled.dialog, scheduled.createdAt, scheduled.due,
+      scheduled.key.id
+    ).bind(
+      scheduled.key.bodyHash, FactCoding.encode(scheduled), scheduled.failure?.code, scheduled.failure?.text,
+      scheduled.position
+    ).run()
   }
 
   func removeScheduled(_ id: Int64, of user: UserID) throws {
-    try connection(.deleteScheduled).bind(1, user.number).bind(2, id).run()
+    try connection(.deleteScheduled, user, id).run()
   }
 }
 
