@@ -27,7 +27,7 @@ public protocol StoreReader:
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
-  StreamWriter, PinWriter, PersonalWriter, HookWriter, UnsentWriter, AccountTaskWriter
+  StreamWriter, PinWriter, PersonalWriter, HookWriter, UnsentWriter, AccountTaskWriter, AnyObject
 {}
 
 extension StoreWriter {
@@ -66,4 +66,3 @@ extension StoreReader {
 public struct StoreConflict: Error, Sendable {
   public init() {}
 }
-
