@@ -26,7 +26,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func party(_ id: UserID) throws -> Party? {
     try directory.party(id) {
-      try connection(.party).bind(1, id.number).first { row in
+      try connection(.party, id).first { row in
         Party(
           id: id, realm: RealmID(row.int(0)),
           address: try Self.address(row.text(1), row.text(2)))
@@ -44,7 +44,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func roomName(_ id: DialogID) throws -> RoomName? {
     try directory.room(id) {
-      try connection(.roomName).bind(1, id.number).first { row in
+      try connection(.roomName, id).first { row in
         RoomName(
           dialog: id, realm: RealmID(row.int(0)), address: try Self.address(row.text(1), row.text(2)))
       }
@@ -61,7 +61,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func seal(_ realm: RealmID) throws -> Sealer {
     let seal = try directory.seal(realm) {
-      try connection(.realm).bind(1, realm.number).first(Self.realm)
+      try connection(.realm, realm).first(Self.realm)
     }
     guard let seal else { throw StoreFailure.corrupt("realm \(realm.number) has users and does not exist") }
     return seal

@@ -42,7 +42,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     }
     let feed = try connection(.insertFeed)
     for row in feeds {
-      try feed.bind(1, row.user.number).bind(2, entry.position.number).bind(3, Int64(row.traits.rawValue)).run()
+      try feed.bind(row.user, entry.position, row.traits.rawValue).run()
     }
   }
 
@@ -50,7 +50,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   /// look, wherever "there" is.
   private func insertEntry(_ entry: Entry, _ feeds: [FeedRow]) throws {
     let counts = entry.fact.counts
-    let before = try connection(.counts).bind(1, entry.dialog.number).first { (all: $0.int(0), own: $0.int(1)) }
+    let before = try connection(.counts, entry.dialog).first { (all: $0.int(0), own: $0.int(1)) }
     var flags: EntryFlags = []
     if entry.fact.isShown { flags.insert(.shown) }
     if counts { flags.insert(.counts) }
@@ -66,9 +66,9 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
       if Self.isInArchive(entry.fact) { flags.insert(.firstArchived) }
       own = counts ? entry.author.id.number : 0
     }
-    try connection(.insertEntry).bind(1, entry.dialog.number).bind(2, entry.position.number).bind(3, flags.rawValue)
-      .bind(4, (before?.all ?? 0) + (counts ? 1 : 0))
-      .bind(5, own).run()
+    try connection(
+      .insertEntry, entry.dialog, entry.position, flags.rawValue, (before?.all ?? 0) + (counts ? 1 : 0), own
+    ).run()
   }
 
   /// Returns whether a fact is in a room's archive.
@@ -83,19 +83,19 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   }
 
   func setHead(_ position: Position, time: Timestamp) throws {
-    try connection(.setHead).bind(1, position.number).bind(2, time.milliseconds).run()
+    try connection(.setHead, position, time).run()
   }
 
   func erase(_ position: Position, in dialog: DialogID) throws {
     guard try remove(position, in: dialog) else { return }
     // The row stays: it counts.
-    try connection(.blankEntry).bind(1, dialog.number).bind(2, position.number).run()
+    try connection(.blankEntry, dialog, position).run()
   }
 
   /// Removes payload, feed rows and origins. Returns `false` if there is no such entry. In a room only markers have
   /// feed rows and are removed, and those are their author's.
   private func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
-    let found = try connection(.traces).bind(1, position.number).bind(2, dialog.number).first {
+    let found = try connection(.traces, position, dialog).first {
       (
         author: UserID($0.int(0)), peer: UserID($0.int(1)), time: Timestamp(milliseconds: $0.int(2)),
         stanzaID: $0.textOrNil(3), keyID: $0.textOrNil(4), hasKey: !$0.isNull(5)
@@ -106,13 +106,13 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     // The position of a removed last payload must not be issued again.
     try setHead(position, time: found.time)
     for user in found.author == found.peer || found.peer == Self.noPeer ? [found.author] : [found.author, found.peer] {
-      try connection(.deleteFeed).bind(1, user.number).bind(2, position.number).run()
+      try connection(.deleteFeed, user, position).run()
     }
     if found.hasKey, let id = found.keyID ?? found.stanzaID {
       try removeOrigins(of: found.author, id, stanzaID: found.stanzaID, in: dialog, at: position)
     }
-    try connection(.deletePayload).bind(1, position.number).run()
-    try connection(.deleteState).bind(1, position.number).run()
+    try connection(.deletePayload, position).run()
+    try connection(.deleteState, position).run()
     return true
   }
 
@@ -120,11 +120,10 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
 
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog {
     let (first, second) = first.id <= second.id ? (first, second) : (second, first)
-    let id = try connection(.insertDialog).bind(1, Int64(kind.rawValue)).bind(2, first.id.number)
-      .bind(3, second.id.number).bind(4, createdAt.milliseconds).first { DialogID($0.int(0)) }
+    let id = try connection(.insertDialog, kind.rawValue, first.id, second.id, createdAt).first { DialogID($0.int(0)) }
     guard let id else { throw StoreFailure.corrupt("a new dialog got no number") }
     for user in first.id == second.id ? [first.id] : [first.id, second.id] {
-      try connection(.insertMember).bind(1, user.number).bind(2, id.number).run()
+      try connection(.insertMember, user, id).run()
     }
     return Dialog(id: id, kind: kind, first: first, second: second, createdAt: createdAt)
   }
@@ -133,27 +132,26 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp
   ) throws -> Dialog {
     let (first, second) = first.id <= second.id ? (first, second) : (second, first)
-    let id = try connection(.insertWhispers).bind(1, Int64(Dialog.Kind.whispered.rawValue)).bind(2, first.id.number)
-      .bind(3, second.id.number).bind(4, createdAt.milliseconds).bind(5, room.dialog.number)
-      .first { DialogID($0.int(0)) }
+    let id = try connection(
+      .insertWhispers, Dialog.Kind.whispered.rawValue, first.id, second.id, createdAt, room.dialog
+    )
+    .first { DialogID($0.int(0)) }
     guard let id else { throw StoreFailure.corrupt("a new dialog got no number") }
     return Dialog(id: id, kind: .whispered, first: first, second: second, createdAt: createdAt)
   }
 
   func update(_ dialog: Dialog) throws {
-    try connection(.updateDialog).bind(1, dialog.id.number).bind(2, dialog.sequence).bind(3, dialog.ordinal)
-      .bind(4, dialog.last.number).run()
+    try connection(.updateDialog, dialog.id, dialog.sequence, dialog.ordinal, dialog.last).run()
   }
 
   func put(_ mark: Mark, superseded: Position) throws {
-    let own = try connection(.updateOwn).bind(1, mark.dialog.number).bind(2, mark.user.number).bind(3, mark.own)
+    let own = try connection(.updateOwn, mark.dialog, mark.user, mark.own)
     try own.run()
-    try connection(.updateMember).bind(1, mark.user.number).bind(2, mark.dialog.number)
-      .bind(3, mark.delivered.number).bind(4, mark.displayed.number).bind(5, mark.displayedOrdinal)
-      .bind(6, mark.ownAtDisplayed).bind(7, mark.position.number)
-      .bind(8, own.changes == 0 ? mark.own : 0).bind(9, mark.hidden).run()
+    try connection(
+      .updateMember, mark.user, mark.dialog, mark.delivered, mark.displayed, mark.displayedOrdinal, mark.ownAtDisplayed
+    ).bind(mark.position, own.changes == 0 ? mark.own : 0, mark.hidden).run()
     if superseded > .zero, try remove(superseded, in: mark.dialog) {
-      try connection(.deleteEntry).bind(1, mark.dialog.number).bind(2, superseded.number).run()
+      try connection(.deleteEntry, mark.dialog, superseded).run()
     }
   }
 }

@@ -44,8 +44,9 @@ extension Connection {
   /// Returns the rows of a query, each column as text.
   func rows(_ text: String, _ arguments: [Int64] = []) throws -> [[String]] {
     try once(text) { statement in
-      for (index, argument) in arguments.enumerated() { try statement.bind(Int32(index + 1), argument) }
-      return try statement.all { row in (0..<sqlite3_column_count(row.raw)).map { row.text($0) } }
+      return try arguments.reduce(statement) { try $0.bind($1) }.all { row in
+        (0..<sqlite3_column_count(row.raw)).map { row.text($0) }
+      }
     }
   }
 }

@@ -193,10 +193,10 @@ import Testing
         INSERT INTO rooms (dialog, realm, localpart, settings, listed, member_count, version, destroyed)
         VALUES (7, 1, 'square', ?, 1, 1, 2, 0)
         """
-      ) { try $0.bind(1, FactCoding.encode(settings: .open)).run() }
+      ) { try $0.bind(FactCoding.encode(settings: .open)).run() }
       try old.once(
         "INSERT INTO states (position, version, revision, text, edited, detail) VALUES (3, 4, 1, 'two', 40, ?)"
-      ) { try $0.bind(1, FactCoding.encode(edited)).run() }
+      ) { try $0.bind(FactCoding.encode(edited)).run() }
     }
 
     let store = try folder.open()

@@ -28,6 +28,7 @@ public enum StoreConformance {
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes
     + nonces + attachments + backends + unsent + finding + userSettings + calls
+    + records
 }
 
 /// An expectation that a store does not meet.

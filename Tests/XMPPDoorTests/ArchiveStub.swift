@@ -50,19 +50,11 @@ struct ArchiveStub: StoreReader {
   func messages(
     of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] { throw NotAsked() }
-  func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft? { throw NotAsked() }
-  func draftCount(of user: UserID) throws -> Int { throw NotAsked() }
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage? { throw NotAsked() }
   func scheduled(of user: UserID) throws -> [ScheduledMessage] { throw NotAsked() }
   func scheduledCount(of user: UserID) throws -> Int { throw NotAsked() }
   func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] { throw NotAsked() }
   func nextDue() throws -> Timestamp? { throw NotAsked() }
-  func call(_ id: Position) throws -> Call? { throw NotAsked() }
-  func call(named name: String, in dialog: DialogID) throws -> Call? { throw NotAsked() }
-  func openCalls(of user: UserID, limit: Int) throws -> [Call] { throw NotAsked() }
-  func callCount(by user: UserID, since time: Timestamp) throws -> Int { throw NotAsked() }
-  func dueCalls(at time: Timestamp, limit: Int) throws -> [Position] { throw NotAsked() }
-  func nextCallDue() throws -> Timestamp? { throw NotAsked() }
   func lastLogin(of user: UserID) throws -> Timestamp? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
@@ -142,7 +134,6 @@ struct ArchiveStub: StoreReader {
   func archive(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
   func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] { throw NotAsked() }
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
-  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
   func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob? { throw NotAsked() }
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse { throw NotAsked() }
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
@@ -163,8 +154,5 @@ extension ArchiveStub {
   func hidden(from message: Position, in dialog: DialogID) throws -> [UserID] { throw NotAsked() }
   func hiddenCount(of user: UserID) throws -> Int { throw NotAsked() }
   func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64 { throw NotAsked() }
-  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] { throw NotAsked() }
-  func starCount(of user: UserID) throws -> Int { throw NotAsked() }
-  func isStarred(_ message: Position, by user: UserID) throws -> Bool { throw NotAsked() }
   func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool { throw NotAsked() }
 }

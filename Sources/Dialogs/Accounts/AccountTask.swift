@@ -66,15 +66,9 @@ extension AccountTask: Record {
     ]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    user = try fields.next()
-    kind = try fields.next()
-    state = try fields.next()
-    createdAt = try fields.next()
-    finishedAt = try fields.next()
-    reached = try fields.next()
-    blob = try fields.next()
-    size = try fields.next()
+    try self.init(
+      id: fields.next(), user: fields.next(), kind: fields.next(), state: fields.next(), createdAt: fields.next(),
+      finishedAt: fields.next(), reached: fields.next(), blob: fields.next(), size: fields.next())
   }
 }
 

@@ -116,14 +116,9 @@ extension AuditRecord: Record {
     [id.field, realm.field, key.field, keyName.field, time.field, operation.field, target.field, status.field]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    realm = try fields.next()
-    key = try fields.next()
-    keyName = try fields.next()
-    time = try fields.next()
-    operation = try fields.next()
-    target = try fields.next()
-    status = try fields.next()
+    try self.init(
+      id: fields.next(), realm: fields.next(), key: fields.next(), keyName: fields.next(), time: fields.next(),
+      operation: fields.next(), target: fields.next(), status: fields.next())
   }
 }
 

@@ -31,11 +31,8 @@ extension AppPassword: Record {
     [id.field, user.field, name.field, createdAt.field, usedAt.field]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    user = try fields.next()
-    name = try fields.next()
-    createdAt = try fields.next()
-    usedAt = try fields.next()
+    try self.init(
+      id: fields.next(), user: fields.next(), name: fields.next(), createdAt: fields.next(), usedAt: fields.next())
   }
 }
 
@@ -58,11 +55,9 @@ extension AppPasswordKeys: Record {
     [user.field, password.field, hash.field, storedKey.field, serverKey.field]
   }
   init(_ fields: inout FieldReader) throws {
-    user = try fields.next()
-    password = try fields.next()
-    hash = try fields.next()
-    storedKey = try fields.next()
-    serverKey = try fields.next()
+    try self.init(
+      user: fields.next(), password: fields.next(), hash: fields.next(), storedKey: fields.next(),
+      serverKey: fields.next())
   }
 }
 

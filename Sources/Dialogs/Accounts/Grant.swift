@@ -47,16 +47,10 @@ extension Grant: Record {
     ]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    user = try fields.next()
-    device = try fields.next()
-    access = try fields.next()
-    accessExpires = try fields.next()
-    refresh = try fields.next()
-    previousRefresh = try fields.next()
-    createdAt = try fields.next()
-    usedAt = try fields.next()
-    client = try fields.next()
+    try self.init(
+      id: fields.next(), user: fields.next(), device: fields.next(), access: fields.next(),
+      accessExpires: fields.next(), refresh: fields.next(), previousRefresh: fields.next(), createdAt: fields.next(),
+      usedAt: fields.next(), client: fields.next())
   }
 }
 

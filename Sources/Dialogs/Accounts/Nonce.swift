@@ -17,9 +17,7 @@ extension UsedNonce: Record {
     [realm.field, nonce.field, expires.field]
   }
   init(_ fields: inout FieldReader) throws {
-    realm = try fields.next()
-    nonce = try fields.next()
-    expires = try fields.next()
+    try self.init(realm: fields.next(), nonce: fields.next(), expires: fields.next())
   }
 }
 

@@ -41,11 +41,9 @@ extension SecondFactor: Record {
     [user.field, sealedSecret.field, isOn.field, lastStep.field, createdAt.field]
   }
   public init(_ fields: inout FieldReader) throws {
-    user = try fields.next()
-    sealedSecret = try fields.next()
-    isOn = try fields.next()
-    lastStep = try fields.next()
-    createdAt = try fields.next()
+    try self.init(
+      user: fields.next(), sealedSecret: fields.next(), isOn: fields.next(), lastStep: fields.next(),
+      createdAt: fields.next())
   }
 }
 
@@ -66,8 +64,7 @@ extension RecoveryCode: Record {
     [user.field, hash.field]
   }
   init(_ fields: inout FieldReader) throws {
-    user = try fields.next()
-    hash = try fields.next()
+    try self.init(user: fields.next(), hash: fields.next())
   }
 }
 

@@ -10,28 +10,28 @@ import Basics
 // When a call ends, a message about it, with the caller as author, is inserted in the same commit. That commit also
 // inserts the pending push of the end for devices that were woken for the call.
 extension Judge {
-  mutating func call(_ post: Post, _ intent: CallIntent, _ writer: any StoreWriter) throws {
+  mutating func call(_ post: Post, _ intent: CallIntent) throws {
     switch intent {
-    case .start(let draft): try start(post, draft, writer)
-    case .move(let id, let move, let resource): try self.move(post, id, move, resource, writer)
-    case .signal(let id, let body, let resource): try signal(post, id, body, resource, writer)
-    case .said(let stanza): try said(post, stanza, writer)
-    case .expire(let id): try expire(post, id, writer)
+    case .start(let draft): try start(post, draft)
+    case .move(let id, let move, let resource): try self.move(post, id, move, resource)
+    case .signal(let id, let body, let resource): try signal(post, id, body, resource)
+    case .said(let stanza): try said(post, stanza)
+    case .expire(let id): try expire(post, id)
     }
   }
 
   // MARK: Calling
 
-  private mutating func start(_ post: Post, _ draft: CallDraft, _ writer: any StoreWriter) throws {
+  private mutating func start(_ post: Post, _ draft: CallDraft) throws {
     let author = post.author
-    let peer = try reachable(draft.to, for: author, writer)
+    let peer = try reachable(draft.to, for: author)
     if peer.id == author.id {
       throw Problem(.malformed, "call-oneself", "Nobody calls themself.", field: "userId")
     }
-    try checkBlocks(author, resource: draft.resource, peer, writer)
+    try checkBlocks(author, resource: draft.resource, peer)
     // A repeated call gets its first answer, whatever has changed since.
     if let dialog = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id)),
-      var receipt = try repeated(draft.key, by: author, in: dialog.id, writer)
+      var receipt = try repeated(draft.key, by: author, in: dialog.id)
     {
       guard let call = try receipt.entry.flatMap({ try writer.call($0.position) }) else { throw Problem.clientIDReused }
       receipt.value = call
@@ -44,7 +44,7 @@ extension Judge {
         sequence: 0, content: Content(kind: .none),
         envelope: Envelope(type: .chat, fromResource: draft.resource, id: draft.key.id),
         traits: [.archived, .rings, .fromApp]),
-      key: draft.key, writer)
+      key: draft.key)
     var receipt = Receipt(position: head)
     receipt.value = call
     settle(post, receipt)
@@ -55,10 +55,10 @@ extension Judge {
   /// - Parameter name: the name by XMPP; `nil` for a call from an app, which is named by its id.
   private mutating func ring(
     _ post: Post, _ callParty: Call.CallParty, _ peer: Party, name: String?, _ kind: Call.Kind, _ message: Message,
-    key: RepeatKey?, _ writer: any StoreWriter
+    key: RepeatKey?
   ) throws -> Call {
-    try checkMayCall(callParty.party, peer, writer)
-    try checkPace(of: callParty.party, writer)
+    try checkMayCall(callParty.party, peer)
+    try checkPace(of: callParty.party)
     let open = try writer.openCalls(of: peer.id, limit: Limits.callsOpenMax)
     let opening = CallOpening.of(
       name: name, isApp: callParty.isApp, caller: callParty.party.id, callee: peer.id, among: open
@@ -70,16 +70,16 @@ extension Judge {
     var callParty = callParty
     if callParty.party.id.number < 0 {
       callParty = Call.CallParty(
-        try known(callParty.party, writer), resource: callParty.resource, isApp: callParty.isApp)
+        try known(callParty.party), resource: callParty.resource, isApp: callParty.isApp)
     }
-    let callee = Call.CallParty(try known(peer, writer), resource: nil, isApp: false)
-    let (state, _) = try dialog(of: callParty.party, and: callee.party, writer)
+    let callee = Call.CallParty(try known(peer), resource: nil, isApp: false)
+    let (state, _) = try dialog(of: callParty.party, and: callee.party)
     if case .instead(let old, let reason) = opening {
       // The callee would have two calls, and ends the first; if both called at once, the caller of the old call ends
       // it.
       let by = reason == .crossed ? old.caller.party.id : callee.party.id
       if let next = try old.after(.end(reason), by: by, resource: nil, isApp: true, at: time) {
-        try record(next, from: old, by: by, message: old.hasApp, successor: name, post, writer)
+        try record(next, from: old, by: by, message: old.hasApp, successor: name, post)
       }
     }
     let position = nextPosition()
@@ -94,25 +94,25 @@ extension Judge {
       try insert(
         CallChange(act: .ring, call: call, message: message), at: position, by: callParty.party, to: callee.party,
         key: key,
-        post, writer)
+        post)
       return call
     }
     // The call does not ring; a calling XMPP client gets an answer.
     try insert(
       CallChange(act: .ring, call: next.call, message: callParty.isApp ? nil : message), at: position,
       by: callParty.party,
-      to: callee.party, key: key, post, writer)
+      to: callee.party, key: key, post)
     if !callParty.isApp {
       try insert(
         CallChange(act: next.act, call: next.call, message: answer(next.act, from: call, by: callee.party.id, nil)),
-        at: nextPosition(), by: callee.party, to: callParty.party, key: nil, post, writer)
+        at: nextPosition(), by: callee.party, to: callParty.party, key: nil, post)
     }
-    try log(next.call, writer)
+    try log(next.call)
     return next.call
   }
 
   /// Checks the callee's setting (`UserSettings.callsFrom`). That of a remote user is checked by their own server.
-  private func checkMayCall(_ caller: Party, _ callee: Party, _ writer: any StoreWriter) throws {
+  private func checkMayCall(_ caller: Party, _ callee: Party) throws {
     if callee.realm.isRemote { return }
     let settings = try writer.userSettings(of: callee.id)
     let isContact = try writer.contact(of: callee.id, caller.address)?.subscription.from == true
@@ -123,7 +123,7 @@ extension Judge {
         ? "They take no calls." : "Only those whom they have accepted as contacts can call them.")
   }
 
-  private func checkPace(of caller: Party, _ writer: any StoreWriter) throws {
+  private func checkPace(of caller: Party) throws {
     if caller.id.number < 0 { return }
     let minute = Timestamp(milliseconds: time.milliseconds - 60_000)
     if try writer.callCount(by: caller.id, since: minute) >= Limits.callsPerMinuteMax {
@@ -149,18 +149,18 @@ extension Judge {
   // MARK: Moves of apps
 
   /// Returns the user's own call; throws for a foreign id.
-  private func own(_ id: Position, _ user: Party, _ writer: any StoreWriter) throws -> Call {
+  private func own(_ id: Position, _ user: Party) throws -> Call {
     guard let call = try writer.call(id), call.has(user.id) else { throw Problem.callUnknown }
     return call
   }
 
   private mutating func move(
-    _ post: Post, _ id: Position, _ move: CallMove, _ resource: String?, _ writer: any StoreWriter
+    _ post: Post, _ id: Position, _ move: CallMove, _ resource: String?
   ) throws {
-    let call = try own(id, post.author, writer)
+    let call = try own(id, post.author)
     // A user who blocks, or is blocked, may still end the call.
     if move == .accept || move == .heard {
-      try checkBlocks(post.author, resource: resource, call.peer(of: post.author.id).party, writer)
+      try checkBlocks(post.author, resource: resource, call.peer(of: post.author.id).party)
     }
     var receipt = Receipt(position: head)
     receipt.value = call
@@ -168,16 +168,16 @@ extension Judge {
       receipt.isRepeat = true
       return settle(post, receipt)
     }
-    try record(next, from: call, by: post.author.id, resource: resource, message: true, post, writer)
+    try record(next, from: call, by: post.author.id, resource: resource, message: true, post)
     receipt.value = next.call
     receipt.position = head
     settle(post, receipt)
   }
 
   private mutating func signal(
-    _ post: Post, _ id: Position, _ body: CallSignal.Body, _ resource: String, _ writer: any StoreWriter
+    _ post: Post, _ id: Position, _ body: CallSignal.Body, _ resource: String
   ) throws {
-    let call = try own(id, post.author, writer)
+    let call = try own(id, post.author)
     let (callParty, peer) = (call.callParty(of: post.author.id), call.peer(of: post.author.id))
     switch call.state {
     case .ended: throw Problem.callEnded
@@ -205,16 +205,16 @@ extension Judge {
 
   // MARK: Stanzas of XMPP clients
 
-  private mutating func said(_ post: Post, _ stanza: CallStanza, _ writer: any StoreWriter) throws {
+  private mutating func said(_ post: Post, _ stanza: CallStanza) throws {
     let draft = stanza.message
     let author = post.author
     guard stanza.name.utf8.count <= Limits.callNameBytesMax, draft.to != author.address else {
-      return try message(post, draft, writer)
+      return try message(post, draft)
     }
-    let peer = try reachable(draft.to, for: author, writer)
-    try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
+    let peer = try reachable(draft.to, for: author)
+    try checkBlocks(author, resource: draft.envelope.fromResource, peer)
     let stored = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id))
-    if let stored, let receipt = try repeated(draft.key, by: author, in: stored.id, writer) {
+    if let stored, let receipt = try repeated(draft.key, by: author, in: stored.id) {
       return settle(post, receipt)
     }
     let call = try stored.flatMap { try writer.call(named: stanza.name, in: $0.id) }
@@ -228,11 +228,11 @@ extension Judge {
         throw Problem(.conflict, "call-name-used", "There was a call of this id: make another.")
       }
       let callParty = Call.CallParty(author, resource: draft.envelope.fromResource, isApp: false)
-      _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key, writer)
+      _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key)
       return settle(post)
     }
     // A stanza of an unknown call is relayed as an ordinary message.
-    guard let call else { return try message(post, draft, writer) }
+    guard let call else { return try message(post, draft) }
     let resource = draft.envelope.fromResource
     let next: (call: Call, act: CallAct)?
     do throws(Problem) {
@@ -242,19 +242,19 @@ extension Judge {
       if call.hasApp { throw error }
       next = nil
     }
-    guard let next else { return try message(post, draft, writer) }
-    try record(next, from: call, by: author.id, said: said, key: draft.key, post, writer)
+    guard let next else { return try message(post, draft) }
+    try record(next, from: call, by: author.id, said: said, key: draft.key, post)
     settle(post)
   }
 
   // MARK: Time
 
-  private mutating func expire(_ post: Post, _ id: Position, _ writer: any StoreWriter) throws {
+  private mutating func expire(_ post: Post, _ id: Position) throws {
     if let call = try writer.call(id), let next = call.expired(at: time) {
       // A calling XMPP client decides itself how long it waits.
       try record(
         next, from: call, by: call.caller.party.id, message: call.state == .ringing ? call.caller.isApp : call.hasApp,
-        post, writer)
+        post)
     }
     settle(post)
   }
@@ -264,11 +264,11 @@ extension Judge {
   /// Records a change by an app, or by the server itself.
   private mutating func record(
     _ next: (call: Call, act: CallAct), from before: Call, by user: UserID, resource: String? = nil, message: Bool,
-    successor: String? = nil, _ post: Post, _ writer: any StoreWriter
+    successor: String? = nil, _ post: Post
   ) throws {
     try record(
       next, from: before, by: user, said: message ? answer(next.act, from: before, by: user, resource) : nil,
-      successor: successor, post, writer)
+      successor: successor, post)
   }
 
   /// Returns the addresses of the message that the door writes (XEP-0353): answers go to the calling device, a
@@ -284,35 +284,34 @@ extension Judge {
 
   private mutating func record(
     _ next: (call: Call, act: CallAct), from before: Call, by user: UserID, said: Message?, key: RepeatKey? = nil,
-    successor: String? = nil, _ post: Post, _ writer: any StoreWriter
+    successor: String? = nil, _ post: Post
   ) throws {
     let call = next.call
     let (author, peer) = (call.callParty(of: user).party, call.peer(of: user).party)
     let position = nextPosition()
     try insert(
       CallChange(act: next.act, call: call, message: said, successor: successor), at: position, by: author, to: peer,
-      key: key, post, writer)
+      key: key, post)
     if before.state == .ringing, call.state != .ringing, !call.callee.party.realm.isRemote {
-      try oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id, writer)
+      try oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id)
     }
-    if call.state == .ended { try log(call, writer) }
+    if call.state == .ended { try log(call) }
   }
 
-  private mutating func log(_ call: Call, _ writer: any StoreWriter) throws {
+  private mutating func log(_ call: Call) throws {
     let (caller, callee) = (call.caller.party, call.callee.party)
     guard let content = CallLog.content(of: call, id: realms.entryID(call.id, in: caller.realm)) else { return }
-    let (state, _) = try dialog(of: caller, and: callee, writer)
+    let (state, _) = try dialog(of: caller, and: callee)
     let entry = try insertMessage(
       from: caller, at: .peer(callee), in: state, content: content, envelope: Envelope(type: .chat),
-      traits: CallLog.traits(of: call), key: nil, writer)
+      traits: CallLog.traits(of: call), key: nil)
     tell(.entry(entry, author: nil))
   }
 
   private mutating func insert(
-    _ change: CallChange, at position: Position, by author: Party, to peer: Party, key: RepeatKey?, _ post: Post,
-    _ writer: any StoreWriter
+    _ change: CallChange, at position: Position, by author: Party, to peer: Party, key: RepeatKey?, _ post: Post
   ) throws {
-    let (state, _) = try dialog(of: author, and: peer, writer)
+    let (state, _) = try dialog(of: author, and: peer)
     state.dialog.last = position
     touch(state)
     let entry = Entry(
@@ -320,7 +319,7 @@ extension Judge {
       id: realms.entryID(position, in: author.realm))
     let archived =
       try change.message.flatMap {
-        $0.traits.contains(.archived) ? try self.archived($0.envelope, by: author, at: .peer(peer), writer) : nil
+        $0.traits.contains(.archived) ? try self.archived($0.envelope, by: author, at: .peer(peer)) : nil
       } ?? (author: false, peer: false)
     var feeds: [FeedRow] = []
     if !author.realm.isRemote { feeds.append(FeedRow(user: author.id, traits: archived.author ? [.archived] : [])) }
@@ -329,7 +328,7 @@ extension Judge {
     }
     try writer.insert(entry, feeds: feeds, key: key)
     try writer.put(change.call)
-    if change.rings { try owe(entry, writer) }
+    if change.rings { try owe(entry) }
     // The caller's session also receives what is recorded in the callee's name.
     tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
     if change.call.due != nil { tell(.calls) }

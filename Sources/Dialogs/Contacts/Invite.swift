@@ -75,15 +75,9 @@ extension Invite: Record {
     ]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    realm = try fields.next()
-    kind = try fields.next()
-    token = try fields.next()
-    inviter = try fields.next()
-    name = try fields.next()
-    createdAt = try fields.next()
-    expires = try fields.next()
-    isUsed = try fields.next()
+    try self.init(
+      id: fields.next(), realm: fields.next(), kind: fields.next(), token: fields.next(), inviter: fields.next(),
+      name: fields.next(), createdAt: fields.next(), expires: fields.next(), isUsed: fields.next())
   }
 }
 

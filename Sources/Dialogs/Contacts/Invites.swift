@@ -135,22 +135,22 @@ extension Judge {
   /// Processes a subscription request with an invitation's token (XEP-0379 3.4): both users become contacts at once.
   /// With any other token it is an ordinary request, which the addressee's own client may recognise (3.5).
   mutating func redeem(
-    _ post: Post, _ token: [UInt8], from address: BareJID, stanza: [UInt8]?, _ writer: any StoreWriter
+    _ post: Post, _ token: [UInt8], from address: BareJID, stanza: [UInt8]?
   ) throws {
-    guard let host = try host(of: token, at: address, for: post.author, writer) else {
-      return try subscription(post, .subscribe, to: address, stanza: stanza, writer)
+    guard let host = try host(of: token, at: address, for: post.author) else {
+      return try subscription(post, .subscribe, to: address, stanza: stanza)
     }
     try writer.setUsed(host.invite)
-    try link(post, address, name: nil, groups: nil, mutual: true, writer)
+    try link(post, address, name: nil, groups: nil, mutual: true)
   }
 
   private mutating func host(
-    of token: [UInt8], at address: BareJID, for guest: Party, _ writer: any StoreWriter
+    of token: [UInt8], at address: BareJID, for guest: Party
   ) throws -> (party: Party, invite: Int64)? {
     guard let invite = try writer.invite(token: token), invite.kind == .contact, !invite.isUsed, invite.expires > time,
-      let host = try user(address, writer), host.state == .active, host.party.id == invite.inviter,
+      let host = try user(address), host.state == .active, host.party.id == invite.inviter,
       host.party.id != guest.id, host.party.realm == guest.realm,
-      try !isBlocked(guest, resource: nil, by: host.party, writer)
+      try !isBlocked(guest, resource: nil, by: host.party)
     else { return nil }
     return (host.party, invite.id)
   }

@@ -32,10 +32,10 @@ extension Judge {
   /// Blocks, and stores the reports, in one transaction. Reports beyond the limits are left out; the block is made all
   /// the same (XEP-0377 4).
   mutating func block(
-    _ post: Post, _ patterns: [BlockPattern], _ reports: [ReportDraft], _ writer: any StoreWriter
+    _ post: Post, _ patterns: [BlockPattern], _ reports: [ReportDraft]
   ) throws {
     let owner = post.author
-    try block(patterns, of: owner, writer)
+    try block(patterns, of: owner)
     if reports.isEmpty { return settle(post) }
     var kept: [Report] = []
     let dayAgo = time + (.zero - Limits.reportDay)
@@ -48,7 +48,7 @@ extension Judge {
         realm: owner.realm, reporter: owner.id, reported: draft.reported.jid.description, reason: draft.reason,
         text: Self.cutReport(draft.text), consent: draft.consent,
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
-          Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner, writer))
+          Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner))
         }, createdAt: time)
       let stored = try writer.insert(report)
       try hooks.note(.reportCreated, of: owner.id, detail: stored.id, in: owner.realm, at: time, writer)
@@ -62,10 +62,10 @@ extension Judge {
 
   /// Returns the text of a private message to the reporter, which is in the reporter's own archive.
   private mutating func said(
-    _ id: String, by reported: BlockPattern, to owner: Party, _ writer: any StoreWriter
+    _ id: String, by reported: BlockPattern, to owner: Party
   ) throws -> String? {
     guard let position = PublicID(id).flatMap({ realms.position(of: $0, in: owner.realm) }),
-      let author = try user(reported.jid.bare, writer)?.party,
+      let author = try user(reported.jid.bare)?.party,
       let dialog = try writer.dialog(between: owner.id, and: author.id),
       let entry = try writer.entry(position, in: .server(dialog.id, .rules)), entry.author.id == author.id,
       case .message(let message) = entry.fact, message.content.kind == .text
@@ -74,7 +74,7 @@ extension Judge {
   }
 
   /// Checks that one more report may be made.
-  func checkReports(by reporter: Party, _ writer: any StoreWriter) throws {
+  func checkReports(by reporter: Party) throws {
     if try writer.reportCount(by: reporter.id, in: reporter.realm, since: time + (.zero - Limits.reportDay))
       >= Limits.reportsPerDayMax
     {

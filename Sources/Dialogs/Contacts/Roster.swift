@@ -6,8 +6,7 @@ extension Judge {
   // MARK: Items
 
   mutating func setContact(
-    _ post: Post, _ address: BareJID, name: String?, groups: [String], _ subscription: Subscription?,
-    _ writer: any StoreWriter
+    _ post: Post, _ address: BareJID, name: String?, groups: [String], _ subscription: Subscription?
   ) throws {
     try checkItem(name: name, groups: groups)
     let owner = post.author
@@ -17,28 +16,28 @@ extension Judge {
     if address == owner.address {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "jid")
     }
-    var contact = try item(of: owner, address, creating: true, writer)
+    var contact = try item(of: owner, address, creating: true)
     contact.name = name
     contact.groups = groups
     let before = contact.subscription
     contact.subscription = (subscription ?? before).listed
     if !contact.subscription.pendingIn { contact.request = nil }
-    try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
+    try record(ContactChange(contact: contact, push: true), of: owner, by: post)
     showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
     settle(post)
   }
 
-  mutating func removeContact(_ post: Post, _ address: BareJID, _ writer: any StoreWriter) throws {
+  mutating func removeContact(_ post: Post, _ address: BareJID) throws {
     let owner = post.author
     guard let contact = try writer.contact(of: owner.id, address), contact.subscription.isInRoster else {
       throw Problem(.missing, "contact-unknown", "\(address) is not in the roster.", field: "jid")
     }
     let before = contact.subscription
-    try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post, writer)
+    try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post)
     showPresence(of: owner, to: contact.address, before: before.from, after: false)
     // The contact is told of the ended subscriptions (RFC 6121 2.5.2).
     for act in before.removalActs {
-      try receive(act, from: owner, at: address, stanza: nil, post, writer)
+      try receive(act, from: owner, at: address, stanza: nil, post)
     }
     settle(post)
   }
@@ -69,20 +68,20 @@ extension Judge {
 
   /// Returns the item, or a new one without any subscription.
   private mutating func item(
-    of owner: Party, _ address: BareJID, creating: Bool, _ writer: any StoreWriter
+    of owner: Party, _ address: BareJID, creating: Bool
   ) throws -> Contact {
     if let contact = try writer.contact(of: owner.id, address) { return contact }
     if creating, try writer.contacts(of: owner.id).count >= Limits.contactsMax {
       throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
     }
     let peer =
-      realms.realm(domain: address.domain)?.id == owner.realm ? try user(address, writer)?.party.id : nil
+      realms.realm(domain: address.domain)?.id == owner.realm ? try user(address)?.party.id : nil
     return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
   }
 
   /// Writes the item and its entry, and announces the change.
   private mutating func record(
-    _ change: ContactChange, of owner: Party, by post: Post?, _ writer: any StoreWriter
+    _ change: ContactChange, of owner: Party, by post: Post?
   ) throws {
     let position = nextPosition()
     let change = change.at(position)
@@ -92,11 +91,11 @@ extension Judge {
     } else {
       try writer.put(contact)
     }
-    let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
+    let entry = try insertOwn(.contact(change), of: owner, at: position)
     // The snapshot first: sessions that process the entry see the roster after it.
     tell(.contactSnapshot(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
-    try reviewSubscriptions(of: contact.address, with: owner, writer)
+    try reviewSubscriptions(of: contact.address, with: owner)
   }
 
   private mutating func showPresence(of user: Party, to viewer: BareJID, before: Bool, after: Bool) {
@@ -107,7 +106,7 @@ extension Judge {
   // MARK: Subscriptions
 
   mutating func subscription(
-    _ post: Post, _ act: SubscriptionAct, to address: BareJID, stanza: [UInt8]?, _ writer: any StoreWriter
+    _ post: Post, _ act: SubscriptionAct, to address: BareJID, stanza: [UInt8]?
   ) throws {
     if address == post.author.address { return settle(post) }
     guard let realm = realms.realm(domain: address.domain, reachedFrom: post.author.realm),
@@ -118,38 +117,36 @@ extension Judge {
     }
     // A remote user's side is stored by their own server.
     if post.author.realm.isRemote {
-      try receive(act, from: post.author, at: address, stanza: stanza, post, writer)
+      try receive(act, from: post.author, at: address, stanza: stanza, post)
       return settle(post)
     }
     // A request is not kept for an unreachable server; the end of a subscription takes effect here all the same.
-    if realm.id.isRemote, act == .subscribe { _ = try reachable(address, for: post.author, writer) }
-    try send(act, from: post.author, to: address, stanza: stanza, post, writer)
+    if realm.id.isRemote, act == .subscribe { _ = try reachable(address, for: post.author) }
+    try send(act, from: post.author, to: address, stanza: stanza, post)
     settle(post)
   }
 
   /// Processes a sent stanza (RFC 6121 Appendix A.2): the sender's side, then the contact's.
   private mutating func send(
-    _ act: SubscriptionAct, from owner: Party, to address: BareJID, stanza: [UInt8]?, _ post: Post,
-    _ writer: any StoreWriter
+    _ act: SubscriptionAct, from owner: Party, to address: BareJID, stanza: [UInt8]?, _ post: Post
   ) throws {
-    var contact = try item(of: owner, address, creating: act == .subscribe || act == .subscribed, writer)
+    var contact = try item(of: owner, address, creating: act == .subscribe || act == .subscribed)
     let before = contact.subscription
     let outcome = before.sending(act)
     if outcome.state != before {
       contact.subscription = outcome.state
       if !outcome.state.pendingIn { contact.request = nil }
-      try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post, writer)
+      try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post)
     }
     // Presence ends before "unsubscribed" and begins after "subscribed" (RFC 6121 3.2.2, 3.1.5).
     if before.from { showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
-    if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post, writer) }
+    if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post) }
     if !before.from { showPresence(of: owner, to: contact.address, before: false, after: outcome.state.from) }
   }
 
   /// Processes a received stanza (RFC 6121 Appendix A.3), in the addressee's roster.
   private mutating func receive(
-    _ act: SubscriptionAct, from sender: Party, at address: BareJID, stanza: [UInt8]?, _ post: Post,
-    _ writer: any StoreWriter
+    _ act: SubscriptionAct, from sender: Party, at address: BareJID, stanza: [UInt8]?, _ post: Post
   ) throws {
     guard let realm = realms.realm(domain: address.domain, reachedFrom: sender.realm) else { return }
     if realm.id.isRemote {
@@ -160,11 +157,11 @@ extension Judge {
     }
     // An unknown user and one who blocks the sender look alike: neither answers.
     guard
-      let user = try user(address, writer), user.state == .active,
-      try !isBlocked(sender, resource: nil, by: user.party, writer)
+      let user = try user(address), user.state == .active,
+      try !isBlocked(sender, resource: nil, by: user.party)
     else { return }
     let owner = user.party
-    var contact = try item(of: owner, sender.address, creating: false, writer)
+    var contact = try item(of: owner, sender.address, creating: false)
     let before = contact.subscription
     let outcome = before.receiving(act)
     if outcome.state != before || outcome.route {
@@ -177,40 +174,40 @@ extension Judge {
       try record(
         ContactChange(
           contact: contact, push: outcome.push, act: outcome.route ? act : nil, stanza: outcome.route ? stanza : nil),
-        of: owner, by: nil, writer)
+        of: owner, by: nil)
       if before.from { showPresence(of: owner, to: sender.address, before: true, after: outcome.state.from) }
     }
     if let reply = outcome.autoReply {
-      try receive(reply, from: owner, at: sender.address, stanza: nil, post, writer)
+      try receive(reply, from: owner, at: sender.address, stanza: nil, post)
       // The owner's presence is sent to the approved contact, also if the approval had been given before.
       if reply == .subscribed { showPresence(of: owner, to: sender.address, before: false, after: true) }
     }
   }
 
   /// Requests or accepts a contact from an app: one step for what XMPP does in two.
-  mutating func befriend(_ post: Post, _ address: BareJID, name: String?, _ writer: any StoreWriter) throws {
+  mutating func befriend(_ post: Post, _ address: BareJID, name: String?) throws {
     try checkItem(name: name, groups: [])
     if address == post.author.address {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "userId")
     }
-    _ = try reachable(address, for: post.author, writer)
-    var contact = try item(of: post.author, address, creating: true, writer)
+    _ = try reachable(address, for: post.author)
+    var contact = try item(of: post.author, address, creating: true)
     if let name, contact.name != name || !contact.subscription.isInRoster {
       contact.name = name
       contact.subscription = contact.subscription.listed
-      try record(ContactChange(contact: contact, push: true), of: post.author, by: post, writer)
+      try record(ContactChange(contact: contact, push: true), of: post.author, by: post)
     }
     // Approve (or pre-approve) the other direction first: an answer to a request then completes both subscriptions at
     // once.
-    try send(.subscribed, from: post.author, to: address, stanza: nil, post, writer)
+    try send(.subscribed, from: post.author, to: address, stanza: nil, post)
     let name = try writer.user(post.author.id)?.profile.displayName
     let stanza = name.flatMap { hub.introduction.write($0) }
-    try send(.subscribe, from: post.author, to: address, stanza: stanza, post, writer)
+    try send(.subscribe, from: post.author, to: address, stanza: stanza, post)
     settle(post)
   }
 
   mutating func link(
-    _ post: Post, _ address: BareJID, name: String?, groups: [String]?, mutual: Bool, _ writer: any StoreWriter
+    _ post: Post, _ address: BareJID, name: String?, groups: [String]?, mutual: Bool
   ) throws {
     try checkItem(name: name, groups: groups ?? [])
     if address == post.author.address {
@@ -218,25 +215,25 @@ extension Judge {
     }
     let owner = post.author
     guard mutual else {
-      var contact = try writer.contact(of: owner.id, address) ?? item(of: owner, address, creating: false, writer)
+      var contact = try writer.contact(of: owner.id, address) ?? item(of: owner, address, creating: false)
       contact.name = name
       contact.groups = groups ?? contact.groups
       contact.subscription = contact.subscription.listed
-      try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
+      try record(ContactChange(contact: contact, push: true), of: owner, by: post)
       return settle(post)
     }
-    let peer = try reachable(address, for: owner, writer)
+    let peer = try reachable(address, for: owner)
     for (one, other, name, groups) in [
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {
       var contact =
-        try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false, writer)
+        try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false)
       let before = contact.subscription
       if let name { contact.name = name }
       if let groups { contact.groups = groups }
       contact.subscription = Subscription.both.listed
       contact.request = nil
-      try record(ContactChange(contact: contact, push: true), of: one, by: post, writer)
+      try record(ContactChange(contact: contact, push: true), of: one, by: post)
       showPresence(of: one, to: other.address, before: before.from, after: true)
     }
     settle(post)
@@ -244,11 +241,11 @@ extension Judge {
 
   // MARK: Blocks (XEP-0191)
 
-  mutating func block(_ patterns: [BlockPattern], of owner: Party, _ writer: any StoreWriter) throws {
+  mutating func block(_ patterns: [BlockPattern], of owner: Party) throws {
     if patterns.isEmpty {
       throw Problem(.malformed, "nothing-to-block", "Name at least one address to block.", field: "item")
     }
-    let before = try blockList(of: owner.id, writer)
+    let before = try blockList(of: owner.id)
     var seen = Set(before)
     let added = patterns.filter { seen.insert($0).inserted }
     if added.isEmpty { return }
@@ -256,26 +253,26 @@ extension Judge {
       throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
     }
     // Blocked contacts see the user become unavailable, before the block takes effect (XEP-0191 3.3).
-    for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false, writer) }
-    try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner, writer)
+    for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false) }
+    try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner)
   }
 
-  mutating func unblock(_ post: Post, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+  mutating func unblock(_ post: Post, _ patterns: [BlockPattern]) throws {
     let owner = post.author
-    let before = try blockList(of: owner.id, writer)
+    let before = try blockList(of: owner.id)
     let gone = patterns.isEmpty ? before : before.filter { patterns.contains($0) }
     if gone.isEmpty { return settle(post) }
     let after = before.filter { !gone.contains($0) }
-    try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner, writer)
-    for pattern in gone { try presence(of: owner, toThoseIn: pattern, available: true, writer) }
+    try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner)
+    for pattern in gone { try presence(of: owner, toThoseIn: pattern, available: true) }
     settle(post)
   }
 
   private mutating func recordBlocks(
-    _ patterns: [BlockPattern], _ change: BlockChange, of owner: Party, _ writer: any StoreWriter
+    _ patterns: [BlockPattern], _ change: BlockChange, of owner: Party
   ) throws {
-    try setBlockList(of: owner.id, patterns, writer)
-    let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition(), writer)
+    try setBlockList(of: owner.id, patterns)
+    let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
     tell(
       .contactSnapshot(owner.id) {
         ContactSnapshot(user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion)
@@ -285,7 +282,7 @@ extension Judge {
 
   /// Ends or restores presence, for those only who are subscribed to the user's.
   private mutating func presence(
-    of owner: Party, toThoseIn pattern: BlockPattern, available: Bool, _ writer: any StoreWriter
+    of owner: Party, toThoseIn pattern: BlockPattern, available: Bool
   ) throws {
     guard let contact = try writer.contact(of: owner.id, pattern.jid.bare), contact.subscription.from
     else { return }

@@ -12,14 +12,14 @@ import Addresses
 // older than the dialog is read when the dialog begins.
 extension Judge {
   mutating func settings(
-    _ post: Post, of dialog: DialogID, _ draft: DialogSettingsDraft, _ writer: any StoreWriter
+    _ post: Post, of dialog: DialogID, _ draft: DialogSettingsDraft
   ) throws {
     let user = post.author
     // Marks and rows of a batch are written late, settings at once.
-    guard let was = try writer.settings(of: user.id, in: dialog), let chat = try chat(dialog, of: user, writer) else {
+    guard let was = try writer.settings(of: user.id, in: dialog), let chat = try chat(dialog, of: user) else {
       throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
     }
-    let displayed = try displayed(by: user, in: dialog, chat, writer)
+    let displayed = try displayed(by: user, in: dialog, chat)
     var settings = was
     if let alerts = draft.alerts { settings.alerts = alerts }
     if let until = draft.mutedUntil { settings.mutedUntil = until.flatMap { time < $0 ? $0 : nil } }
@@ -34,16 +34,15 @@ extension Judge {
       bookmark.isPinned = settings.isPinned
       // Details unknown to the server may keep a rule that should be removed.
       settings.alerts = bookmark.notifications.alerts(for: .phone)
-      let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post, writer)
+      let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post)
       if bookmark != before {
         // The user can set this in no other way, so the bounds of the list do not apply.
         try put(
-          NodePublication.Item(id: chat.description, content: .bookmark(bookmark)), in: &node, of: user, isMirror: true,
-          writer)
+          NodePublication.Item(id: chat.description, content: .bookmark(bookmark)), in: &node, of: user, isMirror: true)
       }
       return settle(post, receipt(entry, dialog, settings, displayed: displayed))
     }
-    let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post, writer)
+    let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post)
     settle(post, receipt(entry, dialog, settings, displayed: displayed))
   }
 
@@ -64,12 +63,12 @@ extension Judge {
   @discardableResult
   private mutating func change(
     _ was: DialogSettings, to settings: DialogSettings, displayed: Position, in dialog: DialogID, of user: Party,
-    by post: Post? = nil, _ writer: any StoreWriter
+    by post: Post? = nil
   ) throws -> Entry? {
     if settings == was { return nil }
     // The log contains only the last change, as with items of nodes.
     if was.position > .zero {
-      try writer.erase(was.position, in: self.dialog(of: user, and: user, writer).state.dialog.id)
+      try writer.erase(was.position, in: self.dialog(of: user, and: user).state.dialog.id)
     }
     var told = settings
     told.position = .zero
@@ -77,7 +76,7 @@ extension Judge {
       .settings(
         DialogSettingsChange(
           dialog: dialog, settings: told, isMarkedUnread: settings.isMarkedUnread(displayed: displayed))), of: user,
-      at: nextPosition(), writer)
+      at: nextPosition())
     told.position = entry.position
     try writer.put(told, of: user.id, in: dialog)
     tell(.entry(entry, author: post.flatMap { session(of: $0) }))
@@ -88,8 +87,8 @@ extension Judge {
   // MARK: Bookmarks
 
   /// Adds the stored settings to a new bookmark that contains none.
-  mutating func adopting(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws -> Bookmark {
-    guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
+  mutating func adopting(_ bookmark: Bookmark, of owner: Party) throws -> Bookmark {
+    guard let dialog = try dialog(at: bookmark.address, of: owner),
       let settings = try writer.settings(of: owner.id, in: dialog)
     else { return bookmark }
     var bookmark = bookmark
@@ -99,18 +98,17 @@ extension Judge {
   }
 
   /// Updates the settings after a bookmark was written.
-  mutating func follow(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws {
-    guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
+  mutating func follow(_ bookmark: Bookmark, of owner: Party) throws {
+    guard let dialog = try dialog(at: bookmark.address, of: owner),
       let was = try writer.settings(of: owner.id, in: dialog)
     else { return }
-    let displayed = try displayed(by: owner, in: dialog, bookmark.address, writer)
-    try change(was, to: was.following(bookmark), displayed: displayed, in: dialog, of: owner, writer)
+    let displayed = try displayed(by: owner, in: dialog, bookmark.address)
+    try change(was, to: was.following(bookmark), displayed: displayed, in: dialog, of: owner)
   }
 
   /// Returns the initial settings of a user's new dialog, which may have been bookmarked before.
   @discardableResult
-  func begin(_ dialog: DialogID, at chat: BareJID, for user: Party, _ writer: any StoreWriter) throws -> DialogSettings
-  {
+  func begin(_ dialog: DialogID, at chat: BareJID, for user: Party) throws -> DialogSettings {
     guard !user.realm.isRemote,
       case .bookmark(let bookmark)? = try writer.item(chat.description, in: Bookmark.node, of: user.id)?.content
     else { return DialogSettings() }
@@ -120,26 +118,26 @@ extension Judge {
   }
 
   /// Returns the user's dialog or room; `nil` if there is none at this address.
-  private mutating func dialog(at chat: BareJID, of user: Party, _ writer: any StoreWriter) throws -> DialogID? {
-    if let peer = try self.user(chat, writer)?.party { return try writer.dialog(between: user.id, and: peer.id)?.id }
-    guard let room = try lookUp(.address(chat), for: user, writer)?.room, !room.isDestroyed else { return nil }
+  private mutating func dialog(at chat: BareJID, of user: Party) throws -> DialogID? {
+    if let peer = try self.user(chat)?.party { return try writer.dialog(between: user.id, and: peer.id)?.id }
+    guard let room = try lookUp(.address(chat), for: user)?.room, !room.isDestroyed else { return nil }
     return room.id
   }
 
-  private func chat(_ dialog: DialogID, of user: Party, _ writer: any StoreWriter) throws -> BareJID? {
+  private func chat(_ dialog: DialogID, of user: Party) throws -> BareJID? {
     if let known = try writer.dialog(dialog) { return known.peer(of: user.id).address }
     return try writer.roomName(dialog)?.address
   }
 
   /// Returns how far the user has read, after the previous posts of the batch.
   private mutating func displayed(
-    by user: Party, in dialog: DialogID, _ chat: BareJID, _ writer: any StoreWriter
+    by user: Party, in dialog: DialogID, _ chat: BareJID
   ) throws -> Position {
-    if let peer = try self.user(chat, writer)?.party {
-      return try self.dialog(of: user, and: peer, writer).state.mark(of: user.id).displayed
+    if let peer = try self.user(chat)?.party {
+      return try self.dialog(of: user, and: peer).state.mark(of: user.id).displayed
     }
-    guard let state = try lookUp(.dialog(dialog), for: user, writer) else { return .zero }
-    return try mark(of: user.id, in: state, writer)?.displayed ?? .zero
+    guard let state = try lookUp(.dialog(dialog), for: user) else { return .zero }
+    return try mark(of: user.id, in: state)?.displayed ?? .zero
   }
 }
 

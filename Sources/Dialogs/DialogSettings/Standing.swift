@@ -3,7 +3,7 @@ import Addresses
 /// Checks posts that a component makes on behalf of a user (`Privileges`).
 extension Judge {
   /// Returns the post as if its user had made it.
-  mutating func standing(_ post: Post, _ writer: any StoreWriter) throws -> Post {
+  mutating func standing(_ post: Post) throws -> Post {
     guard let behalf = post.behalf else { return post }
     guard post.author.realm.isRemote, privileges[post.author.realm].allows(behalf.right),
       behalf.right.covers(post.intent)
@@ -16,11 +16,11 @@ extension Judge {
       }
       return Post(post, by: Party(id: UserID(0), realm: home, address: behalf.user))
     }
-    guard let user = try user(behalf.user, writer), user.party.realm == home, user.state == .active else {
+    guard let user = try user(behalf.user), user.party.realm == home, user.state == .active else {
       throw Problem.unprivileged
     }
     if case .signal(_, .user(let address, _)) = post.intent,
-      try blockList(of: user.party.id, writer).contains(where: { $0.matches(JID(address)) })
+      try blockList(of: user.party.id).contains(where: { $0.matches(JID(address)) })
     {
       throw Problem(.blocked, "you-block-this-user", "The user has blocked this address.")
     }

@@ -10,18 +10,18 @@ import Basics
 // transaction, so that a crash neither repeats nor loses it. The author is authorised then, by the same rules as for
 // any message; if refused, the row stays and contains the reason.
 extension Judge {
-  mutating func unsent(_ post: Post, _ intent: UnsentIntent, _ writer: any StoreWriter) throws {
+  mutating func unsent(_ post: Post, _ intent: UnsentIntent) throws {
     switch intent {
-    case .draft(let dialog, let text, let replyTo): try draft(post, dialog, text, replyTo, writer)
-    case .schedule(let draft): try schedule(post, draft, writer)
-    case .reschedule(let id, let due, let content): try reschedule(post, id, due: due, content: content, writer)
-    case .cancel(let id): try cancel(post, id, writer)
-    case .send(let id): try send(post, id, writer)
+    case .draft(let dialog, let text, let replyTo): try draft(post, dialog, text, replyTo)
+    case .schedule(let draft): try schedule(post, draft)
+    case .reschedule(let id, let due, let content): try reschedule(post, id, due: due, content: content)
+    case .cancel(let id): try cancel(post, id)
+    case .send(let id): try send(post, id)
     }
   }
 
   /// Checks that a user belongs to a dialog, and so has settings of it.
-  private func checkMember(_ user: Party, of dialog: DialogID, _ writer: any StoreWriter) throws {
+  private func checkMember(_ user: Party, of dialog: DialogID) throws {
     guard try writer.settings(of: user.id, in: dialog) == nil else { return }
     throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
   }
@@ -29,13 +29,13 @@ extension Judge {
   // MARK: Drafts
 
   private mutating func draft(
-    _ post: Post, _ dialog: DialogID, _ text: String, _ replyTo: PublicID?, _ writer: any StoreWriter
+    _ post: Post, _ dialog: DialogID, _ text: String, _ replyTo: PublicID?
   ) throws {
     let user = post.author
-    try checkMember(user, of: dialog, writer)
+    try checkMember(user, of: dialog)
     var target: Position?
     if let replyTo {
-      target = try readable(replyTo, in: dialog, by: user, field: "replyTo", writer).entry.position
+      target = try readable(replyTo, in: dialog, by: user, field: "replyTo").entry.position
     }
     let was = try writer.draft(of: user.id, in: dialog)
     var receipt = Receipt(position: head)
@@ -49,11 +49,11 @@ extension Judge {
       throw Problem(
         .conflict, "too-many-drafts", "One user has at most \(Limits.draftsPerUserMax) drafts. Remove one first.")
     }
-    try forget(was?.position, of: user, writer)
+    try forget(was?.position, of: user)
     let position = nextPosition()
     let draft = isNone ? nil : DialogDraft(text: text, replyTo: target, updatedAt: time, position: position)
     try writer.put(draft, of: user.id, in: dialog)
-    receipt.entry = try insertOwn(.unsent(.draft(dialog, draft)), of: user, at: position, writer)
+    receipt.entry = try insertOwn(.unsent(.draft(dialog, draft)), of: user, at: position)
     receipt.entry.map { tell(.entry($0, author: session(of: post))) }
     receipt.value = draft
     receipt.position = head
@@ -61,16 +61,16 @@ extension Judge {
   }
 
   /// Erases the entry of the previous change.
-  private mutating func forget(_ position: Position?, of user: Party, _ writer: any StoreWriter) throws {
+  private mutating func forget(_ position: Position?, of user: Party) throws {
     guard let position, position > .zero else { return }
-    try writer.erase(position, in: dialog(of: user, and: user, writer).state.dialog.id)
+    try writer.erase(position, in: dialog(of: user, and: user).state.dialog.id)
   }
 
   // MARK: Scheduled messages
 
-  private mutating func schedule(_ post: Post, _ draft: ScheduleDraft, _ writer: any StoreWriter) throws {
+  private mutating func schedule(_ post: Post, _ draft: ScheduleDraft) throws {
     let author = post.author
-    try checkMember(author, of: draft.dialog, writer)
+    try checkMember(author, of: draft.dialog)
     let id = ScheduledMessage.id(in: draft.dialog, clientID: draft.key.id)
     if let known = try writer.scheduled(id, of: author.id) {
       guard known.key == draft.key else { throw Problem.clientIDReused }
@@ -83,24 +83,24 @@ extension Judge {
       id: id, author: author, dialog: draft.dialog, createdAt: time, due: draft.due, content: draft.content,
       replyTo: draft.replyTo, mentions: draft.mentions, key: draft.key)
     // It was scheduled and sent, or sent at once.
-    if var receipt = try repeated(draft.key, by: author, in: draft.dialog, writer) {
+    if var receipt = try repeated(draft.key, by: author, in: draft.dialog) {
       receipt.value = scheduled
       return settle(post, receipt)
     }
     try checkDue(draft.due)
     try Self.checkMentions(draft.mentions, of: draft.content)
-    if let replyTo = draft.replyTo { _ = try readable(replyTo, in: draft.dialog, by: author, field: "replyTo", writer) }
+    if let replyTo = draft.replyTo { _ = try readable(replyTo, in: draft.dialog, by: author, field: "replyTo") }
     if try writer.scheduledCount(of: author.id) >= Limits.scheduledPerUserMax {
       throw Problem(
         .conflict, "too-many-scheduled",
         "One user has at most \(Limits.scheduledPerUserMax) scheduled messages. Take one back first.")
     }
     if let peer = try writer.dialog(draft.dialog)?.peer(of: author.id) {
-      try checkBlocks(author, resource: nil, peer, writer)
+      try checkBlocks(author, resource: nil, peer)
     }
     // The existence and ownership of its files is checked again on sending.
-    scheduled.content = try attached(draft.content, by: author, isApp: true, writer).content
-    try change(&scheduled, .pending, by: post, writer)
+    scheduled.content = try attached(draft.content, by: author, isApp: true).content
+    try change(&scheduled, .pending, by: post)
     try writer.put(scheduled)
     var receipt = Receipt(position: head)
     receipt.value = scheduled
@@ -108,7 +108,7 @@ extension Judge {
   }
 
   private mutating func reschedule(
-    _ post: Post, _ id: Int64, due: Timestamp?, content: Content?, _ writer: any StoreWriter
+    _ post: Post, _ id: Int64, due: Timestamp?, content: Content?
   ) throws {
     guard var scheduled = try writer.scheduled(id, of: post.author.id) else { throw Problem.scheduledUnknown }
     if let due {
@@ -121,18 +121,18 @@ extension Judge {
       if content.text != scheduled.content.text {
         scheduled.mentions = scheduled.mentions.map { MentionDraft(address: $0.address, begin: nil, end: nil) }
       }
-      scheduled.content = try attached(content, by: post.author, isApp: true, writer).content
+      scheduled.content = try attached(content, by: post.author, isApp: true).content
     }
-    try change(&scheduled, scheduled.failure == nil ? .pending : .failed, by: post, writer)
+    try change(&scheduled, scheduled.failure == nil ? .pending : .failed, by: post)
     try writer.put(scheduled)
     var receipt = Receipt(position: head)
     receipt.value = scheduled
     settle(post, receipt)
   }
 
-  private mutating func cancel(_ post: Post, _ id: Int64, _ writer: any StoreWriter) throws {
+  private mutating func cancel(_ post: Post, _ id: Int64) throws {
     guard var scheduled = try writer.scheduled(id, of: post.author.id) else { throw Problem.scheduledUnknown }
-    try change(&scheduled, .cancelled, by: post, writer)
+    try change(&scheduled, .cancelled, by: post)
     try writer.removeScheduled(id, of: post.author.id)
     settle(post)
   }
@@ -147,23 +147,23 @@ extension Judge {
   }
 
   /// Sends a message, unless it has been sent, moved or cancelled since it was read as due.
-  private mutating func send(_ post: Post, _ id: Int64, _ writer: any StoreWriter) throws {
+  private mutating func send(_ post: Post, _ id: Int64) throws {
     guard var scheduled = try writer.scheduled(id, of: post.author.id), scheduled.failure == nil,
       !(time < scheduled.due)
     else { return settle(post) }
     do {
-      let said = try say(scheduled, writer)
-      try change(&scheduled, .sent, message: said, by: post, writer)
+      let said = try say(scheduled)
+      try change(&scheduled, .sent, message: said, by: post)
       try writer.removeScheduled(id, of: post.author.id)
     } catch let problem as Problem {
       // Thrown before anything of the message was written.
       if problem.kind == .tooFast, let seconds = problem.retryAfter {
         // The author is waiting in a room with slow mode: the message is sent later.
         scheduled.due = time + .seconds(seconds)
-        try change(&scheduled, .pending, by: post, writer)
+        try change(&scheduled, .pending, by: post)
       } else {
         scheduled.failure = ScheduledMessage.Failure(code: problem.code, text: problem.text)
-        try change(&scheduled, .failed, by: post, writer)
+        try change(&scheduled, .failed, by: post)
       }
       try writer.put(scheduled)
     }
@@ -171,7 +171,7 @@ extension Judge {
   }
 
   /// Sends a scheduled message by the rules of an app's message.
-  private mutating func say(_ scheduled: ScheduledMessage, _ writer: any StoreWriter) throws -> Position? {
+  private mutating func say(_ scheduled: ScheduledMessage) throws -> Position? {
     let author = scheduled.author
     guard try writer.user(author.id)?.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
@@ -185,25 +185,24 @@ extension Judge {
         traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: scheduled.key,
         reference: reference, mentions: scheduled.mentions)
       post = Post(author: author, intent: .message(draft), completion: .none)
-      try message(post, draft, writer)
+      try message(post, draft)
     } else {
       let draft = RoomMessageDraft(
         content: scheduled.content, envelope: Envelope(type: .groupchat, id: scheduled.key.id),
         traits: [.counts, .archived, .markable, .fromApp], key: scheduled.key, reference: reference,
         mentions: scheduled.mentions)
       post = Post(author: author, intent: .room(.say(.dialog(scheduled.dialog), draft)), completion: .none)
-      try say(post, .dialog(scheduled.dialog), draft, writer)
+      try say(post, .dialog(scheduled.dialog), draft)
     }
     return try writer.find(scheduled.key.id, by: author.id, in: scheduled.dialog)?.position
   }
 
   private mutating func change(
-    _ scheduled: inout ScheduledMessage, _ state: ScheduledChange.State, message: Position? = nil, by post: Post,
-    _ writer: any StoreWriter
+    _ scheduled: inout ScheduledMessage, _ state: ScheduledChange.State, message: Position? = nil, by post: Post
   ) throws {
-    try forget(scheduled.position, of: scheduled.author, writer)
+    try forget(scheduled.position, of: scheduled.author)
     let change = ScheduledChange(scheduled, state: state, message: message, failure: scheduled.failure)
-    let entry = try insertOwn(.unsent(.scheduled(change)), of: scheduled.author, at: nextPosition(), writer)
+    let entry = try insertOwn(.unsent(.scheduled(change)), of: scheduled.author, at: nextPosition())
     scheduled.position = entry.position
     tell(.entry(entry, author: session(of: post)))
   }

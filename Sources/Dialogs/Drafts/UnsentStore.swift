@@ -1,9 +1,7 @@
 public import Basics
 
-/// Reads drafts and scheduled messages from a store.
+/// Reads scheduled messages from a store.
 public protocol UnsentReader {
-  func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft?
-  func draftCount(of user: UserID) throws -> Int
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage?
   /// Returns a user's scheduled messages, by the time at which they are due, then by id.
   func scheduled(of user: UserID) throws -> [ScheduledMessage]
@@ -15,8 +13,6 @@ public protocol UnsentReader {
 }
 
 public protocol UnsentWriter: UnsentReader {
-  /// Stores a draft; `nil` deletes it.
-  func put(_ draft: DialogDraft?, of user: UserID, in dialog: DialogID) throws
   /// Inserts or replaces a scheduled message.
   func put(_ scheduled: ScheduledMessage) throws
   func removeScheduled(_ id: Int64, of user: UserID) throws

@@ -3,7 +3,7 @@ import Basics
 
 /// The quotas of files, and the files of messages.
 extension Judge {
-  mutating func blob(_ post: Post, _ intent: BlobIntent, _ writer: any StoreWriter) throws {
+  mutating func blob(_ post: Post, _ intent: BlobIntent) throws {
     guard let (policy, store) = blobs else {
       throw Problem(.unsupported, "uploads-off", "This server takes no files.")
     }
@@ -11,10 +11,10 @@ extension Judge {
     switch intent {
     case .request(let draft):
       try require(.uploads, of: post.author)
-      receipt.value = try slot(draft, for: post.author, policy, room: store.room, writer)
+      receipt.value = try slot(draft, for: post.author, policy, room: store.room)
     case .stored(let id, let findings):
-      try checkOwner(post.author, writer)
-      var blob = try awaited(id, of: post.author, writer)
+      try checkOwner(post.author)
+      var blob = try awaited(id, of: post.author)
       blob.state = .stored
       blob.sha256 = findings.sha256
       blob.mediaType = findings.mediaType
@@ -23,11 +23,11 @@ extension Judge {
       try writer.put(blob)
       receipt.value = blob
     case .refused(let id):
-      var blob = try awaited(id, of: post.author, writer)
+      var blob = try awaited(id, of: post.author)
       blob.state = .refused
       try writer.put(blob)
     case .cancelled(let id):
-      var blob = try awaited(id, of: post.author, writer)
+      var blob = try awaited(id, of: post.author)
       // It counts for the day: otherwise cancelling would allow endless uploads.
       blob.state = .gone
       try writer.put(blob)
@@ -46,22 +46,22 @@ extension Judge {
     settle(post, receipt)
   }
 
-  private func awaited(_ id: BlobID, of author: Party, _ writer: any StoreWriter) throws -> Blob {
+  private func awaited(_ id: BlobID, of author: Party) throws -> Blob {
     guard let blob = try writer.blob(id, .server(.rules)), blob.owner == author.id else { throw Problem.blobUnknown }
     guard blob.state == .awaited else { throw blob.state == .refused ? Problem.blobRefused : .blobTaken }
     return blob
   }
 
-  private func checkOwner(_ author: Party, _ writer: any StoreWriter) throws {
+  private func checkOwner(_ author: Party) throws {
     guard try writer.user(author.id)?.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
   }
 
   private func slot(
-    _ draft: BlobDraft, for author: Party, _ policy: BlobPolicy, room: Int64, _ writer: any StoreWriter
+    _ draft: BlobDraft, for author: Party, _ policy: BlobPolicy, room: Int64
   ) throws -> Blob {
-    try checkOwner(author, writer)
+    try checkOwner(author)
     guard draft.size > 0 else {
       throw Problem(.malformed, "size-malformed", "A file has at least one byte.", field: "size")
     }
@@ -116,7 +116,7 @@ extension Judge {
   /// Returns a message's content as stored, and the blobs it refers to: its attachments and those whose URLs are in its
   /// text. An app's attachments must exist; an unknown one of XMPP is an ordinary link.
   func attached(
-    _ content: Content, by author: Party, isApp: Bool, _ writer: any StoreWriter
+    _ content: Content, by author: Party, isApp: Bool
   ) throws -> (content: Content, blobs: Set<BlobID>) {
     let policy = blobs?.policy
     var content = content
@@ -161,13 +161,13 @@ extension Judge {
     return (content, found)
   }
 
-  func refer(to blobs: Set<BlobID>, by entry: Entry, _ writer: any StoreWriter) throws {
+  func refer(to blobs: Set<BlobID>, by entry: Entry) throws {
     for id in blobs { try writer.insertBlobReference(to: id, by: entry.position) }
   }
 
   /// Releases the files of a retracted message: its author's own files are removed if nothing else refers to them.
   /// Those of others are not: otherwise anyone who knows a file could remove it by a message of their own.
-  func releaseBlobs(of target: Entry, _ state: MessageState, _ writer: any StoreWriter) throws {
+  func releaseBlobs(of target: Entry, _ state: MessageState) throws {
     guard state.retraction != nil else { return }
     try writer.releaseBlobs(
       of: target.position, by: target.author.id, ending: blobs?.policy.endsWithMessages == true ? time : nil)

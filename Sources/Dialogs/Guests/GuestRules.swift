@@ -2,7 +2,7 @@ import Addresses
 
 /// Checks the intents of guests. Those that a right allows are checked where they are processed (`require`).
 extension Judge {
-  mutating func checkGuest(_ post: Post, _ writer: any StoreWriter) throws {
+  mutating func checkGuest(_ post: Post) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
     case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
@@ -13,12 +13,12 @@ extension Judge {
     case .block(_, let reports): if reports.isEmpty { return }
     case .room(.invite): return try require(.messages, of: post.author)
     case .room: return
-    case .call(.start(let draft)): return try checkGuest(post.author, writesTo: draft.to, writer)
-    case .call(.said(let stanza)): return try checkGuest(post.author, writesTo: stanza.message.to, writer)
+    case .call(.start(let draft)): return try checkGuest(post.author, writesTo: draft.to)
+    case .call(.said(let stanza)): return try checkGuest(post.author, writesTo: stanza.message.to)
     case .call: return
-    case .message(let draft): return try checkGuest(post.author, writesTo: draft.to, writer)
+    case .message(let draft): return try checkGuest(post.author, writesTo: draft.to)
     case .openDialog(let address), .signal(_, .user(let address, _)):
-      return try checkGuest(post.author, writesTo: address, writer)
+      return try checkGuest(post.author, writesTo: address)
     // Posted by the backend; guests have no devices.
     case .push(.notify): return
     // Intents with a lasting effect, or that concern others who did not ask for it.
@@ -31,10 +31,10 @@ extension Judge {
 
   /// Checks that a guest begins no dialog: an existing one was begun by the other user.
   private mutating func checkGuest(
-    _ author: Party, writesTo address: BareJID, _ writer: any StoreWriter
+    _ author: Party, writesTo address: BareJID
   ) throws {
     if address == author.address || guests.may(.messages, author.id) { return }
-    guard let peer = try user(address, writer)?.party.id,
+    guard let peer = try user(address)?.party.id,
       try writer.dialog(between: min(peer, author.id), and: max(peer, author.id)) != nil
     else { throw Problem.guestLimited }
   }

@@ -244,13 +244,9 @@ extension Occurrence: Record {
     [id.field, realm.field, kind.field, user.field, detail.field, time.field, position.field]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    realm = try fields.next()
-    kind = try fields.next()
-    user = try fields.next()
-    detail = try fields.next()
-    time = try fields.next()
-    position = try fields.next()
+    try self.init(
+      id: fields.next(), realm: fields.next(), kind: fields.next(), user: fields.next(), detail: fields.next(),
+      time: fields.next(), position: fields.next())
   }
 }
 
@@ -268,15 +264,9 @@ extension HookFailure: Record {
     ]
   }
   public init(_ fields: inout FieldReader) throws {
-    id = try fields.next()
-    hook = try fields.next()
-    position = try fields.next()
-    occurrence = try fields.next()
-    event = try fields.next()
-    message = try fields.next()
-    failedAt = try fields.next()
-    reason = try fields.next()
-    isDue = try fields.next()
+    try self.init(
+      id: fields.next(), hook: fields.next(), position: fields.next(), occurrence: fields.next(), event: fields.next(),
+      message: fields.next(), failedAt: fields.next(), reason: fields.next(), isDue: fields.next())
   }
 }
 

@@ -74,11 +74,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     if batch.isEmpty { return }
     if failures >= 8 { return refuse(batch, Problem.storage) }
     let before = judge.mark
-    judge.begin(now: clock.now)
+    let now = clock.now
     do {
       try store.write { writer in
-        for post in batch { try judge.judge(post, writer) }
-        try judge.finish(writer)
+        judge.begin(writer, now: now)
+        for post in batch { try judge.judge(post) }
+        try judge.finish()
       }
     } catch {
       judge.rollBack(to: before)

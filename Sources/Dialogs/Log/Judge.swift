@@ -23,6 +23,7 @@ struct Judge {
   private(set) var head: Position
   private(set) var time: Timestamp
   private var effects: [Effect] = []
+  private var transaction: (any StoreWriter)?
 
   private var users: [BareJID: CachedUser?] = [:]
   private var blocks: [UserID: [BlockPattern]] = [:]
@@ -94,10 +95,20 @@ struct Judge {
   }
   var mark: Place { Place(head: head, time: time) }
 
-  /// Begins a batch. Time never decreases with position, whatever the clock does.
-  mutating func begin(now: Timestamp) { time = max(time, now) }
+  /// Begins a batch in a transaction, which is held until `finish` or `rollBack`. Time never decreases with position,
+  /// whatever the clock does.
+  mutating func begin(_ transaction: any StoreWriter, now: Timestamp) {
+    self.transaction = transaction
+    time = max(time, now)
+  }
 
-  mutating func finish(_ writer: any StoreWriter) throws {
+  /// The transaction of the batch that has begun.
+  var writer: any StoreWriter {
+    guard let transaction else { preconditionFailure("a post is judged outside a batch") }
+    return transaction
+  }
+
+  mutating func finish() throws {
     for state in dirty {
       if state.isDirty { try writer.update(state.dialog) }
       if state.firstDirty { try writer.put(state.first, superseded: .zero) }
@@ -114,12 +125,14 @@ struct Judge {
       try writer.setHead(head, time: time)
       written = head
     }
+    transaction = nil
   }
 
   mutating func rollBack(to place: Place) {
     head = place.head
     time = place.time
     written = place.head
+    transaction = nil
     effects = []
     users = [:]
     blocks = [:]
@@ -145,52 +158,52 @@ struct Judge {
 
   // MARK: One post
 
-  mutating func judge(_ post: Post, _ writer: any StoreWriter) throws {
+  mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try decide(standing(post, writer), writer)
+      try decide(standing(post))
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }
   }
 
-  private mutating func decide(_ post: Post, _ writer: any StoreWriter) throws {
-    try checkGuest(post, writer)
+  private mutating func decide(_ post: Post) throws {
+    try checkGuest(post)
     switch post.intent {
-    case .message(let draft): try message(post, draft, writer)
-    case .marker(let draft): try marker(post, draft, writer)
+    case .message(let draft): try message(post, draft)
+    case .marker(let draft): try marker(post, draft)
     case .contact(let address, let name, let groups, let subscription):
-      try setContact(post, address, name: name, groups: groups, subscription, writer)
-    case .removeContact(let address): try removeContact(post, address, writer)
+      try setContact(post, address, name: name, groups: groups, subscription)
+    case .removeContact(let address): try removeContact(post, address)
     case .subscription(let act, let address, let stanza):
-      try subscription(post, act, to: address, stanza: stanza, writer)
-    case .befriend(let address, let name): try befriend(post, address, name: name, writer)
+      try subscription(post, act, to: address, stanza: stanza)
+    case .befriend(let address, let name): try befriend(post, address, name: name)
     case .link(let address, let name, let groups, let mutual):
-      try link(post, address, name: name, groups: groups, mutual: mutual, writer)
+      try link(post, address, name: name, groups: groups, mutual: mutual)
     case .redeem(let token, let address, let stanza):
-      try redeem(post, token, from: address, stanza: stanza, writer)
-    case .block(let patterns, let reports): try block(post, patterns, reports, writer)
-    case .unblock(let patterns): try unblock(post, patterns, writer)
-    case .profile(let draft): try profile(post, draft, writer)
-    case .openDialog(let address): try openDialog(post, address, writer)
-    case .settings(let dialog, let draft): try settings(post, of: dialog, draft, writer)
-    case .personal(let dialog, let intent): try personal(post, in: dialog, intent, writer)
-    case .unsent(let intent): try unsent(post, intent, writer)
-    case .call(let intent): try call(post, intent, writer)
-    case .room(let intent): try room(post, intent, writer)
-    case .node(let intent): try node(post, intent, writer)
-    case .visit(let act): try visit(post, act, writer)
-    case .archivePreferences(let preferences): try setArchivePreferences(post, preferences, writer)
-    case .setPrivateXML(let drafts): try setPrivateXML(post, drafts, writer)
-    case .blob(let intent): try blob(post, intent, writer)
-    case .push(let intent): try push(post, intent, writer)
-    case .goOnline(let onlineSession): try goOnline(post, onlineSession, writer)
+      try redeem(post, token, from: address, stanza: stanza)
+    case .block(let patterns, let reports): try block(post, patterns, reports)
+    case .unblock(let patterns): try unblock(post, patterns)
+    case .profile(let draft): try profile(post, draft)
+    case .openDialog(let address): try openDialog(post, address)
+    case .settings(let dialog, let draft): try settings(post, of: dialog, draft)
+    case .personal(let dialog, let intent): try personal(post, in: dialog, intent)
+    case .unsent(let intent): try unsent(post, intent)
+    case .call(let intent): try call(post, intent)
+    case .room(let intent): try room(post, intent)
+    case .node(let intent): try node(post, intent)
+    case .visit(let act): try visit(post, act)
+    case .archivePreferences(let preferences): try setArchivePreferences(post, preferences)
+    case .setPrivateXML(let drafts): try setPrivateXML(post, drafts)
+    case .blob(let intent): try blob(post, intent)
+    case .push(let intent): try push(post, intent)
+    case .goOnline(let onlineSession): try goOnline(post, onlineSession)
     case .handOver(let old, let new):
       reseat(from: old.id, to: new, of: post.author.id)
       tell(.handedOver(from: old, to: new))
       settle(post)
     case .signal(let signal, let target):
-      try checkCustom(signal, to: target, from: post.author, writer)
+      try checkCustom(signal, to: target, from: post.author)
       effects.append(.signal(signal, session(of: post), post.author, target))
       settle(post)
     case .confirm(let position):
@@ -218,7 +231,7 @@ struct Judge {
         preferences = [:]
         rooms.forget()
       }
-      for following in posts { try judge(following, writer) }
+      for following in posts { try judge(following) }
       receipt.position = head
       settle(post, receipt)
     }
@@ -252,7 +265,7 @@ struct Judge {
     return head
   }
 
-  mutating func user(_ address: BareJID, _ writer: any StoreWriter) throws -> CachedUser? {
+  mutating func user(_ address: BareJID) throws -> CachedUser? {
     if let known = users[address] { return known }
     let found = try writer.user(address).map {
       CachedUser(party: Party(id: $0.id, realm: $0.realm, address: $0.address), state: $0.state)
@@ -263,7 +276,7 @@ struct Judge {
 
   /// Returns the active user at `address` whom `author` may reach. A remote user may not be stored yet: then `known`
   /// stores them, once nothing can be refused any more.
-  mutating func reachable(_ address: BareJID, for author: Party, _ writer: any StoreWriter) throws -> Party {
+  mutating func reachable(_ address: BareJID, for author: Party) throws -> Party {
     // Two remote users communicate through their own servers.
     guard let realm = realms.realm(domain: address.domain, reachedFrom: author.realm),
       !(realm.id.isRemote && author.realm.isRemote)
@@ -275,36 +288,36 @@ struct Judge {
       guard hub.link(to: address) != nil else {
         throw Problem(.unreachable, "server-absent", "\(address.domain) is not connected. Try again later.")
       }
-      return try user(address, writer)?.party ?? Party(remote: address, realm: realm.id)
+      return try user(address)?.party ?? Party(remote: address, realm: realm.id)
     }
-    guard let user = try user(address, writer), user.state == .active else { throw Problem.unreachable }
+    guard let user = try user(address), user.state == .active else { throw Problem.unreachable }
     return user.party
   }
 
   /// Returns the stored user, and stores a remote user who is new.
-  mutating func known(_ party: Party, _ writer: any StoreWriter) throws -> Party {
+  mutating func known(_ party: Party) throws -> Party {
     guard party.realm.isRemote, party.id.number < 0 else { return party }
-    if let known = try user(party.address, writer) { return known.party }
+    if let known = try user(party.address) { return known.party }
     let user = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time)
     let made = Party(id: user.id, realm: user.realm, address: user.address)
     users[party.address] = CachedUser(party: made, state: user.state)
     return made
   }
 
-  mutating func blockList(of user: UserID, _ writer: any StoreWriter) throws -> [BlockPattern] {
+  mutating func blockList(of user: UserID) throws -> [BlockPattern] {
     if let known = blocks[user] { return known }
     let found = try writer.blocks(of: user)
     blocks[user] = found
     return found
   }
 
-  mutating func setBlockList(of user: UserID, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+  mutating func setBlockList(of user: UserID, _ patterns: [BlockPattern]) throws {
     try writer.setBlocks(patterns, of: user)
     blocks[user] = patterns
   }
 
   /// Returns the user's preferences; `nil` if none were set.
-  mutating func archivePreferences(of user: UserID, _ writer: any StoreWriter) throws -> ArchivePreferences? {
+  mutating func archivePreferences(of user: UserID) throws -> ArchivePreferences? {
     if let known = preferences[user] { return known }
     let found = try ArchivePreferences.of(user, writer)
     preferences[user] = .some(found)
@@ -314,25 +327,23 @@ struct Judge {
   mutating func remember(_ wish: ArchivePreferences?, of user: UserID) { preferences[user] = .some(wish) }
 
   /// Checks blocks in both directions (XEP-0191 3.3): the blocker is told, the blocked user sees an unreachable one.
-  mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party, _ writer: any StoreWriter) throws {
+  mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party) throws {
     if author.id == peer.id { return }
-    let mine = try blockList(of: author.id, writer)
+    let mine = try blockList(of: author.id)
     if !mine.isEmpty, mine.contains(where: { $0.matches(JID(peer.address)) }) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this user. Unblock them to write.")
     }
-    if try isBlocked(author, resource: resource, by: peer, writer) { throw Problem.unreachable }
+    if try isBlocked(author, resource: resource, by: peer) { throw Problem.unreachable }
   }
 
-  mutating func isBlocked(_ author: Party, resource: String?, by peer: Party, _ writer: any StoreWriter) throws -> Bool
-  {
-    let theirs = try blockList(of: peer.id, writer)
+  mutating func isBlocked(_ author: Party, resource: String?, by peer: Party) throws -> Bool {
+    let theirs = try blockList(of: peer.id)
     if theirs.isEmpty { return false }
     let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
     return theirs.contains { $0.matches(full ?? JID(author.address)) }
   }
 
-  mutating func dialog(of a: Party, and b: Party, _ writer: any StoreWriter) throws -> (state: DialogState, isNew: Bool)
-  {
+  mutating func dialog(of a: Party, and b: Party) throws -> (state: DialogState, isNew: Bool) {
     let pair = Pair(a.id, b.id)
     if let state = dialogs[pair] { return (state, false) }
     var isNew = false
@@ -356,15 +367,15 @@ struct Judge {
     }
     dialogs[pair] = state
     if isNew && a.id != b.id {
-      try begin(dialog.id, at: b.address, for: a, writer)
-      try begin(dialog.id, at: a.address, for: b, writer)
+      try begin(dialog.id, at: b.address, for: a)
+      try begin(dialog.id, at: a.address, for: b)
     }
     return (state, isNew)
   }
 
   /// Returns the dialog of two occupants' private messages; it has no marks, so that nothing in it counts as unread.
   mutating func whispers(
-    of a: Party, and b: Party, in room: RoomName, _ writer: any StoreWriter
+    of a: Party, and b: Party, in room: RoomName
   ) throws -> DialogState {
     let pair = Pair(a.id, b.id, room: room.dialog)
     if let state = dialogs[pair] { return state }
@@ -396,9 +407,9 @@ struct Judge {
   /// Writes an entry in a user's `self` dialog: contact, block list, profile.
   mutating func insertOwn(
     _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], isSemiAnonymous: Bool = false,
-    isInFeed: Bool = true, key: RepeatKey? = nil, _ writer: any StoreWriter
+    isInFeed: Bool = true, key: RepeatKey? = nil
   ) throws -> Entry {
-    let (state, _) = try dialog(of: owner, and: owner, writer)
+    let (state, _) = try dialog(of: owner, and: owner)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: realms.entryID(position, in: owner.realm), isSemiAnonymous: isSemiAnonymous)
@@ -408,7 +419,7 @@ struct Judge {
     return entry
   }
 
-  private mutating func goOnline(_ post: Post, _ onlineSession: OnlineSession, _ writer: any StoreWriter) throws {
+  private mutating func goOnline(_ post: Post, _ onlineSession: OnlineSession) throws {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
@@ -424,16 +435,16 @@ struct Judge {
         .overloaded, "too-many-sessions",
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
-    if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author, writer) }
+    if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author) }
     let contactSnapshot = try ContactSnapshot(of: user, writer)
     tell(.arrived(onlineSession, contactSnapshot))
     arriving.append(onlineSession)
     if onlineSession.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
         // A session that only waits for events is told nothing but that there are some.
-        let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author, writer)
+        let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author)
         tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
-        try come(onlineSession, to: room.dialog, writer)
+        try come(onlineSession, to: room.dialog)
       }
     }
     var receipt = Receipt(position: head)
@@ -442,11 +453,11 @@ struct Judge {
     settle(post, receipt)
   }
 
-  private mutating func openDialog(_ post: Post, _ address: BareJID, _ writer: any StoreWriter) throws {
-    var peer = try reachable(address, for: post.author, writer)
-    if try isBlocked(post.author, resource: nil, by: peer, writer) { throw Problem.unreachable }
-    peer = try known(peer, writer)
-    let (state, isNew) = try dialog(of: post.author, and: peer, writer)
+  private mutating func openDialog(_ post: Post, _ address: BareJID) throws {
+    var peer = try reachable(address, for: post.author)
+    if try isBlocked(post.author, resource: nil, by: peer) { throw Problem.unreachable }
+    peer = try known(peer)
+    let (state, isNew) = try dialog(of: post.author, and: peer)
     var receipt = Receipt(position: head)
     if isNew {
       let position = nextPosition()

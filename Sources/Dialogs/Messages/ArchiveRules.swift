@@ -3,7 +3,7 @@ import Addresses
 /// Decides whose archive an entry is in, by `ArchivePreferences`.
 extension Judge {
   mutating func setArchivePreferences(
-    _ post: Post, _ preferences: ArchivePreferences, _ writer: any StoreWriter
+    _ post: Post, _ preferences: ArchivePreferences
   ) throws {
     guard preferences.always.count + preferences.never.count <= Limits.archivePreferencesMax else {
       throw Problem(
@@ -18,28 +18,28 @@ extension Judge {
 
   /// Returns whether an entry goes into the archive of its author, and of the other user.
   mutating func archived(
-    _ envelope: Envelope, by author: Party, at place: Entry.Place, _ writer: any StoreWriter
+    _ envelope: Envelope, by author: Party, at place: Entry.Place
   ) throws -> (author: Bool, peer: Bool) {
     switch place {
     case .room: return (true, true)
     case .peer(let peer):
       return (
-        try archives(author, peer.address, envelope.toResource, writer),
-        try archives(peer, author.address, envelope.fromResource, writer)
+        try archives(author, peer.address, envelope.toResource),
+        try archives(peer, author.address, envelope.fromResource)
       )
     // The other occupant is known by their nick (XEP-0045 7.5).
     case .whisper(let peer, let room, let nick):
       return (
-        try archives(author, room.address, envelope.toResource, writer),
-        try archives(peer, room.address, nick, writer)
+        try archives(author, room.address, envelope.toResource),
+        try archives(peer, room.address, nick)
       )
     }
   }
 
   private mutating func archives(
-    _ user: Party, _ address: BareJID, _ resource: String?, _ writer: any StoreWriter
+    _ user: Party, _ address: BareJID, _ resource: String?
   ) throws -> Bool {
-    guard let preferences = try archivePreferences(of: user.id, writer) else { return true }
+    guard let preferences = try archivePreferences(of: user.id) else { return true }
     let target =
       resource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) } ?? JID(address)
     return try preferences.keeps(target) {

@@ -59,7 +59,7 @@ extension Judge {
   }
 
   /// Returns the message that an entry is a part of; otherwise the entry.
-  func whole(_ entry: Entry?, _ writer: any StoreWriter) throws -> Entry? {
+  func whole(_ entry: Entry?) throws -> Entry? {
     guard let entry, case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .part
     else { return entry }
     return try writer.entry(reference.target, in: .server(entry.dialog, .rules))
@@ -67,7 +67,7 @@ extension Judge {
 
   /// Retracts all parts of a message, each by a stanza of its own, after a stanza has retracted one of them.
   mutating func takeBackParts(
-    _ found: ResolvedReference, by actor: Party, _ writer: any StoreWriter,
+    _ found: ResolvedReference, by actor: Party,
     say: (inout Judge, Reference) throws -> Entry
   ) throws {
     guard found.parts > 0, let state = found.state, let retraction = state.retraction,

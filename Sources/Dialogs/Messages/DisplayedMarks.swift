@@ -6,21 +6,21 @@ extension Judge {
   /// Publishes how far a client has displayed a chat. If the message is known, this moves the mark, without telling the
   /// other user; an older message changes nothing.
   mutating func publishDisplayed(
-    _ post: Post, _ draft: NodePublication, _ item: NodePublication.Item, _ writer: any StoreWriter
+    _ post: Post, _ draft: NodePublication, _ item: NodePublication.Item
   ) throws {
     let owner = post.author
     let known = try writer.node(Displayed.node, of: owner.id)
     if let known, !draft.conditions.allSatisfy({ $0.isMet(by: known.configuration) }) {
       throw Problem.preconditionNotMet
     }
-    var node = try known ?? newNode(Displayed.node, of: owner, draft.conditions, writer)
+    var node = try known ?? newNode(Displayed.node, of: owner, draft.conditions)
     if case .displayed(let displayed) = item.content,
-      let intent = try mark(item.id, displayed, for: owner, writer)
+      let intent = try mark(item.id, displayed, for: owner)
     {
       do {
         switch intent {
-        case .privately(let draft): try marker(post, draft, writer)
-        case .room(let room, let draft): try marker(post, room, draft, writer)
+        case .privately(let draft): try marker(post, draft)
+        case .room(let room, let draft): try marker(post, room, draft)
         }
         if known == nil, node.configuration != Displayed.configuration { try writer.put(node) }
         return
@@ -33,7 +33,7 @@ extension Judge {
       receipt.isRepeat = true
       return settle(post, receipt)
     }
-    try put(item, in: &node, of: owner, writer)
+    try put(item, in: &node, of: owner)
     settle(post)
   }
 
@@ -44,20 +44,20 @@ extension Judge {
 
   /// Returns the change of a mark; `nil` if the message is not one of a dialog with `chat`.
   private mutating func mark(
-    _ chat: String, _ displayed: Displayed, for reader: Party, _ writer: any StoreWriter
+    _ chat: String, _ displayed: Displayed, for reader: Party
   ) throws -> MarkIntent? {
     func isOf(_ archive: BareJID) -> Bool { displayed.by.isEmpty || BareJID(parsing: displayed.by) == archive }
     guard let address = JID(parsing: chat), address.isBare, let id = PublicID(displayed.id),
       let position = realms.position(of: id, in: reader.realm)
     else { return nil }
-    if let peer = try user(address.bare, writer)?.party {
+    if let peer = try user(address.bare)?.party {
       guard isOf(reader.address), let dialog = try writer.dialog(between: reader.id, and: peer.id),
         case .message? = try writer.entry(position, in: .server(dialog.id, .rules))?.fact
       else { return nil }
       return .privately(MarkerDraft(with: peer.address, kind: .displayed, target: .entry(id), isPrivate: true))
     }
-    guard isOf(address.bare), let state = try lookUp(.address(address.bare), for: reader, writer),
-      try mark(of: reader.id, in: state, writer) != nil,
+    guard isOf(address.bare), let state = try lookUp(.address(address.bare), for: reader),
+      try mark(of: reader.id, in: state) != nil,
       try writer.entry(position, in: .server(state.room.id, .rules)) != nil
     else { return nil }
     return .room(.dialog(state.room.id), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: true))
@@ -67,13 +67,13 @@ extension Judge {
   ///
   /// - Parameter archive: the address that assigned the stanza-ids; `nil` for the reader's own.
   mutating func tellDisplayed(
-    _ id: PublicID, of chat: BareJID, archive: BareJID? = nil, by reader: Party, _ writer: any StoreWriter
+    _ id: PublicID, of chat: BareJID, archive: BareJID? = nil, by reader: Party
   ) throws {
     let item = chat.description
     let stored = try writer.node(Displayed.node, of: reader.id)
     if var node = stored, let kept = try writer.item(item, in: Displayed.node, of: reader.id) {
       try writer.removeItem(item, in: Displayed.node, of: reader.id)
-      try erase(kept, of: reader, writer)
+      try erase(kept, of: reader)
       node.itemCount -= 1
       node.byteCount -= kept.content.byteCount
       try writer.put(node)
@@ -91,7 +91,7 @@ extension Judge {
 
   /// Returns whether a private reading set the mark to `target`: clients publish what they have displayed, and then
   /// send a marker to the other user, who has not received it yet.
-  func isUntold(_ mark: Mark, at target: Position, _ writer: any StoreWriter) throws -> Bool {
+  func isUntold(_ mark: Mark, at target: Position) throws -> Bool {
     guard target == mark.displayed, mark.position > .zero,
       case .marker(let last)? = try writer.entry(mark.position, in: .server(mark.dialog, .rules))?.fact
     else { return false }

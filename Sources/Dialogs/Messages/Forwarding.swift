@@ -30,12 +30,12 @@ extension Judge {
   ///
   /// - Parameter room: the destination; `nil` for a private dialog.
   mutating func forwarding(
-    _ draft: ForwardDraft?, _ content: Content, by author: Party, into room: Room?, _ writer: any StoreWriter
+    _ draft: ForwardDraft?, _ content: Content, by author: Party, into room: Room?
   ) throws -> (content: Content, forwarded: Forwarded?) {
     guard let draft else { return (content, nil) }
     let (entry, source): (Entry, Room?)
     do {
-      (entry, source) = try readable(draft.message, in: draft.dialog, by: author, field: "forwardFrom", writer)
+      (entry, source) = try readable(draft.message, in: draft.dialog, by: author, field: "forwardFrom")
     } catch let problem as Problem where [Problem.dialogUnknown.code, Problem.roomUnknown.code].contains(problem.code) {
       // The messages of a dialog that is not the author's appear not to exist.
       throw Problem.messageUnknown(field: "forwardFrom")
@@ -58,7 +58,7 @@ extension Judge {
   /// Returns a message that a user may read: they belong to its dialog, it is not before they joined, and they have not
   /// deleted it for themselves. Throws as for an unknown one otherwise.
   mutating func readable(
-    _ id: PublicID, in dialog: DialogID, by reader: Party, field: String = "messageId", _ writer: any StoreWriter
+    _ id: PublicID, in dialog: DialogID, by reader: Party, field: String = "messageId"
   ) throws -> (entry: Entry, room: Room?) {
     let unknown = Problem.messageUnknown(field: field)
     let messages: MessageAccess
@@ -67,8 +67,8 @@ extension Judge {
       guard let access = known.messages(for: reader.id) else { throw Problem.dialogUnknown }
       messages = access
     } else {
-      guard let state = try lookUp(.dialog(dialog), for: reader, writer),
-        let readable = RoomAccess(of: state.room, for: reader, as: try member(reader.id, in: state, writer)).readable
+      guard let state = try lookUp(.dialog(dialog), for: reader),
+        let readable = RoomAccess(of: state.room, for: reader, as: try member(reader.id, in: state)).readable
       else { throw Problem.roomUnknown }
       messages = readable.messages
       room = readable.room

@@ -61,8 +61,7 @@ extension Judge {
 
   /// Returns the mentions of a message in a room: members, present or not.
   mutating func mentions(
-    of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomCache.State,
-    _ writer: any StoreWriter
+    of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomCache.State
   ) throws -> [Mention] {
     let room = state.room
     let knowsPeople = room.showsPeople(to: affiliation)
@@ -75,9 +74,9 @@ extension Judge {
           ?? writer.member(nickKey: key, of: .server(room.id, .rules))?.party.id
       } else {
         // Users who may not see addresses cannot probe by this which member has one, in either protocol.
-        user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil
+        user = knowsPeople || address.bare == author.address ? try self.user(address.bare)?.party.id : nil
       }
-      guard let user, let member = try member(user, in: state, writer), member.affiliation.isMember else {
+      guard let user, let member = try member(user, in: state), member.affiliation.isMember else {
         return nil
       }
       if room.settings.showsAddresses { return (member.party, .address) }
@@ -92,25 +91,25 @@ extension Judge {
   ///   - reference: the entry's reference to an earlier message, with that one's new state.
   ///   - resource: the author's resource.
   mutating func count(
-    _ mentions: [Mention], of entry: Entry, _ reference: Reference?, resource: String?, _ writer: any StoreWriter
+    _ mentions: [Mention], of entry: Entry, _ reference: Reference?, resource: String?
   ) throws {
     switch reference?.kind {
     case nil, .reply:
-      if !mentions.isEmpty { try count(mentions, at: entry.position, of: entry, resource: resource, writer) }
+      if !mentions.isEmpty { try count(mentions, at: entry.position, of: entry, resource: resource) }
     case .correction:
-      try count(mentions, at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
+      try count(mentions, at: reference?.target ?? entry.position, of: entry, resource: resource)
     case .retraction, .moderation:
-      try count([], at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
+      try count([], at: reference?.target ?? entry.position, of: entry, resource: resource)
     case .reactions, .pin, .part: break
     }
   }
 
   private mutating func count(
-    _ mentions: [Mention], at position: Position, of entry: Entry, resource: String?, _ writer: any StoreWriter
+    _ mentions: [Mention], at position: Position, of entry: Entry, resource: String?
   ) throws {
     var users: [UserID] = []
     for party in mentions.map(\.party) where party != entry.author && !users.contains(party.id) {
-      if try isBlocked(entry.author, resource: resource, by: party, writer) { continue }
+      if try isBlocked(entry.author, resource: resource, by: party) { continue }
       users.append(party.id)
     }
     try writer.setMentioned(users, by: position, in: entry.dialog)

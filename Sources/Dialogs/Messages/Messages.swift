@@ -2,22 +2,22 @@ import Addresses
 
 /// The rules and effects of messages and markers.
 extension Judge {
-  mutating func message(_ post: Post, _ draft: MessageDraft, _ writer: any StoreWriter) throws {
+  mutating func message(_ post: Post, _ draft: MessageDraft) throws {
     var author = post.author
-    var peer = try reachable(draft.to, for: author, writer)
-    try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
+    var peer = try reachable(draft.to, for: author)
+    try checkBlocks(author, resource: draft.envelope.fromResource, peer)
     try checkResource(draft.envelope, of: peer)
-    author = try known(author, writer)
-    peer = try known(peer, writer)
-    let (state, _) = try dialog(of: author, and: peer, writer)
+    author = try known(author)
+    peer = try known(peer)
+    let (state, _) = try dialog(of: author, and: peer)
 
-    if var receipt = try repeated(draft.key, by: author, in: state.dialog.id, writer) {
+    if var receipt = try repeated(draft.key, by: author, in: state.dialog.id) {
       receipt.dialog = state.dialog
       return settle(post, receipt)
     }
     let isApp = draft.traits.contains(.fromApp)
-    let (said, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: nil, writer)
-    let (content, blobs) = try attached(said, by: author, isApp: isApp, writer)
+    let (said, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: nil)
+    let (content, blobs) = try attached(said, by: author, isApp: isApp)
     let mentions = try Self.mentions(draft.mentions, of: content, isApp: isApp) { address in
       guard let party = [author, peer].first(where: { JID($0.address) == address }) else { return nil }
       return (party, .address)
@@ -25,16 +25,16 @@ extension Judge {
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
-        in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp, writer)
+        in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp)
     }
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
-      forwarded: forwarded, writer)
-    try follow(entry, post, found, blobs, mentions, draft.envelope, writer) {
+      forwarded: forwarded)
+    try follow(entry, post, found, blobs, mentions, draft.envelope) {
       try $0.insertMessage(
         from: author, at: .peer(peer), in: state, content: $1, envelope: $2, traits: $3.union(.replayed), key: nil,
-        reference: $4, mentions: $5, writer)
+        reference: $4, mentions: $5)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -50,27 +50,27 @@ extension Judge {
   ///   - insert: inserts a further entry of the same author.
   mutating func follow(
     _ entry: Entry, _ post: Post, _ found: ResolvedReference?, _ blobs: Set<BlobID>, _ mentions: [Mention],
-    _ envelope: Envelope, in room: Room? = nil, _ writer: any StoreWriter,
+    _ envelope: Envelope, in room: Room? = nil,
     insert: (inout Judge, Content, Envelope, Message.Traits, Reference, [Mention]) throws -> Entry
   ) throws {
-    try refer(to: blobs, by: entry, writer)
-    if let found { try fold(found, in: entry.dialog, writer) }
-    try count(mentions, of: entry, found?.reference, resource: envelope.fromResource, writer)
-    if let room { try owe(entry, in: room, answering: found?.answered, writer) }
+    try refer(to: blobs, by: entry)
+    if let found { try fold(found, in: entry.dialog) }
+    try count(mentions, of: entry, found?.reference, resource: envelope.fromResource)
+    if let room { try owe(entry, in: room, answering: found?.answered) }
     tell(.entry(entry, author: session(of: post)))
     for part in parts(of: entry, found, in: entry.author.realm) {
       let further = try insert(&self, part.content, envelope.ofPart, Bundle.traits, part.reference, part.mentions)
       tell(.entry(further, author: session(of: post)))
     }
     guard let found else { return }
-    try takeBackParts(found, by: entry.author, writer) {
+    try takeBackParts(found, by: entry.author) {
       try insert(&$0, Content(kind: .none), Envelope(type: .chat), [.archived, .fromApp, .part], $1, [])
     }
   }
 
   /// Returns the receipt of the first message with this key; `nil` if it is no repeat.
   mutating func repeated(
-    _ key: RepeatKey?, by author: Party, in dialog: DialogID, _ writer: any StoreWriter
+    _ key: RepeatKey?, by author: Party, in dialog: DialogID
   ) throws -> Receipt? {
     guard let key, let before = try writer.find(key.id, by: author.id, in: dialog) else { return nil }
     if before.bodyHash == key.bodyHash {
@@ -97,7 +97,7 @@ extension Judge {
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
     traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, answering answered: UserID? = nil,
-    mentions: [Mention] = [], forwarded: Forwarded? = nil, _ writer: any StoreWriter
+    mentions: [Mention] = [], forwarded: Forwarded? = nil
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
@@ -122,7 +122,7 @@ extension Judge {
           reference: reference, mentions: mentions, forwarded: forwarded)),
       id: realms.entryID(position, in: author.realm))
     let archived =
-      try traits.contains(.archived) ? archived(envelope, by: author, at: place, writer) : (author: false, peer: false)
+      try traits.contains(.archived) ? archived(envelope, by: author, at: place) : (author: false, peer: false)
     var row: FeedRow.Traits = []
     // Private messages of rooms are not for apps, and in no list of dialogs.
     if state.dialog.kind == .whispered || (!isShown && !changes) || isPart { row.insert(.unfollowed) }
@@ -137,29 +137,29 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
     try writer.insert(entry, feeds: feeds, key: key)
-    try owe(entry, answering: answered, writer)
+    try owe(entry, answering: answered)
     return entry
   }
 
   // MARK: Markers
 
-  mutating func marker(_ post: Post, _ draft: MarkerDraft, _ writer: any StoreWriter) throws {
+  mutating func marker(_ post: Post, _ draft: MarkerDraft) throws {
     var reader = post.author
-    var peer = try reachable(draft.with, for: reader, writer)
+    var peer = try reachable(draft.with, for: reader)
     // A private marker does not reach the other user.
     if !draft.isPrivate {
-      try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
+      try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer)
     }
-    reader = try known(reader, writer)
-    peer = try known(peer, writer)
-    let (state, _) = try dialog(of: reader, and: peer, writer)
-    guard let target = try resolve(draft.target, by: peer, in: state, for: reader, writer),
+    reader = try known(reader)
+    peer = try known(peer)
+    let (state, _) = try dialog(of: reader, and: peer)
+    guard let target = try resolve(draft.target, by: peer, in: state, for: reader),
       case .message(let message) = target.fact
     else {
       guard let stanza = draft.stanza else {
         throw Problem.messageUnknown(field: draft.kind.field)
       }
-      return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer)
+      return try relay(post, stanza, kind: draft.kind, to: peer, in: state)
     }
 
     var mark = state.mark(of: reader.id)
@@ -167,9 +167,9 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.dialog = state.dialog
     // A mark only moves forward; a late or repeated marker changes nothing.
-    let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position, writer)
+    let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position)
     guard target.position > was || isSaidNow else {
-      if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer) }
+      if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state) }
       receipt.isRepeat = true
       return settle(post, receipt)
     }
@@ -195,7 +195,7 @@ extension Judge {
     try writer.put(mark, superseded: superseded)
 
     let asked = try asking(
-      draft.kind, target, message, isStanza: draft.stanza != nil, by: peer, behind: was, for: reader, writer)
+      draft.kind, target, message, isStanza: draft.stanza != nil, by: peer, behind: was, for: reader)
     let mayTell = try asked != nil && (writer.contact(of: reader.id, peer.address)?.subscription.from ?? false)
     let stanza = draft.stanza.map {
       Message(sequence: 0, content: $0.content, envelope: $0.envelope, traits: $0.traits)
@@ -210,7 +210,7 @@ extension Judge {
       id: realms.entryID(position, in: reader.realm))
     var archived = (author: false, peer: false)
     if let stanza, stanza.traits.contains(.archived) {
-      archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer), writer)
+      archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer))
     }
     var feeds =
       reader.realm.isRemote ? [] : [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
@@ -222,7 +222,7 @@ extension Judge {
     if draft.kind == .displayed, !isSaidNow {
       // XMPP clients have displayed all stanzas of the message.
       let last = realms.entryID(target.position + message.parts, in: reader.realm)
-      try tellDisplayed(last, of: peer.address, by: reader, writer)
+      try tellDisplayed(last, of: peer.address, by: reader)
     }
     receipt.position = head
     receipt.entry = entry
@@ -235,7 +235,7 @@ extension Judge {
   /// its message itself.
   private func asking(
     _ kind: Marker.Kind, _ target: Entry, _ message: Message, isStanza: Bool, by peer: Party, behind was: Position,
-    for reader: Party, _ writer: any StoreWriter
+    for reader: Party
   ) throws -> (entry: Entry, message: Message)? {
     if reader.id == peer.id { return nil }
     let asks: Message.Traits = kind == .displayed ? .markable : .receipted
@@ -251,13 +251,13 @@ extension Judge {
   }
 
   private mutating func resolve(
-    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party, _ writer: any StoreWriter
+    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party
   ) throws -> Entry? {
-    try whole(try find(target, by: peer, in: state, for: reader, writer), writer)
+    try whole(try find(target, by: peer, in: state, for: reader))
   }
 
   private func find(
-    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party, _ writer: any StoreWriter
+    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party
   ) throws -> Entry? {
     switch target {
     case .entry(let id):
@@ -276,12 +276,12 @@ extension Judge {
   /// Relays a marker whose target is unknown or that moves nothing: it has no effect, but the stanza is never dropped.
   private mutating func relay(
     _ post: Post, _ stanza: (content: Content, envelope: Envelope, traits: Message.Traits), kind: Marker.Kind,
-    to peer: Party, in state: DialogState, _ writer: any StoreWriter
+    to peer: Party, in state: DialogState
   ) throws {
     if kind == .displayed || stanza.traits.contains(.archived) {
       let entry = try insertMessage(
         from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,
-        traits: stanza.traits, key: nil, writer)
+        traits: stanza.traits, key: nil)
       tell(.entry(entry, author: session(of: post)))
     } else {
       let relayed = RelayedStanza(

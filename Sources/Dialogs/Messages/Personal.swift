@@ -57,10 +57,6 @@ public protocol PersonalReader {
   func hiddenCount(of user: UserID) throws -> Int
   /// Returns how many of these, in a dialog behind a position, counted as unread (`Mark.hidden`).
   func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64
-  /// Returns the user's stars, those of the newest messages first.
-  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star]
-  func starCount(of user: UserID) throws -> Int
-  func isStarred(_ message: Position, by user: UserID) throws -> Bool
   /// Returns whether a report of the user names the message.
   func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool
 }
@@ -72,7 +68,50 @@ public protocol PersonalWriter {
   func hide(_ message: Position, in dialog: DialogID, for user: UserID, counts: Bool) throws
   /// Hides everything up to a position; `leaves` also removes the dialog from lists until something is shown behind it.
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws
-  func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws
   /// Removes the user's mention by a hidden message, which counts no more.
   func removeMention(of user: UserID, by message: Position, in dialog: DialogID) throws
+}
+
+/// A star under its user.
+struct StarRow {
+  let user: UserID
+  let star: Star
+}
+
+extension StarRow: Record {
+  enum Field: String, CaseIterable, Sendable {
+    case user, position, dialog
+  }
+  static let kind = "stars"
+  static let key: [Field] = [.user, .position]
+  var fields: [FieldValue] {
+    [user.field, star.message.field, star.dialog.field]
+  }
+  init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    let message: Position = try fields.next()
+    star = try Star(dialog: fields.next(), message: message)
+  }
+}
+
+extension RecordReader {
+  /// Returns the user's stars, those of the newest messages first.
+  public func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
+    try records(StarRow.self, .equal(.user, user), .below(.position, before), isDescending: true, limit: limit)
+      .map(\.star)
+  }
+  public func starCount(of user: UserID) throws -> Int { try count(StarRow.self, .equal(.user, user)) }
+  public func isStarred(_ message: Position, by user: UserID) throws -> Bool {
+    try count(StarRow.self, .equal(.user, user), .equal(.position, message)) > 0
+  }
+}
+
+extension RecordWriter {
+  public func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws {
+    if isStarred {
+      try put(StarRow(user: user, star: Star(dialog: dialog, message: message)))
+    } else {
+      try remove(StarRow.self, .equal(.user, user), .equal(.position, message))
+    }
+  }
 }

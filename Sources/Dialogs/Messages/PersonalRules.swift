@@ -2,21 +2,21 @@ import Addresses
 
 extension Judge {
   mutating func personal(
-    _ post: Post, in dialog: DialogID, _ intent: PersonalIntent, _ writer: any StoreWriter
+    _ post: Post, in dialog: DialogID, _ intent: PersonalIntent
   ) throws {
     switch intent {
-    case .hide(let id): try hide(post, id, in: dialog, writer)
-    case .clear(let leaves): try clear(post, dialog, leaves: leaves, writer)
-    case .star(let id, let isStarred): try star(post, id, isStarred, in: dialog, writer)
-    case .flag(let id, let reason, let text): try flag(post, id, reason: reason, text: text, in: dialog, writer)
+    case .hide(let id): try hide(post, id, in: dialog)
+    case .clear(let leaves): try clear(post, dialog, leaves: leaves)
+    case .star(let id, let isStarred): try star(post, id, isStarred, in: dialog)
+    case .flag(let id, let reason, let text): try flag(post, id, reason: reason, text: text, in: dialog)
     }
   }
 
   private mutating func note(
-    _ change: PersonalChange.Change, in dialog: DialogID, target: Position, by post: Post, _ writer: any StoreWriter
+    _ change: PersonalChange.Change, in dialog: DialogID, target: Position, by post: Post
   ) throws {
     let entry = try insertOwn(
-      .personal(PersonalChange(change, in: dialog, target: target)), of: post.author, at: nextPosition(), writer)
+      .personal(PersonalChange(change, in: dialog, target: target)), of: post.author, at: nextPosition())
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -29,12 +29,12 @@ extension Judge {
     settle(post, receipt)
   }
 
-  private mutating func hide(_ post: Post, _ id: PublicID, in dialog: DialogID, _ writer: any StoreWriter) throws {
+  private mutating func hide(_ post: Post, _ id: PublicID, in dialog: DialogID) throws {
     let user = post.author
     if let position = realms.position(of: id, in: user.realm), try writer.isHidden(position, in: dialog, for: user.id) {
       return repeatOf(post)
     }
-    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    let (entry, _) = try readable(id, in: dialog, by: user)
     var parts = 0
     var counts = false
     if case .message(let message) = entry.fact {
@@ -50,23 +50,23 @@ extension Judge {
     for number in 0...parts {
       try writer.hide(entry.position + number, in: dialog, for: user.id, counts: counts && number == 0)
     }
-    if counts { try uncount(entry, for: user, writer) }
+    if counts { try uncount(entry, for: user) }
     try writer.removeMention(of: user.id, by: entry.position, in: dialog)
     try writer.setStar(false, entry.position, in: dialog, for: user.id)
-    try note(.hidden, in: dialog, target: entry.position, by: post, writer)
+    try note(.hidden, in: dialog, target: entry.position, by: post)
   }
 
   /// Subtracts a hidden message from the user's unread ones.
-  private mutating func uncount(_ entry: Entry, for user: Party, _ writer: any StoreWriter) throws {
+  private mutating func uncount(_ entry: Entry, for user: Party) throws {
     // Not by position: a new member has displayed nothing, and what was said before they joined counts as read.
     let number = try writer.counting(in: entry.dialog, upTo: entry.position, by: user.id).all
-    try changeMark(of: user, in: entry.dialog, writer) { mark, _ in
+    try changeMark(of: user, in: entry.dialog) { mark, _ in
       if number > mark.displayedOrdinal { mark.hidden += 1 }
     }
   }
 
   private mutating func clear(
-    _ post: Post, _ dialog: DialogID, leaves: Bool, _ writer: any StoreWriter
+    _ post: Post, _ dialog: DialogID, leaves: Bool
   ) throws {
     let user = post.author
     guard try writer.mark(user.id, in: dialog) != nil else {
@@ -79,7 +79,7 @@ extension Judge {
     if case .message(let message)? = last?.fact { end = end + message.parts }
     try writer.clear(dialog, upTo: end, leaves: leaves, for: user.id)
     if let last {
-      let moved = try changeMark(of: user, in: dialog, writer) { mark, ordinal in
+      let moved = try changeMark(of: user, in: dialog) { mark, ordinal in
         if last.position > mark.displayed { mark.displayed = last.position }
         if last.position > mark.delivered { mark.delivered = last.position }
         mark.displayedOrdinal = ordinal
@@ -88,27 +88,27 @@ extension Judge {
       }
       // The user's XMPP clients show the dialog as read.
       if let moved {
-        try tellDisplayed(last.id, of: moved.chat, archive: moved.isRoom ? moved.chat : user.address, by: user, writer)
+        try tellDisplayed(last.id, of: moved.chat, archive: moved.isRoom ? moved.chat : user.address, by: user)
       }
     }
-    try note(.cleared(leaves: leaves), in: dialog, target: last?.position ?? .zero, by: post, writer)
+    try note(.cleared(leaves: leaves), in: dialog, target: last?.position ?? .zero, by: post)
   }
 
   /// Changes the user's mark. Returns its chat; `nil` if they have no mark there.
   @discardableResult
   private mutating func changeMark(
-    of user: Party, in dialog: DialogID, _ writer: any StoreWriter, _ change: (inout Mark, _ ordinal: Int64) -> Void
+    of user: Party, in dialog: DialogID, _ change: (inout Mark, _ ordinal: Int64) -> Void
   ) throws -> (chat: BareJID, isRoom: Bool)? {
     if let known = try writer.dialog(dialog) {
       let peer = known.peer(of: user.id)
-      let (state, _) = try self.dialog(of: user, and: peer, writer)
+      let (state, _) = try self.dialog(of: user, and: peer)
       var mark = state.mark(of: user.id)
       change(&mark, state.dialog.ordinal)
       setMark(mark, in: state)
       return (peer.address, false)
     }
-    guard let state = try lookUp(.dialog(dialog), for: user, writer),
-      var mark = try mark(of: user.id, in: state, writer)
+    guard let state = try lookUp(.dialog(dialog), for: user),
+      var mark = try mark(of: user.id, in: state)
     else { return nil }
     change(&mark, state.room.ordinal)
     rooms.set(mark, in: state)
@@ -116,10 +116,10 @@ extension Judge {
   }
 
   private mutating func star(
-    _ post: Post, _ id: PublicID, _ isStarred: Bool, in dialog: DialogID, _ writer: any StoreWriter
+    _ post: Post, _ id: PublicID, _ isStarred: Bool, in dialog: DialogID
   ) throws {
     let user = post.author
-    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    let (entry, _) = try readable(id, in: dialog, by: user)
     if isStarred, entry.state?.retraction != nil { throw Problem.messageDeleted }
     if try writer.isStarred(entry.position, by: user.id) == isStarred { return repeatOf(post) }
     if isStarred, try writer.starCount(of: user.id) >= Limits.starsMax {
@@ -127,20 +127,20 @@ extension Judge {
         .tooLarge, "too-many-stars", "One user stars at most \(Limits.starsMax) messages.", field: "messageId")
     }
     try writer.setStar(isStarred, entry.position, in: dialog, for: user.id)
-    try note(.starred(isStarred), in: dialog, target: entry.position, by: post, writer)
+    try note(.starred(isStarred), in: dialog, target: entry.position, by: post)
   }
 
   /// Creates a report, like those that come with a block (XEP-0377), once per message.
   private mutating func flag(
-    _ post: Post, _ id: PublicID, reason: String, text: String, in dialog: DialogID, _ writer: any StoreWriter
+    _ post: Post, _ id: PublicID, reason: String, text: String, in dialog: DialogID
   ) throws {
     let user = post.author
-    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    let (entry, _) = try readable(id, in: dialog, by: user)
     if entry.author.id == user.id {
       throw Problem(.forbidden, "message-own", "This message is your own.", field: "messageId")
     }
     if try writer.hasFlagged(id, by: user.id, in: user.realm) { return repeatOf(post) }
-    try checkReports(by: user, writer)
+    try checkReports(by: user)
     var said: String?
     if case .message(let message) = entry.fact, entry.state?.retraction == nil, message.content.kind != .encrypted {
       said = Self.cutReport(entry.state?.text ?? message.content.text)

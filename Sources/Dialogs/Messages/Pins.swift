@@ -13,7 +13,7 @@ public protocol PinWriter {
 
 extension Judge {
   /// Checks that one more message may be pinned.
-  func checkPins(of dialog: DialogID, _ writer: any StoreWriter) throws {
+  func checkPins(of dialog: DialogID) throws {
     guard try writer.pins(of: .server(dialog, .rules)).count >= Limits.pinsMax else { return }
     throw Problem(
       .tooLarge, "too-many-pins", "A dialog has at most \(Limits.pinsMax) pinned messages. Unpin one first.",

@@ -89,10 +89,10 @@ extension Judge {
   func resolve(
     _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
     in dialog: DialogID, realm: RealmID, mayModerate: Bool, mayPin: Bool = true, isApp: Bool,
-    isSinceJoin: Bool = false, _ writer: any StoreWriter
+    isSinceJoin: Bool = false
   ) throws -> ResolvedReference? {
     let kind = Self.cut(draft.kind)
-    guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
+    guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind) else {
       if isApp { throw Problem.messageUnknown(field: draft.kind == .reply ? "replyTo" : "messageId") }
       return nil
     }
@@ -136,7 +136,7 @@ extension Judge {
       // If nothing has changed, the current state is sent: the same live and from the log.
       outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin,
       hiddenFrom: kind == .reply ? [] : try writer.hidden(from: target.position, in: dialog))
-    if case .pin(true) = kind, state != nil { try checkPins(of: dialog, writer) }
+    if case .pin(true) = kind, state != nil { try checkPins(of: dialog) }
     return ResolvedReference(
       reference: reference, state: state, author: target.author.id, named: named.position, parts: message.parts,
       wasPinned: target.state?.pin != nil)
@@ -144,11 +144,11 @@ extension Judge {
 
   /// Stores the target's new state, as `resolve` returned it.
   func fold(
-    _ found: ResolvedReference, in dialog: DialogID, _ writer: any StoreWriter
+    _ found: ResolvedReference, in dialog: DialogID
   ) throws {
     guard let state = found.state else { return }
     // Released first: the state of a tombstone contains no corrections.
-    if let target = found.reference.outcome { try releaseBlobs(of: target, state, writer) }
+    if let target = found.reference.outcome { try releaseBlobs(of: target, state) }
     try writer.put(state, of: found.reference.target, in: dialog)
     if (state.pin != nil) != found.wasPinned {
       try writer.setPinned(state.pin == nil ? nil : state.version, message: found.reference.target, in: dialog)
@@ -177,7 +177,7 @@ extension Judge {
   /// author's between two users (`docs/decisions`). Either is accepted, since clients err.
   private func find(
     _ target: ReferenceDraft.Target, by actor: Party, _ others: [Party], in dialog: DialogID, realm: RealmID,
-    _ kind: Reference.Kind, _ writer: any StoreWriter
+    _ kind: Reference.Kind
   ) throws -> Entry? {
     let text: String
     switch target {

@@ -6,11 +6,11 @@ extension Judge {
   // MARK: The list
 
   /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced.
-  mutating func setBookmarks(_ post: Post, _ draft: BookmarksDraft, _ writer: any StoreWriter) throws {
+  mutating func setBookmarks(_ post: Post, _ draft: BookmarksDraft) throws {
     let owner = post.author
     let known = try writer.node(Bookmark.node, of: owner.id)
-    var node = try known ?? newNode(Bookmark.node, of: owner, [], writer)
-    let old = try bookmarks(of: owner, writer)
+    var node = try known ?? newNode(Bookmark.node, of: owner, [])
+    let old = try bookmarks(of: owner)
     var kept: [String: Bookmark] = [:]
     for item in old { if case .bookmark(let bookmark) = item.content { kept[item.id] = bookmark } }
     var wanted: [Bookmark] = []
@@ -42,25 +42,24 @@ extension Judge {
     if known == nil { try writer.put(node) }
     isGathering = true
     defer { isGathering = false }
-    for item in gone { try remove(item, from: &node, of: owner, notifies: true, writer) }
+    for item in gone { try remove(item, from: &node, of: owner, notifies: true) }
     for bookmark in wanted {
       try put(
-        NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark)), in: &node, of: owner,
-        writer)
+        NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark)), in: &node, of: owner)
     }
     isGathering = false
-    try tellBookmarks(of: owner, writer)
+    try tellBookmarks(of: owner)
     var receipt = Receipt(position: head)
     receipt.isRepeat = gone.isEmpty && wanted.isEmpty && draft.others == nil
     settle(post, receipt)
   }
 
-  private func bookmarks(of owner: Party, _ writer: any StoreWriter) throws -> [NodeItem] {
+  private func bookmarks(of owner: Party) throws -> [NodeItem] {
     try writer.items(in: Bookmark.node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
   }
 
   /// Announces the whole list to those of the owner's clients that know no items.
-  mutating func tellBookmarks(of owner: Party, _ writer: any StoreWriter) throws {
+  mutating func tellBookmarks(of owner: Party) throws {
     guard !isGathering, hub.isAnyInterested(in: Bookmark.listNode, of: owner.id) else { return }
     let none = NodeItem(id: Bookmark.listItem, content: .bookmarks([], others: []), position: head, time: time)
     let list = try Bookmark.list(of: owner.id, writer) ?? none
@@ -79,7 +78,7 @@ extension Judge {
   /// 3: it is the user's).
   ///
   /// - Returns: whether clients that follow bookmarks are told.
-  mutating func bookmark(_ room: Room, for party: Party, nick: String?, _ writer: any StoreWriter) throws -> Bool {
+  mutating func bookmark(_ room: Room, for party: Party, nick: String?) throws -> Bool {
     let known = try writer.node(Bookmark.node, of: party.id)
     let id = room.address.description
     var bookmark = Bookmark(address: room.address)
@@ -94,8 +93,8 @@ extension Judge {
     bookmark.password = room.settings.password ?? bookmark.password
     if bookmark == was { return false }
     do {
-      var node = try known ?? newNode(Bookmark.node, of: party, [], writer)
-      try put(NodePublication.Item(id: id, content: .bookmark(bookmark)), in: &node, of: party, writer)
+      var node = try known ?? newNode(Bookmark.node, of: party, [])
+      try put(NodePublication.Item(id: id, content: .bookmark(bookmark)), in: &node, of: party)
       return node.configuration.notifies
     } catch is Problem {
       // The list is full. Nothing was written; the user is a member all the same, and is invited.
@@ -104,22 +103,22 @@ extension Judge {
   }
 
   /// Removes the bookmark of a user who is no longer a member, or of a destroyed room.
-  mutating func unbookmark(_ room: Room, for party: Party, _ writer: any StoreWriter) throws {
+  mutating func unbookmark(_ room: Room, for party: Party) throws {
     guard let item = try writer.item(room.address.description, in: Bookmark.node, of: party.id),
       var node = try writer.node(Bookmark.node, of: party.id)
     else { return }
-    try remove(item, from: &node, of: party, notifies: true, writer)
+    try remove(item, from: &node, of: party, notifies: true)
   }
 
   /// Removes the bookmarks of a destroyed room from its former members, `Limits.memberChangesMax` of them in this post
   /// and the others in later ones.
   mutating func unbookmarkAll(
-    of room: Room, after: UserID?, _ post: Post, _ writer: any StoreWriter
+    of room: Room, after: UserID?, _ post: Post
   ) throws {
     let members = try writer.members(
       of: .server(room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
       limit: Limits.memberChangesMax)
-    for member in members { try unbookmark(room, for: member.party, writer) }
+    for member in members { try unbookmark(room, for: member.party) }
     guard members.count == Limits.memberChangesMax, let last = members.last else { return }
     tell(
       .later(
@@ -128,10 +127,10 @@ extension Judge {
   }
 
   mutating func unbookmark(
-    _ post: Post, _ reference: RoomReference, after: UserID, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, after: UserID
   ) throws {
-    if let state = try lookUp(reference, for: post.author, writer), state.room.isDestroyed {
-      try unbookmarkAll(of: state.room, after: after, post, writer)
+    if let state = try lookUp(reference, for: post.author), state.room.isDestroyed {
+      try unbookmarkAll(of: state.room, after: after, post)
     }
     settle(post)
   }
@@ -143,14 +142,14 @@ extension Judge {
   ///
   /// A list without the bookmark (XEP-0048) has no such effect: clients that know only the list write back what they
   /// have read, and may not have seen the bookmark at all.
-  mutating func unbookmarked(_ id: String, by post: Post, _ writer: any StoreWriter) throws {
-    guard let address = try? BareJID(id), let state = try lookUp(.address(address), for: post.author, writer),
+  mutating func unbookmarked(_ id: String, by post: Post) throws {
+    guard let address = try? BareJID(id), let state = try lookUp(.address(address), for: post.author),
       !state.room.isDestroyed, !state.room.settings.isMembersOnly,
-      let was = try member(post.author.id, in: state, writer), was.affiliation.isMember, was.affiliation < .admin
+      let was = try member(post.author.id, in: state), was.affiliation.isMember, was.affiliation < .admin
     else { return }
     try apply(
       MemberDraft(address: post.author.address, affiliation: Affiliation.none), to: post.author, was: was, by: post,
-      in: state, writer)
+      in: state)
   }
 }
 

@@ -7,39 +7,39 @@ import Addresses
 /// or the affiliation changes: otherwise a subscriber would wait for nothing, or get notifications again later without
 /// the owner's intent.
 extension Judge {
-  mutating func visit(_ post: Post, _ visit: NodeVisit, _ writer: any StoreWriter) throws {
-    let owner = try host(visit, of: post, writer)
+  mutating func visit(_ post: Post, _ visit: NodeVisit) throws {
+    let owner = try host(visit, of: post)
     switch visit.act {
     case .subscribe(let address, let isPaused):
-      try subscribe(post, address, isPaused, to: visit.node, of: owner, writer)
+      try subscribe(post, address, isPaused, to: visit.node, of: owner)
     case .unsubscribe(let address):
-      let (node, people) = try subscribed(post, address, to: visit.node, of: owner, writer)
+      let (node, people) = try subscribed(post, address, to: visit.node, of: owner)
       guard people.subscriptions.contains(where: { $0.address == address }) else { throw Problem.notSubscribed }
       try writer.removeSubscription(of: address, in: node.name, of: owner.id)
       settle(post)
     case .pause(let address, let isPaused):
-      let (node, people) = try subscribed(post, address, to: visit.node, of: owner, writer)
+      let (node, people) = try subscribed(post, address, to: visit.node, of: owner)
       guard var subscription = people.subscriptions.first(where: { $0.address == address }) else {
         throw Problem.notSubscribed
       }
       subscription.isPaused = isPaused
       try writer.put(subscription, in: node.name, of: owner.id)
       settle(post)
-    case .publish(let draft): try publish(post, draft, to: visit.node, of: owner, writer)
-    case .retract(let item, let notifies): try retract(post, item, from: visit.node, of: owner, notifies, writer)
+    case .publish(let draft): try publish(post, draft, to: visit.node, of: owner)
+    case .retract(let item, let notifies): try retract(post, item, from: visit.node, of: owner, notifies)
     }
   }
 
   /// Returns the node's owner. One who blocks the visitor appears not to exist (XEP-0191 3.3).
-  private mutating func host(_ visit: NodeVisit, of post: Post, _ writer: any StoreWriter) throws -> Party {
+  private mutating func host(_ visit: NodeVisit, of post: Post) throws -> Party {
     if visit.owner == post.author.address { return post.author }
-    let owner = try reachable(visit.owner, for: post.author, writer)
-    if try isBlocked(post.author, resource: visit.resource, by: owner, writer) { throw Problem.unreachable }
+    let owner = try reachable(visit.owner, for: post.author)
+    if try isBlocked(post.author, resource: visit.resource, by: owner) { throw Problem.unreachable }
     return owner
   }
 
   private func standing(
-    of address: BareJID, in people: NodePeople, of owner: Party, _ writer: any StoreWriter
+    of address: BareJID, in people: NodePeople, of owner: Party
   ) throws -> NodeStanding {
     people.standing(of: address, try writer.contact(of: owner.id, address))
   }
@@ -47,23 +47,23 @@ extension Judge {
   // MARK: Subscribing
 
   private func subscribed(
-    _ post: Post, _ address: JID, to name: String, of owner: Party, _ writer: any StoreWriter
+    _ post: Post, _ address: JID, to name: String, of owner: Party
   ) throws -> (Node, NodePeople) {
     guard address.isAt(post.author.address) else { throw Problem.notYours }
-    let node = try find(name, of: owner, writer)
+    let node = try find(name, of: owner)
     return (node, try writer.people(of: node.name, of: owner.id))
   }
 
   private mutating func subscribe(
-    _ post: Post, _ address: JID, _ isPaused: Bool?, to name: String, of owner: Party, _ writer: any StoreWriter
+    _ post: Post, _ address: JID, _ isPaused: Bool?, to name: String, of owner: Party
   ) throws {
-    let (node, people) = try subscribed(post, address, to: name, of: owner, writer)
+    let (node, people) = try subscribed(post, address, to: name, of: owner)
     let author = post.author
     var subscription = NodeSubscription(address: address, state: .subscribed)
     let known = people.subscriptions.first { $0.address == address }
     if let known { subscription = known }
     if author.id != owner.id {
-      switch node.configuration.denial(to: try standing(of: author.address, in: people, of: owner, writer)) {
+      switch node.configuration.denial(to: try standing(of: author.address, in: people, of: owner)) {
       case nil: subscription.state = .subscribed
       case .notSubscribed?:
         if known != nil { throw Problem.subscriptionPending }
@@ -81,9 +81,9 @@ extension Judge {
     // A user who is already subscribed is told so (6.1.6).
     if subscription != known { try writer.put(subscription, in: node.name, of: owner.id) }
     if subscription.state == .pending {
-      try inform(.requested(address), of: node, by: owner, recipient: JID(owner.address), writer)
+      try inform(.requested(address), of: node, by: owner, recipient: JID(owner.address))
     } else if known?.state != .subscribed {
-      try tellLast(of: node, by: owner, to: address, writer)
+      try tellLast(of: node, by: owner, to: address)
     }
     var receipt = Receipt(position: head)
     receipt.isRepeat = subscription == known
@@ -93,68 +93,67 @@ extension Judge {
 
   /// Sends the last item to a new subscriber (XEP-0163 4.3.4).
   private mutating func tellLast(
-    of node: Node, by owner: Party, to address: JID, _ writer: any StoreWriter
+    of node: Node, by owner: Party, to address: JID
   ) throws {
     guard node.configuration.notifies, node.configuration.sendLast != .never,
       let item = try writer.items(in: node.name, of: owner.id, newest: true, limit: 1).last
     else { return }
-    try inform(.published(item), of: node, by: owner, recipient: address, isLast: true, writer)
+    try inform(.published(item), of: node, by: owner, recipient: address, isLast: true)
   }
 
   private mutating func inform(
-    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, recipient: JID, isLast: Bool = false,
-    _ writer: any StoreWriter
+    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, recipient: JID, isLast: Bool = false
   ) throws {
     let event = NodeEvent(
       owner: owner, node: node.name, kind: kind, configuration: node.configuration, isLast: isLast,
       recipient: recipient)
-    tell(.node(event, try contactSnapshot(of: owner, writer)))
+    tell(.node(event, try contactSnapshot(of: owner)))
   }
 
   // MARK: Publishing
 
   /// Publishes in another user's node.
   private mutating func publish(
-    _ post: Post, _ draft: NodePublication, to name: String, of owner: Party, _ writer: any StoreWriter
+    _ post: Post, _ draft: NodePublication, to name: String, of owner: Party
   ) throws {
     // Only those who may publish learn whether the node exists; views are written by their owner only.
     guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
       node.configuration.lets(
-        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner, writer))
+        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
     else { throw Problem.notYours }
     guard draft.conditions.allSatisfy({ $0.isMet(by: node.configuration) }) else { throw Problem.preconditionNotMet }
     guard let item = draft.item else {
       if node.configuration.persistsItems { throw Problem.itemRequired }
-      try tell(.published(nil), of: node, by: owner, writer)
+      try tell(.published(nil), of: node, by: owner)
       return settle(post)
     }
     // An item can only be overwritten by its publisher.
     if let old = try writer.item(item.id, in: name, of: owner.id), old.publisher != post.author.address {
       throw Problem.notYours
     }
-    try put(item, in: &node, of: owner, publisher: post.author.address, writer)
+    try put(item, in: &node, of: owner, publisher: post.author.address)
     settle(post)
   }
 
   private mutating func retract(
-    _ post: Post, _ id: String, from name: String, of owner: Party, _ notifies: Bool, _ writer: any StoreWriter
+    _ post: Post, _ id: String, from name: String, of owner: Party, _ notifies: Bool
   ) throws {
     guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
       let item = try writer.item(id, in: name, of: owner.id), item.publisher == post.author.address,
       node.configuration.lets(
-        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner, writer))
+        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
     else { throw Problem.notYours }
-    try remove(item, from: &node, of: owner, notifies: notifies, writer)
+    try remove(item, from: &node, of: owner, notifies: notifies)
     settle(post)
   }
 
   // MARK: Owning
 
   mutating func affiliate(
-    _ post: Post, _ name: String, _ changes: [BareJID: NodeAffiliation?], _ writer: any StoreWriter
+    _ post: Post, _ name: String, _ changes: [BareJID: NodeAffiliation?]
   ) throws {
     let owner = post.author
-    let node = try find(name, of: owner, writer)
+    let node = try find(name, of: owner)
     if changes.keys.contains(owner.address) {
       throw Problem(.malformed, "affiliation-of-owner", "The owner of a node stays its owner.")
     }
@@ -172,15 +171,15 @@ extension Judge {
     for (address, affiliation) in changes {
       try writer.setAffiliation(affiliation, of: address, in: name, of: owner.id)
     }
-    try review(node, of: owner, people, writer) { changes.keys.contains($0) }
+    try review(node, of: owner, people) { changes.keys.contains($0) }
     settle(post)
   }
 
   mutating func setSubscribers(
-    _ post: Post, _ name: String, _ changes: [JID: NodeSubscription.State?], _ writer: any StoreWriter
+    _ post: Post, _ name: String, _ changes: [JID: NodeSubscription.State?]
   ) throws {
     let owner = post.author
-    let node = try find(name, of: owner, writer)
+    let node = try find(name, of: owner)
     let people = try writer.people(of: name, of: owner.id)
     var refused: [JID: NodeSubscription.State?] = [:]
     // Sorted, so that the order does not depend on hashes.
@@ -191,15 +190,15 @@ extension Judge {
       }
       if state == known.state { continue }
       switch state {
-      case nil: try end(known, to: node, of: owner, writer)
+      case nil: try end(known, to: node, of: owner)
       case .subscribed?:
         known.state = .subscribed
-        let standing = try standing(of: address.bare, in: people, of: owner, writer)
+        let standing = try standing(of: address.bare, in: people, of: owner)
         // The owner's approval satisfies the access model `authorize`, and no other.
         if let denial = node.configuration.denial(to: standing), denial != .notSubscribed {
           refused[address] = .pending
         } else {
-          try begin(known, to: node, of: owner, writer)
+          try begin(known, to: node, of: owner)
         }
       case .pending?: refused[address] = known.state
       }
@@ -210,18 +209,18 @@ extension Judge {
   }
 
   private mutating func begin(
-    _ subscription: NodeSubscription, to node: Node, of owner: Party, _ writer: any StoreWriter
+    _ subscription: NodeSubscription, to node: Node, of owner: Party
   ) throws {
     try writer.put(subscription, in: node.name, of: owner.id)
-    try inform(.subscription(.subscribed), of: node, by: owner, recipient: subscription.address, writer)
-    try tellLast(of: node, by: owner, to: subscription.address, writer)
+    try inform(.subscription(.subscribed), of: node, by: owner, recipient: subscription.address)
+    try tellLast(of: node, by: owner, to: subscription.address)
   }
 
   private mutating func end(
-    _ subscription: NodeSubscription, to node: Node, of owner: Party, _ writer: any StoreWriter
+    _ subscription: NodeSubscription, to node: Node, of owner: Party
   ) throws {
     try writer.removeSubscription(of: subscription.address, in: node.name, of: owner.id)
-    try inform(.subscription(nil), of: node, by: owner, recipient: subscription.address, writer)
+    try inform(.subscription(nil), of: node, by: owner, recipient: subscription.address)
   }
 
   // MARK: Consequences of changes
@@ -229,29 +228,29 @@ extension Judge {
   /// Ends subscriptions of users who may not read any more, and grants pending ones that need no permission now (8.6,
   /// XEP-0163 7).
   mutating func review(
-    _ node: Node, of owner: Party, _ people: NodePeople, _ writer: any StoreWriter,
+    _ node: Node, of owner: Party, _ people: NodePeople,
     where concerns: (BareJID) -> Bool = { _ in true }
   ) throws {
     for var subscription in people.subscriptions {
       let address = subscription.address.bare
       if address == owner.address || !concerns(address) { continue }
-      switch node.configuration.denial(to: try standing(of: address, in: people, of: owner, writer)) {
+      switch node.configuration.denial(to: try standing(of: address, in: people, of: owner)) {
       case nil:
         guard subscription.state == .pending else { continue }
         subscription.state = .subscribed
-        try begin(subscription, to: node, of: owner, writer)
+        try begin(subscription, to: node, of: owner)
       case .notSubscribed?: continue
-      case .some: try end(subscription, to: node, of: owner, writer)
+      case .some: try end(subscription, to: node, of: owner)
       }
     }
   }
 
   /// Reviews a contact's subscriptions after the owner has changed the contact.
-  mutating func reviewSubscriptions(of address: BareJID, with owner: Party, _ writer: any StoreWriter) throws {
+  mutating func reviewSubscriptions(of address: BareJID, with owner: Party) throws {
     let names = Set(try writer.subscriptions(of: address, with: owner.id).map(\.node))
     for name in names.sorted() {
       guard let node = try writer.node(name, of: owner.id) else { continue }
-      try review(node, of: owner, try writer.people(of: name, of: owner.id), writer) { $0 == address }
+      try review(node, of: owner, try writer.people(of: name, of: owner.id)) { $0 == address }
     }
   }
 }

@@ -10,26 +10,26 @@ import Addresses
 /// or removed item is erased, like that of a superseded mark: the log contains one entry per item, and one for each
 /// removal. A node that keeps no items leaves nothing: its publications are signals.
 extension Judge {
-  mutating func node(_ post: Post, _ intent: NodeIntent, _ writer: any StoreWriter) throws {
+  mutating func node(_ post: Post, _ intent: NodeIntent) throws {
     switch intent {
-    case .publish(let draft): try publish(post, draft, writer)
+    case .publish(let draft): try publish(post, draft)
     case .retract(let node, let item, let notifies):
-      try retract(post, item, from: node, notifies: notifies, writer)
-    case .purge(let node): try purge(post, node, writer)
-    case .delete(let node): try delete(post, node, writer)
-    case .create(let node, let options): try create(post, node, options, writer)
-    case .configure(let node, let options): try configure(post, node, options, writer)
-    case .affiliate(let node, let changes): try affiliate(post, node, changes, writer)
-    case .subscribers(let node, let changes): try setSubscribers(post, node, changes, writer)
-    case .bookmarks(let draft): try setBookmarks(post, draft, writer)
+      try retract(post, item, from: node, notifies: notifies)
+    case .purge(let node): try purge(post, node)
+    case .delete(let node): try delete(post, node)
+    case .create(let node, let options): try create(post, node, options)
+    case .configure(let node, let options): try configure(post, node, options)
+    case .affiliate(let node, let changes): try affiliate(post, node, changes)
+    case .subscribers(let node, let changes): try setSubscribers(post, node, changes)
+    case .bookmarks(let draft): try setBookmarks(post, draft)
     }
   }
 
   // MARK: Items
 
-  private mutating func publish(_ post: Post, _ draft: NodePublication, _ writer: any StoreWriter) throws {
+  private mutating func publish(_ post: Post, _ draft: NodePublication) throws {
     if draft.node == Displayed.node, let item = draft.item {
-      return try publishDisplayed(post, draft, item, writer)
+      return try publishDisplayed(post, draft, item)
     }
     let owner = post.author
     var node: Node
@@ -39,19 +39,19 @@ extension Judge {
       }
       node = known
     } else {
-      node = try newNode(draft.node, of: owner, draft.conditions, writer)
+      node = try newNode(draft.node, of: owner, draft.conditions)
     }
     if let item = draft.item {
       // The complete item is checked: its profile fields must be valid before anything is written.
       try Self.check(item, in: node.name)
-      try check(item, of: owner, writer)
-      try put(item.stored, in: &node, of: owner, writer)
-      try follow(node.name, item.content, by: post, writer)
+      try check(item, of: owner)
+      try put(item.stored, in: &node, of: owner)
+      try follow(node.name, item.content, by: post)
     } else if node.configuration.persistsItems {
       throw Problem.itemRequired
     } else {
       try writer.put(node)
-      try tell(.published(nil), of: node, by: owner, writer)
+      try tell(.published(nil), of: node, by: owner)
     }
     settle(post)
   }
@@ -64,20 +64,19 @@ extension Judge {
   ///     refused.
   mutating func put(
     _ item: NodePublication.Item, in node: inout Node, of owner: Party, publisher: BareJID? = nil,
-    isMirror: Bool = false,
-    _ writer: any StoreWriter
+    isMirror: Bool = false
   ) throws {
     var item = item
     let old = try writer.item(item.id, in: node.name, of: owner.id)
     if case .bookmark(let bookmark) = item.content, old == nil {
-      item.content = .bookmark(try adopting(bookmark, of: owner, writer))
+      item.content = .bookmark(try adopting(bookmark, of: owner))
     }
     if !isMirror { try check(item, in: node) }
     let configuration = node.configuration
     guard configuration.persistsItems else {
       try writer.put(node)
       let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
-      return try tell(.published(event), of: node, by: owner, writer)
+      return try tell(.published(event), of: node, by: owner)
     }
     let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
     if surplus > 0, configuration.whenFull == .reject, !isMirror { throw Problem.nodeFull }
@@ -90,13 +89,13 @@ extension Judge {
       throw Problem.publishedTooMuch
     }
 
-    if let old { try erase(old, of: owner, writer) }
+    if let old { try erase(old, of: owner) }
     for item in oldest {
       try writer.removeItem(item.id, in: node.name, of: owner.id)
-      try erase(item, of: owner, writer)
+      try erase(item, of: owner)
     }
     let entry = try insertOwn(
-      .node(NodeChange(node: node.name, item: item.id, act: .published)), of: owner, at: nextPosition(), writer)
+      .node(NodeChange(node: node.name, item: item.id, act: .published)), of: owner, at: nextPosition())
     let stored = NodeItem(
       id: item.id, content: item.content, position: entry.position, time: entry.time, publisher: publisher)
     try writer.put(stored, in: node.name, of: owner.id)
@@ -104,11 +103,11 @@ extension Judge {
     node.byteCount += growth
     try writer.put(node)
     tell(.entry(entry, author: nil))
-    try tell(.published(stored), of: node, by: owner, writer)
+    try tell(.published(stored), of: node, by: owner)
     if configuration.whenFull == .retractOldest, configuration.notifiesRetract {
-      for item in oldest { try tell(.retracted(item.id), of: node, by: owner, writer) }
+      for item in oldest { try tell(.retracted(item.id), of: node, by: owner) }
     }
-    if case .bookmark(let bookmark) = item.content { try follow(bookmark, of: owner, writer) }
+    if case .bookmark(let bookmark) = item.content { try follow(bookmark, of: owner) }
   }
 
   private func check(_ item: NodePublication.Item, in node: Node) throws(Problem) {
@@ -128,82 +127,82 @@ extension Judge {
   }
 
   private mutating func retract(
-    _ post: Post, _ id: String, from name: String, notifies: Bool, _ writer: any StoreWriter
+    _ post: Post, _ id: String, from name: String, notifies: Bool
   ) throws {
-    var node = try find(name, of: post.author, writer)
+    var node = try find(name, of: post.author)
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
     guard let item = try writer.item(id, in: name, of: post.author.id) else { throw Problem.itemUnknown }
-    try remove(item, from: &node, of: post.author, notifies: notifies, writer)
-    if name == Bookmark.node { try unbookmarked(id, by: post, writer) }
-    try follow(name, nil, by: post, writer)
+    try remove(item, from: &node, of: post.author, notifies: notifies)
+    if name == Bookmark.node { try unbookmarked(id, by: post) }
+    try follow(name, nil, by: post)
     settle(post)
   }
 
   mutating func remove(
-    _ item: NodeItem, from node: inout Node, of owner: Party, notifies: Bool, _ writer: any StoreWriter
+    _ item: NodeItem, from node: inout Node, of owner: Party, notifies: Bool
   ) throws {
     try writer.removeItem(item.id, in: node.name, of: owner.id)
-    try erase(item, of: owner, writer)
+    try erase(item, of: owner)
     node.itemCount -= 1
     node.byteCount -= item.content.byteCount
     try writer.put(node)
     let entry = try insertOwn(
-      .node(NodeChange(node: node.name, item: item.id, act: .retracted)), of: owner, at: nextPosition(), writer)
+      .node(NodeChange(node: node.name, item: item.id, act: .retracted)), of: owner, at: nextPosition())
     tell(.entry(entry, author: nil))
     // XEP-0060 7.2.2.1; 16.4.4 `notify_retract`.
     if notifies || node.configuration.notifiesRetract {
-      try tell(.retracted(item.id), of: node, by: owner, writer)
+      try tell(.retracted(item.id), of: node, by: owner)
     } else {
-      try tellList(of: node, by: owner, writer)
+      try tellList(of: node, by: owner)
     }
   }
 
   /// Erases the entry that published an item.
-  mutating func erase(_ item: NodeItem, of owner: Party, _ writer: any StoreWriter) throws {
-    try writer.erase(item.position, in: dialog(of: owner, and: owner, writer).state.dialog.id)
+  mutating func erase(_ item: NodeItem, of owner: Party) throws {
+    try writer.erase(item.position, in: dialog(of: owner, and: owner).state.dialog.id)
   }
 
-  private mutating func purge(_ post: Post, _ name: String, _ writer: any StoreWriter) throws {
-    var node = try find(name, of: post.author, writer)
+  private mutating func purge(_ post: Post, _ name: String) throws {
+    var node = try find(name, of: post.author)
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
-    try clear(&node, of: post.author, writer)
+    try clear(&node, of: post.author)
     try writer.put(node)
-    try record(NodeChange(node: name, item: nil, act: .purged), of: post.author, writer)
-    try tell(.purged, of: node, by: post.author, writer)
-    try follow(name, nil, by: post, writer)
+    try record(NodeChange(node: name, item: nil, act: .purged), of: post.author)
+    try tell(.purged, of: node, by: post.author)
+    try follow(name, nil, by: post)
     settle(post)
   }
 
-  private mutating func clear(_ node: inout Node, of owner: Party, _ writer: any StoreWriter) throws {
+  private mutating func clear(_ node: inout Node, of owner: Party) throws {
     for item in try writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax) {
-      try erase(item, of: owner, writer)
+      try erase(item, of: owner)
     }
     try writer.removeItems(in: node.name, of: owner.id)
     node.itemCount = 0
     node.byteCount = 0
   }
 
-  private mutating func record(_ change: NodeChange, of owner: Party, _ writer: any StoreWriter) throws {
-    tell(.entry(try insertOwn(.node(change), of: owner, at: nextPosition(), writer), author: nil))
+  private mutating func record(_ change: NodeChange, of owner: Party) throws {
+    tell(.entry(try insertOwn(.node(change), of: owner, at: nextPosition()), author: nil))
   }
 
   // MARK: Nodes
 
   private mutating func create(
-    _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
+    _ post: Post, _ name: String, _ options: [NodeOption]
   ) throws {
     if try writer.node(try Self.name(name), of: post.author.id) != nil { throw Problem.nodeTaken }
-    try writer.put(newNode(name, of: post.author, options, writer))
+    try writer.put(newNode(name, of: post.author, options))
     settle(post)
   }
 
   private mutating func configure(
-    _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
+    _ post: Post, _ name: String, _ options: [NodeOption]
   ) throws {
     // A view exists without having been created.
     var node =
       try name == Displayed.node && writer.node(name, of: post.author.id) == nil
-      ? newNode(name, of: post.author, [], writer) : find(name, of: post.author, writer)
+      ? newNode(name, of: post.author, []) : find(name, of: post.author)
     let was = node.configuration
     for option in options { option.apply(to: &node.configuration) }
     try check(node)
@@ -214,42 +213,42 @@ extension Judge {
     if surplus > 0 {
       for item in try writer.items(in: name, of: post.author.id, newest: false, limit: surplus) {
         try writer.removeItem(item.id, in: name, of: post.author.id)
-        try erase(item, of: post.author, writer)
+        try erase(item, of: post.author)
         node.itemCount -= 1
         node.byteCount -= item.content.byteCount
       }
     }
     try writer.put(node)
     if node.configuration.access != was.access || node.configuration.groups != was.groups {
-      try review(node, of: post.author, try writer.people(of: name, of: post.author.id), writer)
+      try review(node, of: post.author, try writer.people(of: name, of: post.author.id))
     }
-    if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: post.author, writer) }
+    if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: post.author) }
     settle(post, receipt)
   }
 
-  private mutating func delete(_ post: Post, _ name: String, _ writer: any StoreWriter) throws {
-    var node = try find(name, of: post.author, writer)
-    try clear(&node, of: post.author, writer)
+  private mutating func delete(_ post: Post, _ name: String) throws {
+    var node = try find(name, of: post.author)
+    try clear(&node, of: post.author)
     let people = try writer.people(of: name, of: post.author.id)
     try writer.removeNode(name, of: post.author.id)
-    try record(NodeChange(node: name, item: nil, act: .deleted), of: post.author, writer)
+    try record(NodeChange(node: name, item: nil, act: .deleted), of: post.author)
     if node.configuration.notifiesDelete {
-      try tell(.deleted, of: node, by: post.author, people: people, writer)
+      try tell(.deleted, of: node, by: post.author, people: people)
     } else {
-      try tellList(of: node, by: post.author, writer)
+      try tellList(of: node, by: post.author)
     }
-    try follow(name, nil, by: post, writer)
+    try follow(name, nil, by: post)
     settle(post)
   }
 
-  func find(_ name: String, of owner: Party, _ writer: any StoreWriter) throws -> Node {
+  func find(_ name: String, of owner: Party) throws -> Node {
     guard let node = try writer.node(try Self.name(name), of: owner.id) else { throw Problem.nodeUnknown }
     return node
   }
 
   /// Returns a new node, without storing it.
   func newNode(
-    _ name: String, of owner: Party, _ options: [NodeOption], _ writer: any StoreWriter
+    _ name: String, of owner: Party, _ options: [NodeOption]
   ) throws -> Node {
     var configuration = NodeConfiguration.standard(for: name)
     for option in options { option.apply(to: &configuration) }
@@ -304,7 +303,7 @@ extension Judge {
   ///
   /// - Parameter people: the node's affiliations and subscriptions; `nil` to read them.
   mutating func tell(
-    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, people: NodePeople? = nil, _ writer: any StoreWriter
+    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, people: NodePeople? = nil
   ) throws {
     if node.configuration.notifies {
       let people = try people ?? writer.people(of: node.name, of: owner.id)
@@ -312,13 +311,13 @@ extension Judge {
         owner: owner, node: node.name, kind: kind, configuration: node.configuration, people: people)
       // Only the owner reads a whitelisted node without affiliations.
       let isAlone = node.configuration.access == .whitelist && people.isEmpty
-      tell(.node(event, isAlone ? nil : try contactSnapshot(of: owner, writer)))
+      tell(.node(event, isAlone ? nil : try contactSnapshot(of: owner)))
     }
-    try tellList(of: node, by: owner, writer)
+    try tellList(of: node, by: owner)
   }
 
   /// Returns the contacts and blocks of an owner who is not online; `nil` if they are, as the hub has them.
-  func contactSnapshot(of owner: Party, _ writer: any StoreWriter) throws -> ContactSnapshot? {
+  func contactSnapshot(of owner: Party) throws -> ContactSnapshot? {
     guard hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
     return ContactSnapshot(
@@ -327,14 +326,14 @@ extension Judge {
   }
 
   /// Announces the whole list of bookmarks (XEP-0048 3.2), to clients that know only the list.
-  private mutating func tellList(of node: Node, by owner: Party, _ writer: any StoreWriter) throws {
+  private mutating func tellList(of node: Node, by owner: Party) throws {
     guard node.name == Bookmark.node else { return }
-    try tellBookmarks(of: owner, writer)
+    try tellBookmarks(of: owner)
   }
 
   // MARK: Private XML
 
-  mutating func setPrivateXML(_ post: Post, _ drafts: [PrivateXMLDraft], _ writer: any StoreWriter) throws {
+  mutating func setPrivateXML(_ post: Post, _ drafts: [PrivateXMLDraft]) throws {
     let owner = post.author.id
     var count = try writer.vaultCount(owner, node: Vault.privateXML)
     var named: Set<String> = []

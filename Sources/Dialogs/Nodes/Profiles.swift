@@ -6,11 +6,11 @@ extension Judge {
   // MARK: The app, vcard-temp
 
   /// Changes the profile. `Receipt.isRepeat` tells that nothing changed, and no one was told.
-  mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
+  mutating func profile(_ post: Post, _ draft: ProfileDraft) throws {
     // All or nothing: what may be refused comes first.
     if let settings = draft.settings { try check(settings) }
-    let isChanged = try apply(draft, by: post, from: nil, writer)
-    let isSet = try draft.settings.map { try set($0, of: post.author, writer) } ?? false
+    let isChanged = try apply(draft, by: post, from: nil)
+    let isSet = try draft.settings.map { try set($0, of: post.author) } ?? false
     var receipt = Receipt(position: head)
     receipt.isRepeat = !isChanged && !isSet
     settle(post, receipt)
@@ -21,7 +21,7 @@ extension Judge {
   /// - Parameter source: the node that already has the new data.
   @discardableResult
   private mutating func apply(
-    _ draft: ProfileDraft, by post: Post, from source: ProfileNode?, _ writer: any StoreWriter
+    _ draft: ProfileDraft, by post: Post, from source: ProfileNode?
   ) throws -> Bool {
     let owner = post.author
     guard var user = try writer.user(owner.id) else { throw Problem.unreachable }
@@ -48,36 +48,36 @@ extension Judge {
     let isPictured = user.profile.avatarHash != before.profile.avatarHash
     guard user.profile != before.profile || hasOtherNames || isRecarded == true else { return false }
 
-    try show(before, owner, writer)
-    if isPictured { try setAvatar(draft.avatar ?? nil, of: owner.id, writer) }
+    try show(before, owner)
+    if isPictured { try setAvatar(draft.avatar ?? nil, of: owner.id) }
     if fullName != calledBefore {
       try writer.setVault(owner.id, node: Vault.profile, item: Vault.fullName, fullName.map { Array($0.utf8) })
     }
     if isRecarded == true, let vCard = draft.vCard {
       try writer.setVault(owner.id, node: Vault.vCard, item: Vault.bytes, vCard.isEmpty ? nil : vCard)
     }
-    if user.profile != before.profile { try announce(user, by: post, writer) }
-    if isPictured { try mirror(draft.avatar ?? nil, instead: before.profile.avatarHash, from: source, owner, writer) }
-    if isRenamed, source != .nickname { try mirror(name: user.profile.displayName, owner, writer) }
-    if hasOtherNames || isPictured, source != .vCard4 { try mirrorCard(user.profile, fullName, owner, writer) }
+    if user.profile != before.profile { try announce(user, by: post) }
+    if isPictured { try mirror(draft.avatar ?? nil, instead: before.profile.avatarHash, from: source, owner) }
+    if isRenamed, source != .nickname { try mirror(name: user.profile.displayName, owner) }
+    if hasOtherNames || isPictured, source != .vCard4 { try mirrorCard(user.profile, fullName, owner) }
     return true
   }
 
-  private func setAvatar(_ avatar: Avatar?, of owner: UserID, _ writer: any StoreWriter) throws {
+  private func setAvatar(_ avatar: Avatar?, of owner: UserID) throws {
     try writer.setVault(owner, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
     try writer.setVault(owner, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
   /// Announces the profile to sessions, which put the avatar's hash in their presence (XEP-0398 4), and to apps.
-  private mutating func announce(_ user: User, by post: Post, _ writer: any StoreWriter) throws {
+  private mutating func announce(_ user: User, by post: Post) throws {
     try writer.update(user)
-    let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
+    let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition())
     tell(
       .contactSnapshot(user.id) {
         ContactSnapshot(user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion)
       })
     tell(.entry(entry, author: nil))
-    tell(.profile(post.author, user.profile, by: session(of: post), try contactSnapshot(of: post.author, writer)))
+    tell(.profile(post.author, user.profile, by: session(of: post), try contactSnapshot(of: post.author)))
   }
 
   // MARK: Bounds
@@ -134,7 +134,7 @@ extension Judge {
 
   /// Checks that the data of an avatar is published before its metadata (XEP-0084 4.2): otherwise contacts could not
   /// fetch it.
-  func check(_ item: NodePublication.Item, of owner: Party, _ writer: any StoreWriter) throws {
+  func check(_ item: NodePublication.Item, of owner: Party) throws {
     guard case .avatarMetadata(let metadata) = item.content, !metadata.hashes.isEmpty else { return }
     let shown = try writer.user(owner.id)?.profile.avatarHash
     for hash in metadata.hashes {
@@ -150,7 +150,7 @@ extension Judge {
   ///
   /// - Parameter said: the written item; `nil` if items were removed.
   mutating func follow(
-    _ name: String, _ said: NodeContent?, by post: Post, _ writer: any StoreWriter
+    _ name: String, _ said: NodeContent?, by post: Post
   ) throws {
     guard let view = ProfileNode(rawValue: name) else { return }
     let owner = post.author
@@ -159,7 +159,7 @@ extension Judge {
     switch content {
     case .nickname(let nickname) where !nickname.allSatisfy(\.isWhitespace): draft.displayName = .some(nickname)
     case .nickname: draft.displayName = .some(try writer.fullName(of: owner.id))
-    case .avatarMetadata(let metadata): draft.avatar = .some(try picture(metadata, of: owner, writer))
+    case .avatarMetadata(let metadata): draft.avatar = .some(try picture(metadata, of: owner))
     case .card(let card):
       draft.fullName = .some(card.fullName)
       draft.displayName = .some(card.displayName)
@@ -181,12 +181,12 @@ extension Judge {
     // Items stored before the server knew their node.
     case .opaque, .bookmark, .bookmarks, .displayed: return
     }
-    try apply(draft, by: post, from: view, writer)
+    try apply(draft, by: post, from: view)
   }
 
   /// Returns the avatar that the metadata names (XEP-0398 3.1); `nil` if none of them is stored.
   private mutating func picture(
-    _ metadata: AvatarMetadata, of owner: Party, _ writer: any StoreWriter
+    _ metadata: AvatarMetadata, of owner: Party
   ) throws -> Avatar? {
     for hash in metadata.hashes {
       let item = try writer.item(hash, in: ProfileNode.avatarData.rawValue, of: owner.id)
@@ -196,19 +196,19 @@ extension Judge {
     guard let user = try writer.user(owner.id), let avatar = try writer.avatar(of: user),
       metadata.hashes.contains(avatar.hash)
     else { return nil }
-    try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+    try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner)
     return avatar
   }
 
   // MARK: To the nodes
 
   private mutating func write(
-    _ content: NodeContent, as id: String?, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
+    _ content: NodeContent, as id: String?, in view: ProfileNode, _ owner: Party
   ) throws {
     let name = view.rawValue
     var node = try writer.node(name, of: owner.id) ?? Self.mirrored(view, owner, time)
     let id = try id ?? writer.items(in: name, of: owner.id, newest: true, limit: 1).last?.id ?? Self.itemID
-    try put(NodePublication.Item(id: id, content: content), in: &node, of: owner, isMirror: true, writer)
+    try put(NodePublication.Item(id: id, content: content), in: &node, of: owner, isMirror: true)
   }
 
   private static let itemID = "current"
@@ -218,41 +218,41 @@ extension Judge {
   }
 
   private mutating func clear(
-    _ view: ProfileNode, _ id: String? = nil, notifies: Bool, _ owner: Party, _ writer: any StoreWriter
+    _ view: ProfileNode, _ id: String? = nil, notifies: Bool, _ owner: Party
   ) throws {
     guard var node = try writer.node(view.rawValue, of: owner.id) else { return }
     let items =
       try id.map { try writer.item($0, in: node.name, of: owner.id).map { [$0] } ?? [] }
       ?? writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
-    for item in items { try remove(item, from: &node, of: owner, notifies: notifies, writer) }
+    for item in items { try remove(item, from: &node, of: owner, notifies: notifies) }
   }
 
-  private mutating func mirror(name: String?, _ owner: Party, _ writer: any StoreWriter) throws {
-    guard let name else { return try clear(.nickname, notifies: true, owner, writer) }
-    try write(.nickname(name), as: nil, in: .nickname, owner, writer)
+  private mutating func mirror(name: String?, _ owner: Party) throws {
+    guard let name else { return try clear(.nickname, notifies: true, owner) }
+    try write(.nickname(name), as: nil, in: .nickname, owner)
   }
 
   /// Mirrors the avatar, data before metadata (XEP-0398 3.2).
   private mutating func mirror(
-    _ avatar: Avatar?, instead old: String?, from source: ProfileNode?, _ owner: Party, _ writer: any StoreWriter
+    _ avatar: Avatar?, instead old: String?, from source: ProfileNode?, _ owner: Party
   ) throws {
     if source == .avatarMetadata { return }
     if let avatar, avatar.isKnown {
       if try writer.item(avatar.hash, in: ProfileNode.avatarData.rawValue, of: owner.id) == nil {
-        try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+        try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner)
       }
       let metadata = AvatarMetadata(hashes: [avatar.hash], form: .info(AvatarMetadata.Info(avatar)))
-      return try write(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner, writer)
+      return try write(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner)
     }
     guard try writer.node(ProfileNode.avatarMetadata.rawValue, of: owner.id) != nil else { return }
     let none = AvatarMetadata(hashes: [], form: .none)
-    try write(.avatarMetadata(none), as: Self.itemID, in: .avatarMetadata, owner, writer)
+    try write(.avatarMetadata(none), as: Self.itemID, in: .avatarMetadata, owner)
     // A removed avatar is removed from the data node too.
-    if let old { try clear(.avatarData, old, notifies: false, owner, writer) }
+    if let old { try clear(.avatarData, old, notifies: false, owner) }
   }
 
   private mutating func mirrorCard(
-    _ profile: Profile, _ fullName: String?, _ owner: Party, _ writer: any StoreWriter
+    _ profile: Profile, _ fullName: String?, _ owner: Party
   ) throws {
     let newest = try writer.items(in: ProfileNode.vCard4.rawValue, of: owner.id, newest: true, limit: 1).last
     var bytes: [UInt8] = []
@@ -264,32 +264,32 @@ extension Judge {
     }
     try write(
       .card(Card4(fullName: fullName, displayName: profile.displayName, bytes: bytes)), as: newest?.id, in: .vCard4,
-      owner, writer)
+      owner)
   }
 
   // MARK: Profiles older than their nodes
 
   /// Creates the nodes of a profile that has none: an operator set its name, or it is older than the nodes. Nothing is
   /// announced, as nothing has changed.
-  mutating func show(_ user: User, _ owner: Party, _ writer: any StoreWriter) throws {
+  mutating func show(_ user: User, _ owner: Party) throws {
     guard try writer.vault(user.id, node: Vault.profile, item: Vault.shown) == nil else { return }
     try writer.setVault(user.id, node: Vault.profile, item: Vault.shown, [1])
     let fullName = try writer.fullName(of: user.id)
-    if let name = user.profile.displayName { try lay(.nickname(name), as: Self.itemID, in: .nickname, owner, writer) }
+    if let name = user.profile.displayName { try lay(.nickname(name), as: Self.itemID, in: .nickname, owner) }
     if user.profile.displayName != nil || user.profile.avatarHash != nil {
       let card = Card4(fullName: fullName, displayName: user.profile.displayName)
-      try lay(.card(card), as: Self.itemID, in: .vCard4, owner, writer)
+      try lay(.card(card), as: Self.itemID, in: .vCard4, owner)
     }
     if let avatar = try writer.avatar(of: user), avatar.isKnown {
-      try lay(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+      try lay(.avatar(avatar), as: avatar.hash, in: .avatarData, owner)
       let metadata = AvatarMetadata(hashes: [avatar.hash], form: .info(AvatarMetadata.Info(avatar)))
-      try lay(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner, writer)
+      try lay(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner)
     }
   }
 
   /// Stores an item at a position without an entry, unless the node exists.
   private mutating func lay(
-    _ content: NodeContent, as id: String, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
+    _ content: NodeContent, as id: String, in view: ProfileNode, _ owner: Party
   ) throws {
     if try writer.node(view.rawValue, of: owner.id) != nil { return }
     var node = Self.mirrored(view, owner, time)

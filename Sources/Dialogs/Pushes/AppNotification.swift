@@ -46,23 +46,23 @@ public struct AppNotification: Hashable, Sendable {
 extension Judge {
   /// Stores a notification in the author's log, with a pending push to their devices. `Receipt.isRepeat` tells that it
   /// existed. `Receipt.value` is the number of devices (`Int`).
-  mutating func notify(_ post: Post, _ notification: AppNotification, _ writer: any StoreWriter) throws {
+  mutating func notify(_ post: Post, _ notification: AppNotification) throws {
     let user = post.author
     guard try writer.user(user.id)?.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
     let devices = try writer.pushRegistrations(of: user.id).count { $0.target.device?.kind == .alert }
-    let dialog = try dialog(of: user, and: user, writer).state.dialog.id
+    let dialog = try dialog(of: user, and: user).state.dialog.id
     let key = RepeatKey(rule: .app, id: "notification \(notification.id)", bodyHash: notification.digest)
-    if var receipt = try repeated(key, by: user, in: dialog, writer) {
+    if var receipt = try repeated(key, by: user, in: dialog) {
       receipt.value = devices
       return settle(post, receipt)
     }
     let entry = try insertOwn(
-      .notification(notification), of: user, at: nextPosition(), isInFeed: false, key: key, writer)
+      .notification(notification), of: user, at: nextPosition(), isInFeed: false, key: key)
     // Without devices there is nothing to push, and an old notification is not pushed later.
     if devices > 0 {
-      try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id, writer)
+      try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry

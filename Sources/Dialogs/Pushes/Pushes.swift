@@ -132,7 +132,7 @@ extension Judge {
   /// - Parameter room: the room of the entry.
   /// - Returns: `nil` if they do not belong to it.
   private func alerts(
-    of user: Party, at entry: Entry, in room: Room?, _ writer: any StoreWriter
+    of user: Party, at entry: Entry, in room: Room?
   ) throws -> Alerts? {
     switch entry.place {
     case .peer: return try writer.settings(of: user.id, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
@@ -152,21 +152,21 @@ extension Judge {
   ///   - room: the room of the entry.
   ///   - answered: the author of the message that it replies to, which counts as a mention (XEP-0492 5).
   mutating func owe(
-    _ entry: Entry, in room: Room? = nil, answering answered: UserID? = nil, _ writer: any StoreWriter
+    _ entry: Entry, in room: Room? = nil, answering answered: UserID? = nil
   ) throws {
     switch entry.place {
-    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, to: reader.id, answering: answered, writer)
+    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, to: reader.id, answering: answered)
     case .room:
       guard let room else { return }
       var readers = pushes.listeners(in: room.id, usual: Pushes.usual(in: room))
       readers.formUnion(entry.mentions.map(\.party.id))
       if let answered { readers.insert(answered) }
-      for reader in readers { try owe(entry, to: reader, in: room, answering: answered, writer) }
+      for reader in readers { try owe(entry, to: reader, in: room, answering: answered) }
     }
   }
 
   private mutating func owe(
-    _ entry: Entry, to id: UserID, in room: Room? = nil, answering answered: UserID?, _ writer: any StoreWriter
+    _ entry: Entry, to id: UserID, in room: Room? = nil, answering answered: UserID?
   ) throws {
     guard let asked = pushes.asked(id), let message = entry.pushed else { return }
     var reader = Pushes.Reader(alerts: .always)
@@ -177,17 +177,17 @@ extension Judge {
     reader.rings = asked.rings
     reader.hearsSilently = asked.hearsSilently
     guard Pushes.isDue(message, reader), let user = try writer.party(id),
-      let alerts = try alerts(of: user, at: entry, in: room, writer)
+      let alerts = try alerts(of: user, at: entry, in: room)
     else { return }
     reader.alerts = alerts
     guard Pushes.kind(of: message, for: reader) != nil else { return }
     reader.isShunned = try isBlocked(
-      entry.author, resource: entry.room == nil ? message.envelope.fromResource : nil, by: user, writer)
+      entry.author, resource: entry.room == nil ? message.envelope.fromResource : nil, by: user)
     guard let kind = Pushes.kind(of: message, for: reader) else { return }
-    try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id, writer)
+    try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id)
   }
 
-  mutating func owe(_ push: OwedPush, to user: UserID, _ writer: any StoreWriter) throws {
+  mutating func owe(_ push: OwedPush, to user: UserID) throws {
     try writer.owePush(push, to: user)
     tell(.owed(user))
   }
@@ -199,26 +199,26 @@ extension Judge {
   ///   - position: the position of the entry of the end, behind `ring`.
   ///   - ring: the message that rang.
   mutating func oweEnd(
-    at position: Position, of ring: Position, in dialog: DialogID, to user: UserID, _ writer: any StoreWriter
+    at position: Position, of ring: Position, in dialog: DialogID, to user: UserID
   ) throws {
     guard pushes.has(user) else { return }
-    try owe(OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring), to: user, writer)
+    try owe(OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring), to: user)
   }
 
-  mutating func push(_ post: Post, _ intent: PushIntent, _ writer: any StoreWriter) throws {
+  mutating func push(_ post: Post, _ intent: PushIntent) throws {
     let user = post.author.id
     switch intent {
     case .enable(let service, let node, let options, let resource):
       guard node.utf8.count <= Limits.nodeNameBytesMax, (options?.count ?? 0) <= Limits.pushOptionsBytesMax else {
         throw Problem(.tooLarge, "push-too-large", "The node's name or the publish options are too long.")
       }
-      _ = try register(.service(service, node: node, options: options), resource: resource, of: user, writer)
+      _ = try register(.service(service, node: node, options: options), resource: resource, of: user)
     case .disable(let service, let node):
       for registration in try writer.pushRegistrations(of: user) {
         guard case .service(service, let known, _) = registration.target, node == nil || known == node else { continue }
         try writer.removePushRegistration(registration)
       }
-      try registrationsChanged(of: user, writer)
+      try registrationsChanged(of: user)
     case .register(let device, let grant, let resource):
       // The login may have ended while the request was on its way.
       guard try writer.grants(of: user).contains(where: { $0.id == grant }) else {
@@ -229,7 +229,7 @@ extension Judge {
       where registration.target.device?.hasAddress(of: device) == true && registration.name != .device(device.id) {
         try writer.removePushRegistration(registration)
       }
-      let isNew = try register(.device(device), resource: resource, grant: grant, of: user, writer)
+      let isNew = try register(.device(device), resource: resource, grant: grant, of: user)
       var receipt = Receipt(position: head)
       receipt.isRepeat = !isNew
       return settle(post, receipt)
@@ -237,19 +237,19 @@ extension Judge {
       let found = try writer.pushRegistrations(of: user).first { $0.name == .device(device) }
       if let found {
         try writer.removePushRegistration(found)
-        try registrationsChanged(of: user, writer)
+        try registrationsChanged(of: user)
       }
       var receipt = Receipt(position: head)
       receipt.isRepeat = found == nil
       return settle(post, receipt)
-    case .recount: try registrationsChanged(of: user, writer)
-    case .notify(let notification): return try notify(post, notification, writer)
+    case .recount: try registrationsChanged(of: user)
+    case .notify(let notification): return try notify(post, notification)
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
       for entry in try writer.replay(
         of: .server(user, .pushes), after: max(position, told), limit: Limits.pushesOwedMax)
       {
-        try owe(entry, answering: answered(by: entry, writer), writer)
+        try owe(entry, answering: answered(by: entry))
       }
     case .settled(let name, let position, let outcome):
       guard var registration = try writer.pushRegistrations(of: user).first(where: { $0.name == name }) else { break }
@@ -266,10 +266,10 @@ extension Judge {
       }
       if registration.failures >= Limits.pushFailuresMax {
         try writer.removePushRegistration(registration)
-        try registrationsChanged(of: user, writer)
+        try registrationsChanged(of: user)
       } else {
         try writer.put(registration)
-        try forgetTold(user, writer)
+        try forgetTold(user)
         // While a service fails, no more pushes are kept than one publication combines.
         if outcome != .taken, let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first {
           try writer.removePushesOwed(to: user, through: Position(oldest.position.number - 1))
@@ -281,7 +281,7 @@ extension Judge {
 
   /// Registers a target. Returns whether it is new.
   private mutating func register(
-    _ target: PushTarget, resource: String, grant: Int64? = nil, of user: UserID, _ writer: any StoreWriter
+    _ target: PushTarget, resource: String, grant: Int64? = nil, of user: UserID
   ) throws -> Bool {
     let position = nextPosition()
     var all = try writer.pushRegistrations(of: user)
@@ -294,25 +294,25 @@ extension Judge {
       try writer.removePushRegistration(oldest)
     }
     try writer.put(new)
-    try registrationsChanged(of: user, writer)
+    try registrationsChanged(of: user)
     return known == nil
   }
 
-  private func answered(by entry: Entry, _ writer: any StoreWriter) throws -> UserID? {
+  private func answered(by entry: Entry) throws -> UserID? {
     guard case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .reply else {
       return nil
     }
     return try writer.entry(reference.target, in: .server(entry.dialog, .rules))?.author.id
   }
 
-  private mutating func registrationsChanged(of user: UserID, _ writer: any StoreWriter) throws {
+  private mutating func registrationsChanged(of user: UserID) throws {
     let asked = PushRegistry.Asked(try writer.pushRegistrations(of: user))
     tell(.pushing(user, asked, rooms: asked == .nothing ? [:] : try PushRegistry.rooms(of: user, writer)))
-    try forgetTold(user, writer)
+    try forgetTold(user)
   }
 
   /// Removes the rows that every registration has.
-  private func forgetTold(_ user: UserID, _ writer: any StoreWriter) throws {
+  private func forgetTold(_ user: UserID) throws {
     let told = try writer.pushRegistrations(of: user).map(\.pushed).min()
     try writer.removePushesOwed(to: user, through: told ?? .end)
   }

@@ -37,7 +37,7 @@ extension Judge {
   /// Returns the list for a user who has entered. `version` is `nil` if the user may not read the list, or it is too
   /// long.
   mutating func memberList(
-    _ request: MemberListRequest?, for viewer: Member?, in state: RoomCache.State, _ writer: any StoreWriter
+    _ request: MemberListRequest?, for viewer: Member?, in state: RoomCache.State
   ) throws -> (version: Position?, answer: MemberListAnswer) {
     let room = state.room
     let readable = room.settings.readable(by: viewer?.affiliation ?? .none, isThere: true)
@@ -45,7 +45,7 @@ extension Judge {
     guard let request else { return (room.version, .nothing) }
     if case .since(let since) = request {
       if since == room.version { return (since, .nothing) }
-      if let viewer, viewer.version <= since, try isVersion(since, of: room, writer) {
+      if let viewer, viewer.version <= since, try isVersion(since, of: room) {
         let changes = try writer.memberChanges(
           of: room.id, for: .rules, after: since, limit: Limits.memberListChangesMax + 1)
         if changes.count <= Limits.memberListChangesMax {
@@ -57,12 +57,12 @@ extension Judge {
         }
       }
     }
-    guard let people = try people(of: state, writer) else { return (nil, .nothing) }
+    guard let people = try people(of: state) else { return (nil, .nothing) }
     return (room.version, .members(people.filter { readable.contains($0.affiliation) }, since: nil))
   }
 
   /// Returns whether a client's number is a version of this room: it may be made up, or another room's.
-  private func isVersion(_ position: Position, of room: Room, _ writer: any StoreWriter) throws -> Bool {
+  private func isVersion(_ position: Position, of room: Room) throws -> Bool {
     guard case .room(let noted)? = try writer.entry(position, in: .server(room.id, .rules))?.fact else { return false }
     switch noted.change {
     case .created: return true
@@ -72,7 +72,7 @@ extension Judge {
   }
 
   /// Returns everyone with an affiliation, in the order of versions; `nil` if they are too many. Read once per version.
-  private mutating func people(of state: RoomCache.State, _ writer: any StoreWriter) throws -> [Member]? {
+  private mutating func people(of state: RoomCache.State) throws -> [Member]? {
     if let known = state.people, known.version == state.room.version { return known.members }
     let found = try writer.members(
       of: .server(state.room.id, .rules), after: nil, limit: Limits.memberListMax + 1)

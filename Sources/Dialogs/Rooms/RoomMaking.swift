@@ -4,7 +4,7 @@ import Addresses
 extension Judge {
   // MARK: Creating
 
-  mutating func create(_ post: Post, _ draft: RoomDraft, _ writer: any StoreWriter) throws {
+  mutating func create(_ post: Post, _ draft: RoomDraft) throws {
     let author = post.author
     try require(.rooms, of: author)
     if let externalID = draft.externalID {
@@ -17,7 +17,7 @@ extension Judge {
         let state = rooms.states[known.id] ?? rooms.put(known)
         if known.isDestroyed { throw Problem.roomDestroyed }
         // Anyone may know of a listed room: creating it by this id again returns it, and joins.
-        guard try state.room.settings.isListed || affiliation(of: author.id, in: state, writer).isMember else {
+        guard try state.room.settings.isListed || affiliation(of: author.id, in: state).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
         }
@@ -31,22 +31,22 @@ extension Judge {
     if let topic = draft.topic, topic.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
-    let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: author, writer)
+    let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: author)
     let state = try make(
       post, localpart: draft.localpart ?? Self.randomName(), externalID: draft.externalID,
-      settings: draft.settings, nick: nil, writer)
+      settings: draft.settings, nick: nil)
     state.room.memberCount = 1
-    let created = try note(.created, by: author, in: state, writer)
-    try own(state, by: author, nick: nil, created, writer)
+    let created = try note(.created, by: author, in: state)
+    try own(state, by: author, nick: nil, created)
     tell(.entry(created, author: session(of: post)))
     // A creator who enters as an occupant has a client that bookmarks the room, or does not want to.
-    _ = try bookmark(state.room, for: author, nick: member(author.id, in: state, writer)?.nick, writer)
-    for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state, writer) }
+    _ = try bookmark(state.room, for: author, nick: member(author.id, in: state)?.nick)
+    for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state) }
     if let topic = draft.topic, !topic.isEmpty {
-      let topic = Topic(text: topic, nick: try member(author.id, in: state, writer)?.nick, time: time)
+      let topic = Topic(text: topic, nick: try member(author.id, in: state)?.nick, time: time)
       state.room.topic = topic
       rooms.changed(state)
-      tell(.entry(try note(.topic(topic), by: author, in: state, writer), author: session(of: post)))
+      tell(.entry(try note(.topic(topic), by: author, in: state), author: session(of: post)))
     }
     var receipt = Receipt(position: head)
     receipt.room = state.room
@@ -56,24 +56,24 @@ extension Judge {
 
   /// Checks the first members before the room is created.
   private mutating func firstMembers(
-    _ drafts: [MemberDraft], by author: Party, _ writer: any StoreWriter
+    _ drafts: [MemberDraft], by author: Party
   ) throws -> [MemberWish] {
     if drafts.count > Limits.memberChangesMax {
       throw Problem(
         .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
     }
-    try checkRooms(of: author, for: author, writer)
+    try checkRooms(of: author, for: author)
     var named: Set<UserID> = []
     var wishes: [MemberWish] = []
     for var draft in drafts {
-      guard let user = try user(draft.address, writer), user.state == .active, user.party.realm == author.realm,
-        try !isBlocked(author, resource: nil, by: user.party, writer)
+      guard let user = try user(draft.address), user.state == .active, user.party.realm == author.realm,
+        try !isBlocked(author, resource: nil, by: user.party)
       else { throw Problem.userUnknown(draft.address, field: "memberIds") }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
       if let nick = draft.nick { _ = try Self.nick(nick) }
       let affiliation = draft.affiliation ?? .member
       if affiliation == .none, user.party != author { continue }
-      if affiliation.isMember, user.party != author { try checkRooms(of: user.party, for: author, writer) }
+      if affiliation.isMember, user.party != author { try checkRooms(of: user.party, for: author) }
       draft.affiliation = affiliation
       wishes.append(MemberWish(draft: draft, party: user.party, was: nil))
     }
@@ -81,8 +81,7 @@ extension Judge {
   }
 
   private mutating func make(
-    _ post: Post, localpart: String, externalID: String?, settings: RoomSettings, nick: String?,
-    _ writer: any StoreWriter
+    _ post: Post, localpart: String, externalID: String?, settings: RoomSettings, nick: String?
   ) throws -> RoomCache.State {
     guard let realm = realms.realm(post.author.realm), localpart.utf8.count <= Limits.roomNameBytesMax,
       let address = try? BareJID(local: localpart, domain: realm.rooms), let local = address.local
@@ -96,38 +95,38 @@ extension Judge {
 
   /// Makes the creator the first owner, from the room's first entry on.
   private mutating func own(
-    _ state: RoomCache.State, by author: Party, nick: String?, _ created: Entry, _ writer: any StoreWriter
+    _ state: RoomCache.State, by author: Party, nick: String?, _ created: Entry
   ) throws {
-    let nick = try nick ?? freeNick(for: author, wish: nil, in: state, writer)
+    let nick = try nick ?? freeNick(for: author, wish: nil, in: state)
     state.room.version = created.position
     rooms.changed(state)
     try store(
       Member(
         room: state.room.id, party: author, affiliation: .owner, nick: nick, since: created.position.previous,
         joinedAt: time, version: created.position),
-      in: state, writer)
+      in: state)
     for onlineSession in appSessions(of: author.id) {
       tell(.followed(state.room.id, onlineSession.session, seesAddresses: true))
     }
-    try comeAll(author, to: state.room.id, writer)
+    try comeAll(author, to: state.room.id)
   }
 
   // MARK: Settings
 
   mutating func configure(
-    _ post: Post, _ reference: RoomReference, _ draft: SettingsDraft, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ draft: SettingsDraft
   ) throws {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id,
-      try lookUp(reference, for: post.author, writer) == nil
+      try lookUp(reference, for: post.author) == nil
     {
-      let (state, created) = try found(post, address, lease, draft, writer)
+      let (state, created) = try found(post, address, lease, draft)
       var receipt = Receipt(position: head)
       receipt.room = state.room
       receipt.entry = created
       return settle(post, receipt)
     }
-    let state = try find(reference, for: post.author, writer)
-    let affiliation = try affiliation(of: post.author.id, in: state, writer)
+    let state = try find(reference, for: post.author)
+    let affiliation = try affiliation(of: post.author.id, in: state)
     guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notAdmin : try refusal(state, post) }
     let was = state.room.settings
     var settings = was
@@ -142,9 +141,9 @@ extension Judge {
       settings.avatarHash = avatar?.hash
     }
     try check(settings)
-    let changes = try changes(draft.members, by: post.author, as: affiliation, in: state, writer)
-    for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state, writer) }
-    if let avatar = draft.avatar { try set(avatar, in: state, writer) }
+    let changes = try changes(draft.members, by: post.author, as: affiliation, in: state)
+    for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state) }
+    if let avatar = draft.avatar { try set(avatar, in: state) }
     var receipt = Receipt(position: head)
     receipt.room = state.room
     guard settings != was else {
@@ -155,10 +154,10 @@ extension Judge {
     rooms.changed(state)
     // The log is permanent and read by all: it contains no password.
     let entry = try note(
-      .settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state, writer)
+      .settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state)
     tell(.entry(entry, author: session(of: post)))
     if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
-    try settingsChanged(from: was, in: state, writer)
+    try settingsChanged(from: was, in: state)
     receipt.entry = entry
     receipt.position = head
     receipt.room = state.room
@@ -181,7 +180,7 @@ extension Judge {
     return a == b
   }
 
-  private func set(_ avatar: Avatar?, in state: RoomCache.State, _ writer: any StoreWriter) throws {
+  private func set(_ avatar: Avatar?, in state: RoomCache.State) throws {
     try writer.setVault(state.room.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
     try writer.setVault(
       state.room.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
@@ -211,7 +210,7 @@ extension Judge {
 
   /// Sends the occupants the status codes of changed settings, and expels those who may no longer be present (10.2.1).
   private mutating func settingsChanged(
-    from was: RoomSettings, in state: RoomCache.State, _ writer: any StoreWriter
+    from was: RoomSettings, in state: RoomCache.State
   ) throws {
     let now = state.room.settings
     var codes: [UInt16] = [104]
@@ -231,13 +230,13 @@ extension Judge {
 
   /// Creates the room: the submitted form is the post that does so (10.1.2, 10.1.3).
   mutating func found(
-    _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
+    _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft
   ) throws -> (RoomCache.State, Entry) {
     var settings = RoomSettings.group
     draft.apply(&settings)
     try check(settings)
     guard let local = address.local else { throw Problem.roomUnknown }
-    let members = try firstMembers(draft.members, by: post.author, writer)
+    let members = try firstMembers(draft.members, by: post.author)
     if members.contains(where: { $0.party == post.author && $0.draft.affiliation != .owner }),
       !members.contains(where: { $0.draft.affiliation == .owner })
     {
@@ -247,14 +246,14 @@ extension Judge {
     let state: RoomCache.State
     do {
       state = try make(
-        post, localpart: local, externalID: nil, settings: settings, nick: lease.nick, writer)
+        post, localpart: local, externalID: nil, settings: settings, nick: lease.nick)
     } catch {
       rooms.lease(address, lease)
       throw error
     }
     state.room.memberCount = 1
-    let created = try note(.created, by: post.author, in: state, writer)
-    try own(state, by: post.author, nick: lease.nick, created, writer)
+    let created = try note(.created, by: post.author, in: state)
+    try own(state, by: post.author, nick: lease.nick, created)
     let key = try Self.nick(lease.nick).key
     let occupant = rooms.occupy(state.room.id) {
       $0.enter(
@@ -267,17 +266,17 @@ extension Judge {
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))
     for wish in members {
-      let was = try member(wish.party.id, in: state, writer)
-      try apply(wish.draft, to: wish.party, was: was, by: post, in: state, writer)
+      let was = try member(wish.party.id, in: state)
+      try apply(wish.draft, to: wish.party, was: was, by: post, in: state)
     }
     return (state, created)
   }
 
-  mutating func abandon(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+  mutating func abandon(_ post: Post, _ reference: RoomReference) throws {
     guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
     else {
       // Cancelling the configuration of an existing room changes nothing (10.2).
-      _ = try find(reference, for: post.author, writer)
+      _ = try find(reference, for: post.author)
       return settle(post)
     }
     rooms.lease(address, nil)
@@ -287,11 +286,10 @@ extension Judge {
   // MARK: Destroying
 
   mutating func destroy(
-    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?,
-    _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?
   ) throws {
-    let state = try find(reference, for: post.author, writer)
-    guard try affiliation(of: post.author.id, in: state, writer) == .owner else { throw Problem.notOwner }
+    let state = try find(reference, for: post.author)
+    guard try affiliation(of: post.author.id, in: state) == .owner else { throw Problem.notOwner }
     if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }
     let reason = Self.cut(reason)
     // The destroyed room has no followers left, so its last entry is in the feed of each former member.
@@ -309,7 +307,7 @@ extension Judge {
     state.room.isDestroyed = true
     rooms.changed(state)
     let entry = try note(
-      .destroyed(reason: reason, alternate: alternate), by: post.author, in: state, feeds: feeds, writer)
+      .destroyed(reason: reason, alternate: alternate), by: post.author, in: state, feeds: feeds)
     // Written at once: sessions that register in the same batch read their memberships.
     try writer.update(state.room)
     if let occupants = rooms.occupants(of: state.room.id) {
@@ -322,7 +320,7 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
     tell(.closed(state.room.id))
     rooms.hurry(state.room.id)
-    try unbookmarkAll(of: state.room, after: nil, post, writer)
+    try unbookmarkAll(of: state.room, after: nil, post)
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.room = state.room

@@ -3,15 +3,15 @@ import Addresses
 /// The affiliations, roles and invitations of a room (XEP-0045 7.8, 7.10, 8.2 to 8.5, 9, 10.3 to 10.8).
 extension Judge {
   mutating func members(
-    _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft], _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft]
   ) throws {
     if drafts.isEmpty { throw Problem(.malformed, "nothing-to-change", "Name at least one person.") }
-    let state = try find(reference, for: post.author, writer)
-    let actor = try affiliation(of: post.author.id, in: state, writer)
-    let changes = try changes(drafts, by: post.author, as: actor, in: state, writer)
+    let state = try find(reference, for: post.author)
+    let actor = try affiliation(of: post.author.id, in: state)
+    let changes = try changes(drafts, by: post.author, as: actor, in: state)
     var last: Entry?
     for change in changes {
-      last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state, writer) ?? last
+      last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state) ?? last
     }
     var receipt = Receipt(position: head)
     receipt.entry = last
@@ -28,8 +28,7 @@ extension Judge {
 
   /// Returns the requested changes, all checked before anything is written.
   mutating func changes(
-    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State,
-    _ writer: any StoreWriter
+    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State
   ) throws -> [MemberWish] {
     if drafts.count > Limits.memberChangesMax {
       throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
@@ -46,30 +45,30 @@ extension Judge {
         throw Problem.nickTaken
       }
       // Disabled users are included: they can be removed.
-      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm,
+      guard let user = try user(draft.address), user.party.realm == state.room.name.realm,
         user.state != .deleted
       else { throw Problem.userUnknown(draft.address) }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
-      let was = try member(user.party.id, in: state, writer)
+      let was = try member(user.party.id, in: state)
       if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher {
         draft.affiliation = .watcher
       }
-      try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count, writer)
+      try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count)
       if let affiliation = draft.affiliation {
         owners[user.party.id] = affiliation == .owner
         if affiliation.isMember, was?.affiliation.isMember != true { count += 1 }
       }
       changes.append(MemberWish(draft: draft, party: user.party, was: was))
     }
-    try checkOwners(owners, in: state, writer)
-    try checkBans(changes, in: state, writer)
+    try checkOwners(owners, in: state)
+    try checkBans(changes, in: state)
     return changes
   }
 
   /// Checks one change. `count` is the number of members, including those of the drafts before this one.
   private mutating func check(
     _ draft: MemberDraft, of user: CachedUser, was: Member?, actor: Affiliation, by author: Party,
-    in state: RoomCache.State, count: Int, _ writer: any StoreWriter
+    in state: RoomCache.State, count: Int
   ) throws {
     let party = user.party
     let before = was?.affiliation ?? .none
@@ -88,26 +87,26 @@ extension Judge {
     if let nick = draft.nick, !nick.isEmpty {
       guard after.isMember else { throw Problem.nickInvalid }
       let (_, key) = try Self.nick(nick)
-      guard try isFree(key: key, for: party.id, in: state, writer) else { throw Problem.nickTaken }
+      guard try isFree(key: key, for: party.id, in: state) else { throw Problem.nickTaken }
     }
     if after.isMember, !before.isMember {
       if count >= Limits.membersMax { throw Problem.memberListFull }
       // A user who blocks the author appears unknown to them (XEP-0191 3.3).
-      guard user.state == .active, try !isBlocked(author, resource: nil, by: party, writer) else {
+      guard user.state == .active, try !isBlocked(author, resource: nil, by: party) else {
         throw Problem.userUnknown(draft.address)
       }
-      try checkRooms(of: party, for: author, writer)
+      try checkRooms(of: party, for: author)
     }
   }
 
   /// Checks that a user is not in more rooms than can be listed.
-  mutating func checkRooms(of party: Party, for author: Party, _ writer: any StoreWriter) throws {
+  mutating func checkRooms(of party: Party, for author: Party) throws {
     guard try writer.memberships(of: party.id).count >= Limits.roomsPerUserMax else { return }
     throw party == author ? Problem.noRoomsLeft : Problem.roomsOfUserFull
   }
 
   private mutating func checkBans(
-    _ changes: [MemberWish], in state: RoomCache.State, _ writer: any StoreWriter
+    _ changes: [MemberWish], in state: RoomCache.State
   ) throws {
     let bans = changes.count { $0.draft.affiliation == .outcast && $0.was?.affiliation != .outcast }
     if bans == 0 { return }
@@ -127,7 +126,7 @@ extension Judge {
 
   /// Checks that the room keeps an owner.
   private mutating func checkOwners(
-    _ changes: [UserID: Bool], in state: RoomCache.State, _ writer: any StoreWriter
+    _ changes: [UserID: Bool], in state: RoomCache.State
   ) throws {
     guard changes.values.contains(false) else { return }
     if changes.values.contains(true) { return }
@@ -144,13 +143,13 @@ extension Judge {
   @discardableResult
   mutating func apply(
     _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomCache.State,
-    continuing: Invitation.Continuation? = nil, _ writer: any StoreWriter
+    continuing: Invitation.Continuation? = nil
   ) throws -> Entry? {
     let before = was?.affiliation ?? .none
     let after = draft.affiliation ?? before
     // In a new room a nick is only a wish: two members may ask for the same.
     let wish = draft.nick.flatMap { $0.isEmpty ? nil : $0 }
-    let nick = try wish.map { try freeNick(for: party, wish: $0, in: state, writer) }
+    let nick = try wish.map { try freeNick(for: party, wish: $0, in: state) }
     let isFreed = draft.nick == "" && was?.nick != nil
     guard after != before || isFreed || (nick != nil && nick != was?.nick) else { return nil }
 
@@ -166,7 +165,7 @@ extension Judge {
     if after.isMember, !isFreed {
       kept =
         try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
-        ?? freeNick(for: party, wish: nil, in: state, writer)
+        ?? freeNick(for: party, wish: nil, in: state)
     }
     let shownNick = kept ?? was?.nick
     // A change between affiliations of members does not end a kick.
@@ -177,14 +176,14 @@ extension Judge {
         MemberChange(
           party: party, was: before, now: after, nick: shownNick, reason: reason, wasKicked: wasKicked,
           isKicked: isKicked)),
-      by: post.author, in: state, feeds: feeds, writer)
+      by: post.author, in: state, feeds: feeds)
     let member = Member(
       room: state.room.id, party: party, affiliation: after, nick: kept,
       since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
       joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time,
       version: after == before ? was?.version ?? entry.position : entry.position,
       reason: after == .outcast ? reason : nil, isKicked: isKicked)
-    try store(member, in: state, writer)
+    try store(member, in: state)
     // Only affiliations are in the list, not nicks.
     var step: MemberListStep?
     if after != before {
@@ -201,30 +200,30 @@ extension Judge {
         listStep: step)
     }
     let wasThere = rooms.occupants(of: state.room.id)?.key(of: party.id) != nil
-    if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, writer, step: step) }
+    if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, step: step) }
     let isThere = rooms.occupants(of: state.room.id)?.occupant(of: party.id)
     if wasThere || isThere == nil {
-      try changeOccupant(party, from: before, to: member, notice, reason: reason, by: post, in: state, writer)
+      try changeOccupant(party, from: before, to: member, notice, reason: reason, by: post, in: state)
     } else if isThere?.isShown == false {
       tell(notice, in: state.room)
     }
     // Otherwise they have just entered, and were shown with the new affiliation.
     if after.isMember, !before.isMember, party.id != post.author.id {
-      let isTold = try bookmark(state.room, for: party, nick: member.nick, writer)
+      let isTold = try bookmark(state.room, for: party, nick: member.nick)
       try tellInvitation(
-        to: party, in: state, by: post.author, reason: reason, isBookmarked: isTold, continuing, writer)
+        to: party, in: state, by: post.author, reason: reason, isBookmarked: isTold, continuing)
     } else if !after.isMember, before.isMember {
-      try unbookmark(state.room, for: party, writer)
+      try unbookmark(state.room, for: party)
     }
     return entry
   }
 
   /// Seats the app sessions of a new member.
   mutating func comeAll(
-    _ party: Party, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
+    _ party: Party, to room: DialogID, step: MemberListStep? = nil
   ) throws {
     for onlineSession in appSessions(of: party.id) {
-      try come(onlineSession, to: room, writer, step: step)
+      try come(onlineSession, to: room, step: step)
     }
   }
 
@@ -247,7 +246,7 @@ extension Judge {
   /// announces the affiliation where no presence does; `nil` if it is the same.
   private mutating func changeOccupant(
     _ party: Party, from before: Affiliation, to member: Member, _ notice: RoomNotice?, reason: String?,
-    by post: Post, in state: RoomCache.State, _ writer: any StoreWriter
+    by post: Post, in state: RoomCache.State
   ) throws {
     let after = member.affiliation
     let room = state.room
@@ -334,13 +333,13 @@ extension Judge {
   // MARK: Roles
 
   mutating func roles(
-    _ post: Post, _ reference: RoomReference, _ drafts: [RoleDraft], _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ drafts: [RoleDraft]
   ) throws {
     if drafts.count > Limits.memberChangesMax {
       throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
     }
-    let state = try find(reference, for: post.author, writer)
-    let affiliation = try affiliation(of: post.author.id, in: state, writer)
+    let state = try find(reference, for: post.author)
+    let affiliation = try affiliation(of: post.author.id, in: state)
     let occupants = rooms.occupants(of: state.room.id)
     let actor = occupants?.occupant(of: post.author.id)
     guard affiliation >= .admin || actor?.role == .moderator else { throw Problem.notModerator }
@@ -364,7 +363,7 @@ extension Judge {
         expel(
           key, from: state.room, affiliation: target?.affiliation ?? .none, codes: [307], actor: actor?.nick,
           reason: reason)
-        if let target { try silence(target.party, reason: reason, post, in: state, writer) }
+        if let target { try silence(target.party, reason: reason, post, in: state) }
       } else if let occupant = rooms.occupy(
         state.room.id, { $0.set(role: draft.role, isShown: draft.role == .moderator ? true : nil, key: key) })
       {
@@ -378,36 +377,36 @@ extension Judge {
   /// Marks a kicked member, who may read but not write until they come back; for a user who follows the room with the
   /// app a kick would have no effect otherwise.
   private mutating func silence(
-    _ party: Party, reason: String?, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
+    _ party: Party, reason: String?, _ post: Post, in state: RoomCache.State
   ) throws {
-    guard let member = try member(party.id, in: state, writer), member.affiliation.isMember, !member.isKicked
+    guard let member = try member(party.id, in: state), member.affiliation.isMember, !member.isKicked
     else { return }
-    try store(with(member) { $0.isKicked = true }, in: state, writer)
+    try store(with(member) { $0.isKicked = true }, in: state)
     let entry = try note(
       .member(
         MemberChange(
           party: party, was: member.affiliation, now: member.affiliation, nick: member.nick, reason: reason,
           isKicked: true)),
-      by: post.author, in: state, writer)
+      by: post.author, in: state)
     tell(.entry(entry, author: session(of: post)))
   }
 
   /// Ends the kick of the author, who comes back. Returns `nil` if they were not kicked.
-  mutating func readmit(_ post: Post, to state: RoomCache.State, _ writer: any StoreWriter) throws -> Entry? {
-    guard let member = try member(post.author.id, in: state, writer), member.isKicked else { return nil }
-    try store(with(member) { $0.isKicked = false }, in: state, writer)
+  mutating func readmit(_ post: Post, to state: RoomCache.State) throws -> Entry? {
+    guard let member = try member(post.author.id, in: state), member.isKicked else { return nil }
+    try store(with(member) { $0.isKicked = false }, in: state)
     let entry = try note(
       .member(
         MemberChange(
           party: member.party, was: member.affiliation, now: member.affiliation, nick: member.nick, reason: nil,
           wasKicked: true)),
-      by: post.author, in: state, writer)
+      by: post.author, in: state)
     tell(.entry(entry, author: session(of: post)))
     return entry
   }
 
-  mutating func askForVoice(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
-    let state = try find(reference, for: post.author, writer)
+  mutating func askForVoice(_ post: Post, _ reference: RoomReference) throws {
+    let state = try find(reference, for: post.author)
     guard let occupant = session(of: post).flatMap({ rooms.occupants(of: state.room.id)?.occupant(of: $0) }) else {
       throw Problem.notOccupant
     }
@@ -425,13 +424,13 @@ extension Judge {
 
   mutating func invite(
     _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?,
-    _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
+    _ continuing: Invitation.Continuation?
   ) throws {
-    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
-    let invited = try reachable(address, for: post.author, writer)
-    if try isBlocked(post.author, resource: nil, by: invited, writer) { return settle(post) }
-    let was = try member(invited.id, in: state, writer)
-    if try member(post.author.id, in: state, writer)?.isKicked == true { throw Problem.roomKicked }
+    let (state, affiliation) = try findAsMember(reference, for: post.author)
+    let invited = try reachable(address, for: post.author)
+    if try isBlocked(post.author, resource: nil, by: invited) { return settle(post) }
+    let was = try member(invited.id, in: state)
+    if try member(post.author.id, in: state)?.isKicked == true { throw Problem.roomKicked }
     // Inviting to a members-only room makes a member (7.8.2).
     let admits = state.room.settings.isMembersOnly && was?.affiliation.isMember != true
     if admits, affiliation < .admin, affiliation < .member || !state.room.settings.membersInvite {
@@ -445,12 +444,12 @@ extension Judge {
     }
     if admits {
       if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
-      try checkRooms(of: invited, for: post.author, writer)
+      try checkRooms(of: invited, for: post.author)
       try apply(
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
-        in: state, continuing: continuing, writer)
+        in: state, continuing: continuing)
     } else {
-      try tellInvitation(to: invited, in: state, by: post.author, reason: Self.cut(reason), continuing, writer)
+      try tellInvitation(to: invited, in: state, by: post.author, reason: Self.cut(reason), continuing)
     }
     settle(post)
   }
@@ -458,7 +457,7 @@ extension Judge {
   /// Writes an invitation, which is kept until the invited user's client has received it, like a message.
   private mutating func tellInvitation(
     to invited: Party, in state: RoomCache.State, by inviter: Party, reason: String?, isBookmarked: Bool = false,
-    _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
+    _ continuing: Invitation.Continuation?
   ) throws {
     let room = state.room
     let thread = continuing?.thread.flatMap { $0.utf8.count <= Limits.threadBytesMax ? $0 : nil }
@@ -466,26 +465,26 @@ extension Judge {
       room: room.name, inviter: inviter, reason: reason, password: room.settings.password,
       isBookmarked: isBookmarked, name: room.settings.name,
       continuing: continuing.map { _ in Invitation.Continuation(thread: thread) })
-    let affiliation = try affiliation(of: invited.id, in: state, writer)
+    let affiliation = try affiliation(of: invited.id, in: state)
     let entry = try insertOwn(
       .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed],
-      isSemiAnonymous: !room.showsPeople(to: affiliation), writer)
+      isSemiAnonymous: !room.showsPeople(to: affiliation))
     try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
     tell(.entry(entry, author: nil))
   }
 
   mutating func decline(
-    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?
   ) throws {
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     // Only an invited user may decline, once, and only a present inviter is told: a room cannot be used to reach
     // others.
-    guard let inviter = try user(address, writer)?.party,
+    guard let inviter = try user(address)?.party,
       try writer.isInvited(post.author.id, by: inviter.id, to: state.room.id)
     else { return settle(post) }
     try writer.removeInvitation(of: post.author.id, by: inviter.id, to: state.room.id)
     guard let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id),
-      try !isBlocked(post.author, resource: nil, by: inviter, writer)
+      try !isBlocked(post.author, resource: nil, by: inviter)
     else { return settle(post) }
     tell(
       .told(
@@ -497,10 +496,10 @@ extension Judge {
   // MARK: Registration
 
   mutating func register(
-    _ post: Post, _ reference: RoomReference, nick: String?, bookmarks: Bool, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, nick: String?, bookmarks: Bool
   ) throws {
-    let state = try find(reference, for: post.author, writer)
-    let was = try member(post.author.id, in: state, writer)
+    let state = try find(reference, for: post.author)
+    let was = try member(post.author.id, in: state)
     if was?.affiliation == .outcast { throw Problem.roomBanned }
     if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
     if was?.affiliation.isMember != true {
@@ -510,22 +509,22 @@ extension Judge {
         throw Problem.roomPassword
       }
       if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
-      try checkRooms(of: post.author, for: post.author, writer)
+      try checkRooms(of: post.author, for: post.author)
     }
     if let nick {
       let (_, key) = try Self.nick(nick)
-      guard try isFree(key: key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
+      guard try isFree(key: key, for: post.author.id, in: state) else { throw Problem.nickTaken }
     }
-    let readmitted = try readmit(post, to: state, writer)
+    let readmitted = try readmit(post, to: state)
     let entry =
       try apply(
         MemberDraft(
           address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
-        to: post.author, was: try member(post.author.id, in: state, writer), by: post, in: state, writer) ?? readmitted
-    if readmitted != nil { try comeAll(post.author, to: state.room.id, writer) }
+        to: post.author, was: try member(post.author.id, in: state), by: post, in: state) ?? readmitted
+    if readmitted != nil { try comeAll(post.author, to: state.room.id) }
     if bookmarks, was?.affiliation.isMember != true {
-      let nick = try member(post.author.id, in: state, writer)?.nick
-      _ = try bookmark(state.room, for: post.author, nick: nick, writer)
+      let nick = try member(post.author.id, in: state)?.nick
+      _ = try bookmark(state.room, for: post.author, nick: nick)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry

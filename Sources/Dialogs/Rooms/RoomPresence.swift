@@ -3,26 +3,26 @@ import Addresses
 /// Presence in a room: entering, changing nick and availability, leaving (XEP-0045 7.2, 7.6, 7.7, 7.14).
 extension Judge {
   mutating func enter(
-    _ post: Post, _ reference: RoomReference, _ entering: Entering, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ entering: Entering
   ) throws {
     let author = post.author
     let session = entering.session.id
-    guard let state = try lookUp(reference, for: author, writer) else {
+    guard let state = try lookUp(reference, for: author) else {
       return try lease(post, reference, entering)
     }
     if state.room.isDestroyed {
       // Otherwise their clients would try again for ever, if the server stopped before it came to their bookmark.
-      try unbookmark(state.room, for: author, writer)
+      try unbookmark(state.room, for: author)
       return refuse(post, Problem.roomDestroyed)
     }
     let (wish, wishKey) = try Self.nick(entering.nick)
     if let present = rooms.occupants(of: state.room.id)?.occupant(of: session) {
-      return try enterAgain(post, state, entering, present, wish: (wish, wishKey), writer)
+      return try enterAgain(post, state, entering, present, wish: (wish, wishKey))
     }
     // A presence to a room from an absent user that is no join (7.2.1, note).
     guard entering.isJoin else { throw Problem.notOccupant }
 
-    var member = try member(author.id, in: state, writer)
+    var member = try member(author.id, in: state)
     let affiliation = member?.affiliation ?? .none
     try checkEntry(state.room, affiliation, password: entering.password)
     let occupants = rooms.occupants(of: state.room.id)
@@ -36,12 +36,12 @@ extension Judge {
 
     // A user has one nick: that of their other sessions, else the reserved one.
     let (nick, key) = try (companion?.nick ?? member?.nick).map { try Self.nick($0) } ?? (wish, wishKey)
-    guard try isFree(key: key, for: author.id, in: state, writer) else { throw Problem.nickTaken }
+    guard try isFree(key: key, for: author.id, in: state) else { throw Problem.nickTaken }
     if let member, member.affiliation.isMember, member.nick == nil {
-      try store(with(member) { $0.nick = nick }, in: state, writer)
+      try store(with(member) { $0.nick = nick }, in: state)
     }
-    let comesBack = try readmit(post, to: state, writer) != nil
-    if comesBack { member = try self.member(author.id, in: state, writer) }
+    let comesBack = try readmit(post, to: state) != nil
+    if comesBack { member = try self.member(author.id, in: state) }
 
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
     let others = shown(in: state.room, without: author.id)
@@ -56,8 +56,8 @@ extension Judge {
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
-    if comesBack { try comeAll(author, to: state.room.id, writer) }
-    let list = try memberList(entering.list, for: member, in: state, writer)
+    if comesBack { try comeAll(author, to: state.room.id) }
+    let list = try memberList(entering.list, for: member, in: state)
     settle(post, entrance(state.room, others: others, own: own, member: member, list: list))
   }
 
@@ -101,11 +101,11 @@ extension Judge {
   /// lost its place; with another nick it is a change.
   private mutating func enterAgain(
     _ post: Post, _ state: RoomCache.State, _ entering: Entering, _ present: Occupants.Occupant,
-    wish: (nick: String, key: String), _ writer: any StoreWriter
+    wish: (nick: String, key: String)
   ) throws {
     let session = entering.session.id
     guard let key = rooms.occupants(of: state.room.id)?.key(of: session) else { throw Problem.notOccupant }
-    let member = try member(post.author.id, in: state, writer)
+    let member = try member(post.author.id, in: state)
     if wish.key == key, wish.nick == present.nick || entering.isJoin {
       guard let occupant = rooms.occupy(state.room.id, { $0.show(entering.presence, by: session) }) else {
         throw Problem.notOccupant
@@ -114,7 +114,7 @@ extension Judge {
         let own = occupantPresence(
           of: occupant, in: state.room, ownCodes: state.room.settings.showsAddresses ? [100] : [])
         if occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: session)) }
-        let list = try memberList(entering.list, for: member, in: state, writer)
+        let list = try memberList(entering.list, for: member, in: state)
         return settle(
           post,
           entrance(
@@ -125,9 +125,9 @@ extension Judge {
     }
 
     // A member's nick is reserved, and changes with the occupant's (7.6).
-    guard try isFree(key: wish.key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
+    guard try isFree(key: wish.key, for: post.author.id, in: state) else { throw Problem.nickTaken }
     if let member, member.affiliation.isMember {
-      try store(with(member) { $0.nick = wish.nick }, in: state, writer)
+      try store(with(member) { $0.nick = wish.nick }, in: state)
     }
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.seats.last?.presence.resource),
@@ -156,15 +156,15 @@ extension Judge {
   /// Seats an app session of a member: it is present as long as it is connected, without having to enter. `step`
   /// announces in its presence that the user has become a member.
   mutating func come(
-    _ onlineSession: OnlineSession, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
+    _ onlineSession: OnlineSession, to room: DialogID, step: MemberListStep? = nil
   ) throws {
     guard !onlineSession.isUnseen,
-      let state = try lookUp(.dialog(room), for: onlineSession.session.party, writer), !state.room.isDestroyed,
-      let member = try member(onlineSession.session.party.id, in: state, writer), member.affiliation.isMember,
+      let state = try lookUp(.dialog(room), for: onlineSession.session.party), !state.room.isDestroyed,
+      let member = try member(onlineSession.session.party.id, in: state), member.affiliation.isMember,
       !member.isKicked
     else { return }
     let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
-    let nick = try companion?.nick ?? reservedNick(of: member, in: state, writer)
+    let nick = try companion?.nick ?? reservedNick(of: member, in: state)
     guard let key = try? Self.nick(nick).key else { return }
     let presence = Presence(
       from: member.party, resource: onlineSession.resource, availability: .online, time: time)
@@ -216,9 +216,9 @@ extension Judge {
   // MARK: Availability
 
   mutating func show(
-    _ post: Post, _ reference: RoomReference, _ presence: Presence, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ presence: Presence
   ) throws {
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     guard let session = session(of: post),
       let occupant = rooms.occupy(state.room.id, { $0.show(presence, by: session) })
     else { throw Problem.notOccupant }
@@ -229,14 +229,14 @@ extension Judge {
   // MARK: Leaving
 
   mutating func exit(
-    _ post: Post, _ reference: RoomReference, _ presence: Presence?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ presence: Presence?
   ) throws {
     let session = session(of: post)
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.session.id == session {
       rooms.lease(address, nil)
       return settle(post)
     }
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     guard let session, leave(state.room, session, presence, isHeard: true) else { throw Problem.notOccupant }
     settle(post)
   }
@@ -269,7 +269,7 @@ extension Judge {
     return true
   }
 
-  mutating func vacate(_ session: SessionID, _ post: Post, _ writer: any StoreWriter) throws {
+  mutating func vacate(_ session: SessionID, _ post: Post) throws {
     for id in rooms.rooms(of: session) {
       guard let room = try rooms.states[id]?.room ?? writer.room(id) else { continue }
       _ = leave(room, session, nil, isHeard: false)
@@ -303,19 +303,19 @@ extension Judge {
   }
 
   mutating func occupants(
-    _ post: Post, _ reference: RoomReference, lists: Bool, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, lists: Bool
   ) throws {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
       return settle(post, occupancy(of: address, lease))
     }
     // A banned user knows of the ban, and is told again.
-    if let state = try lookUp(reference, for: post.author, writer), !state.room.isDestroyed,
-      try affiliation(of: post.author.id, in: state, writer) == .outcast
+    if let state = try lookUp(reference, for: post.author), !state.room.isDestroyed,
+      try affiliation(of: post.author.id, in: state) == .outcast
     {
       throw Problem.roomBanned
     }
-    let state = try find(reference, for: post.author, writer)
-    let member = try member(post.author.id, in: state, writer)
+    let state = try find(reference, for: post.author)
+    let member = try member(post.author.id, in: state)
     let occupants = rooms.occupants(of: state.room.id)
     let own = occupants?.occupant(of: post.author.id)
     let role = own?.role ?? .none

@@ -18,7 +18,7 @@ extension Judge {
 
   /// Returns the author's role: as the occupant whose session it is, or, for the app protocol, as the member.
   private mutating func speaker(
-    _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
+    _ post: Post, in state: RoomCache.State
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
     // An author who is present with another session acts as that occupant.
@@ -27,7 +27,7 @@ extension Judge {
     {
       return Speaker(nick: occupant.nick, role: occupant.role, affiliation: occupant.affiliation, member: nil)
     }
-    guard let member = try member(post.author.id, in: state, writer), member.affiliation.isMember else {
+    guard let member = try member(post.author.id, in: state), member.affiliation.isMember else {
       throw Problem.notOccupant
     }
     return Speaker(
@@ -37,11 +37,11 @@ extension Judge {
 
   /// Returns the author's nick, and reserves one; called once nothing can be refused any more.
   private mutating func nick(
-    of speaker: Speaker, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
+    of speaker: Speaker, _ post: Post, in state: RoomCache.State
   ) throws -> String {
     if let nick = speaker.nick { return nick }
     guard let member = speaker.member else { return post.author.name }
-    return try reservedNick(of: member, in: state, writer)
+    return try reservedNick(of: member, in: state)
   }
 
   /// Checks that an XMPP session is an occupant (7.4): one that has lost its place must learn so.
@@ -53,14 +53,14 @@ extension Judge {
   }
 
   mutating func say(
-    _ post: Post, _ reference: RoomReference, _ draft: RoomMessageDraft, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ draft: RoomMessageDraft
   ) throws {
     let author = post.author
     let isXMPP = !draft.traits.contains(.fromApp)
-    let state = try isXMPP ? find(reference, for: author, writer) : findAsMember(reference, for: author, writer).state
+    let state = try isXMPP ? find(reference, for: author) : findAsMember(reference, for: author).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
-    let speaker = try speaker(post, in: state, writer)
-    if var receipt = try repeated(draft.key, by: author, in: state.room.id, writer) {
+    let speaker = try speaker(post, in: state)
+    if var receipt = try repeated(draft.key, by: author, in: state.room.id) {
       receipt.room = state.room
       receipt.isAnonymized = !state.room.showsPeople(to: speaker.affiliation)
       return settle(post, receipt)
@@ -69,10 +69,10 @@ extension Judge {
     var draft = draft
     let blobs: Set<BlobID>
     let forwarded: Forwarded?
-    (draft.content, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: state.room, writer)
-    (draft.content, blobs) = try attached(draft.content, by: author, isApp: !isXMPP, writer)
+    (draft.content, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: state.room)
+    (draft.content, blobs) = try attached(draft.content, by: author, isApp: !isXMPP)
     let mentions = try mentions(
-      of: draft, by: author, as: speaker.affiliation, isApp: !isXMPP, in: state, writer)
+      of: draft, by: author, as: speaker.affiliation, isApp: !isXMPP, in: state)
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [],
@@ -80,24 +80,24 @@ extension Judge {
         mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin,
         mayPin: speaker.role == .moderator || speaker.affiliation >= .admin
           || state.room.settings.membersPin && speaker.affiliation.isMember, isApp: !isXMPP,
-        isSinceJoin: state.room.settings.history == .sinceJoin, writer)
+        isSinceJoin: state.room.settings.history == .sinceJoin)
     }
     // A change of a message does not count as a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
 
     appear(author, in: state.room)
-    let nick = try nick(of: speaker, post, in: state, writer)
+    let nick = try nick(of: speaker, post, in: state)
     let message = message(
       draft, nick: nick, reference: found?.reference, mentions: mentions, forwarded: forwarded, in: state)
     if message.traits.contains(.counts) {
       state.room.ordinal += 1
-      if speaker.affiliation.isMember { try count(author, in: state, writer) }
+      if speaker.affiliation.isMember { try count(author, in: state) }
     }
-    let entry = try insert(.message(message), by: author, in: state, key: draft.key, writer)
-    try follow(entry, post, found, blobs, mentions, draft.envelope, in: state.room, writer) {
+    let entry = try insert(.message(message), by: author, in: state, key: draft.key)
+    try follow(entry, post, found, blobs, mentions, draft.envelope, in: state.room) {
       let further = RoomMessageDraft(content: $1, envelope: $2, traits: $3, key: nil)
       let message = $0.message(further, nick: nick, reference: $4, mentions: $5, forwarded: nil, in: state)
-      return try $0.insert(.message(message), by: author, in: state, writer)
+      return try $0.insert(.message(message), by: author, in: state)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -124,13 +124,13 @@ extension Judge {
   }
 
   /// Counts the author's own message, as own messages never count as unread (`Mark.unread`).
-  private mutating func count(_ author: Party, in state: RoomCache.State, _ writer: any StoreWriter) throws {
-    guard var mark = try mark(of: author.id, in: state, writer) else { return }
+  private mutating func count(_ author: Party, in state: RoomCache.State) throws {
+    guard var mark = try mark(of: author.id, in: state) else { return }
     mark.own += 1
     rooms.set(mark, in: state)
   }
 
-  mutating func mark(of user: UserID, in state: RoomCache.State, _ writer: any StoreWriter) throws -> Mark? {
+  mutating func mark(of user: UserID, in state: RoomCache.State) throws -> Mark? {
     if let known = state.marks[user] { return known }
     let found = try writer.mark(user, in: state.room.id)
     if let found { rooms.remember(found, in: state) }
@@ -160,13 +160,13 @@ extension Judge {
   // MARK: Topic
 
   mutating func topic(
-    _ post: Post, _ reference: RoomReference, _ text: String, _ draft: RoomMessageDraft?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ text: String, _ draft: RoomMessageDraft?
   ) throws {
     let isXMPP = draft != nil
     let state =
-      try isXMPP ? find(reference, for: post.author, writer) : findAsMember(reference, for: post.author, writer).state
+      try isXMPP ? find(reference, for: post.author) : findAsMember(reference, for: post.author).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
-    let speaker = try speaker(post, in: state, writer)
+    let speaker = try speaker(post, in: state)
     if speaker.member?.isKicked == true { throw Problem.roomKicked }
     // 8.1: `forbidden`.
     guard speaker.role == .moderator || (speaker.role == .participant && state.room.settings.participantsSetTopic)
@@ -175,7 +175,7 @@ extension Judge {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
     appear(post.author, in: state.room)
-    let nick = try nick(of: speaker, post, in: state, writer)
+    let nick = try nick(of: speaker, post, in: state)
     let topic = Topic(text: text, nick: nick, time: time)
     state.room.topic = topic
     rooms.changed(state)
@@ -187,7 +187,7 @@ extension Judge {
       envelope.toResource = nil
       stanza = Message(sequence: 0, content: draft.content, envelope: envelope, traits: draft.traits)
     }
-    let entry = try note(.topic(topic), by: post.author, in: state, stanza: stanza, writer)
+    let entry = try note(.topic(topic), by: post.author, in: state, stanza: stanza)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -198,20 +198,20 @@ extension Judge {
   // MARK: Messages that are not stored
 
   mutating func overhear(
-    _ post: Post, _ reference: RoomReference, _ stanza: RelayedStanza, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ stanza: RelayedStanza
   ) throws {
     let isXMPP = session(of: post) != nil
     let state =
-      try isXMPP ? find(reference, for: post.author, writer) : findAsMember(reference, for: post.author, writer).state
+      try isXMPP ? find(reference, for: post.author) : findAsMember(reference, for: post.author).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
-    let speaker = try speaker(post, in: state, writer)
+    let speaker = try speaker(post, in: state)
     try speaker.checkVoice()
     let isLarge = isLarge(state.room)
     if isLarge, stanza.extras.isEmpty {
       if stanza.custom != nil { throw Problem.dialogTooLarge }
       return settle(post)
     }
-    let nick = try nick(of: speaker, post, in: state, writer)
+    let nick = try nick(of: speaker, post, in: state)
     tell(
       .signal(
         heard(stanza, as: nick, in: state.room.name, isForApps: !isLarge), state.room.id,
@@ -237,15 +237,15 @@ extension Judge {
 
   /// Relays IQs between occupants (17.4), and private messages that are not stored (7.5).
   mutating func pass(
-    _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza
   ) throws {
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     let (author, target) = try whisperers(post, in: state, to: nick)
     let seats = target.listeners
     let isRequest = if case .iq = stanza.name { true } else { false }
     if case .message(let type) = stanza.name, type != .error {
       try checkWhispers(from: author, to: target, in: state.room)
-      if try shuns(target, author, resource: stanza.fromResource, in: state.room, writer) { return settle(post) }
+      if try shuns(target, author, resource: stanza.fromResource, in: state.room) { return settle(post) }
     }
     let heard = heard(stanza, as: author.nick, in: state.room.name)
     tell(.passed(heard, to: isRequest ? Array(seats.suffix(1)) : seats))
@@ -254,11 +254,11 @@ extension Judge {
 
   /// Returns the occupant under a nick. One who blocks the author appears absent.
   mutating func face(
-    _ post: Post, _ reference: RoomReference, of nick: String, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, of nick: String
   ) throws {
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     let (author, target) = try pair(post, in: state, with: nick)
-    if try shuns(target, author, resource: nil, in: state.room, writer) { throw Problem.unreachable }
+    if try shuns(target, author, resource: nil, in: state.room) { throw Problem.unreachable }
     var receipt = Receipt(position: head)
     receipt.value = OccupantFace(
       party: target.party,
@@ -271,25 +271,25 @@ extension Judge {
   /// Sends a private message (7.5), which is an entry in the dialog of these two occupants of this room. It reveals
   /// neither's identity to the other.
   mutating func whisper(
-    _ post: Post, _ reference: RoomReference, to nick: String, _ draft: RoomMessageDraft, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, to nick: String, _ draft: RoomMessageDraft
   ) throws {
-    let state = try find(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author)
     let room = state.room.name
     let (author, target) = try whisperers(post, in: state, to: nick)
     try checkWhispers(from: author, to: target, in: state.room)
-    if try blockList(of: author.party.id, writer).contains(where: { $0.matches(target, in: room) }) {
+    if try blockList(of: author.party.id).contains(where: { $0.matches(target, in: room) }) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this occupant. Unblock them to write.")
     }
-    if try shuns(target, author, resource: draft.envelope.fromResource, in: state.room, writer) { return settle(post) }
-    let dialog = try whispers(of: author.party, and: target.party, in: room, writer)
-    if let receipt = try repeated(draft.key, by: author.party, in: dialog.dialog.id, writer) {
+    if try shuns(target, author, resource: draft.envelope.fromResource, in: state.room) { return settle(post) }
+    let dialog = try whispers(of: author.party, and: target.party, in: room)
+    if let receipt = try repeated(draft.key, by: author.party, in: dialog.dialog.id) {
       return settle(post, receipt)
     }
-    let (content, blobs) = try attached(draft.content, by: author.party, isApp: false, writer)
+    let (content, blobs) = try attached(draft.content, by: author.party, isApp: false)
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
-        in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false, writer)
+        in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false)
     }
     var envelope = draft.envelope
     envelope.toResource = target.nick
@@ -298,9 +298,9 @@ extension Judge {
       content: content, envelope: envelope,
       // Private messages count as unread in no list, and absent users do not receive them later.
       traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference,
-      answering: found?.answered, writer)
-    try refer(to: blobs, by: entry, writer)
-    if let found { try fold(found, in: entry.dialog, writer) }
+      answering: found?.answered)
+    try refer(to: blobs, by: entry)
+    if let found { try fold(found, in: entry.dialog) }
     let own = session(of: post)
     tell(
       .whispered(
@@ -351,29 +351,28 @@ extension Judge {
   /// Returns whether the target blocks the author, by address or by nick (XEP-0191). The author is not told: an error
   /// would reveal who the target is.
   private mutating func shuns(
-    _ target: Occupants.Occupant, _ author: Occupants.Occupant, resource: String?, in room: Room,
-    _ writer: any StoreWriter
+    _ target: Occupants.Occupant, _ author: Occupants.Occupant, resource: String?, in room: Room
   ) throws -> Bool {
     if target.party == author.party { return false }
-    if try isBlocked(author.party, resource: resource, by: target.party, writer) { return true }
-    return try blockList(of: target.party.id, writer).contains { $0.matches(author, in: room.name) }
+    if try isBlocked(author.party, resource: resource, by: target.party) { return true }
+    return try blockList(of: target.party.id).contains { $0.matches(author, in: room.name) }
   }
 
   // MARK: Markers
 
   mutating func marker(
-    _ post: Post, _ reference: RoomReference, _ draft: RoomMarkerDraft, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ draft: RoomMarkerDraft
   ) throws {
     let reader = post.author
-    let (state, _) = try findAsMember(reference, for: reader, writer)
+    let (state, _) = try findAsMember(reference, for: reader)
     let told = !draft.isPrivate && state.room.memberCount <= Limits.markersToldMax
     if let stanza = draft.stanza, told, session(of: post) != nil {
       try checkSeat(post, in: state, isXMPP: true)
       // The stanza is relayed unchanged to the occupants and not archived. As it may contain anything, it requires
       // voice.
-      let speaker = try speaker(post, in: state, writer)
+      let speaker = try speaker(post, in: state)
       if speaker.role >= .participant {
-        let nick = try nick(of: speaker, post, in: state, writer)
+        let nick = try nick(of: speaker, post, in: state)
         tell(
           .signal(
             RelayedStanza(
@@ -384,15 +383,15 @@ extension Judge {
     }
     var receipt = Receipt(position: head)
     receipt.room = state.room
-    guard var mark = try mark(of: reader.id, in: state, writer),
+    guard var mark = try mark(of: reader.id, in: state),
       let position = realms.position(of: draft.target, in: reader.realm),
-      let target = try whole(writer.entry(position, in: .server(state.room.id, .rules)), writer)
+      let target = try whole(writer.entry(position, in: .server(state.room.id, .rules)))
     else {
       if draft.stanza != nil { return settle(post, receipt) }
       throw Problem.messageUnknown(field: draft.kind.field)
     }
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
-    let isSaidNow = try draft.kind == .displayed && told && isUntold(mark, at: target.position, writer)
+    let isSaidNow = try draft.kind == .displayed && told && isUntold(mark, at: target.position)
     guard target.position > was || isSaidNow else {
       receipt.isRepeat = true
       return settle(post, receipt)
@@ -401,7 +400,7 @@ extension Judge {
       let counting =
         target.position >= state.room.last
         ? (all: state.room.ordinal, own: mark.own)
-        : try counted(upTo: target.position, by: reader.id, in: state, writer)
+        : try counted(upTo: target.position, by: reader.id, in: state)
       // What was said before the reader joined counts as read: a marker there makes nothing of it unread.
       guard counting.all >= mark.displayedOrdinal else {
         receipt.isRepeat = true
@@ -422,13 +421,13 @@ extension Judge {
         Marker(
           kind: draft.kind, mark: mark, target: target.position, targetID: target.id, targetStanzaID: nil,
           stanza: nil, told: told, asked: false)),
-      by: reader, in: state, feeds: told ? [] : [FeedRow(user: reader.id, traits: [.mark])], writer)
+      by: reader, in: state, feeds: told ? [] : [FeedRow(user: reader.id, traits: [.mark])])
     rooms.remember(mark, in: state)
     try writer.put(mark, superseded: superseded)
     tell(.entry(entry, author: session(of: post)))
     if draft.kind == .displayed, !isSaidNow {
       try tellDisplayed(
-        target.id, of: state.room.address, archive: state.room.address, by: reader, writer)
+        target.id, of: state.room.address, archive: state.room.address, by: reader)
     }
     receipt.position = head
     receipt.entry = entry
@@ -438,7 +437,7 @@ extension Judge {
 
   /// Counts up to a position. The store counts its own rows, so this batch's mark is written first.
   private mutating func counted(
-    upTo position: Position, by reader: UserID, in state: RoomCache.State, _ writer: any StoreWriter
+    upTo position: Position, by reader: UserID, in state: RoomCache.State
   ) throws -> (all: Int64, own: Int64) {
     if state.dirtyMarks.contains(reader), let mark = state.marks[reader] { try writer.put(mark, superseded: .zero) }
     return try writer.counting(in: state.room.id, upTo: position, by: reader)

@@ -3,39 +3,39 @@ import Addresses
 /// The rules that all room intents share. Each intent is in a file beside this one: presence (`RoomPresence`), messages
 /// (`RoomTalk`), people (`RoomPeople`), the room itself (`RoomMaking`).
 extension Judge {
-  mutating func room(_ post: Post, _ intent: RoomIntent, _ writer: any StoreWriter) throws {
+  mutating func room(_ post: Post, _ intent: RoomIntent) throws {
     if let address = intent.unlocks, let lease = rooms.leases[address], lease.party.id == post.author.id {
-      _ = try found(post, address, lease, SettingsDraft { $0 = .instant }, writer)
+      _ = try found(post, address, lease, SettingsDraft { $0 = .instant })
     }
     switch intent {
-    case .create(let draft): try create(post, draft, writer)
-    case .enter(let room, let entering): try enter(post, room, entering, writer)
-    case .show(let room, let presence): try show(post, room, presence, writer)
-    case .exit(let room, let presence): try exit(post, room, presence, writer)
-    case .say(let room, let draft): try say(post, room, draft, writer)
-    case .signal(let room, let stanza): try overhear(post, room, stanza, writer)
-    case .whisper(let room, let nick, let draft): try whisper(post, room, to: nick, draft, writer)
-    case .pass(let room, let nick, let stanza): try pass(post, room, to: nick, stanza, writer)
-    case .face(let room, let nick): try face(post, room, of: nick, writer)
-    case .marker(let room, let draft): try marker(post, room, draft, writer)
-    case .members(let room, let drafts): try members(post, room, drafts, writer)
-    case .roles(let room, let drafts): try roles(post, room, drafts, writer)
-    case .configure(let room, let draft): try configure(post, room, draft, writer)
-    case .abandon(let room): try abandon(post, room, writer)
-    case .topic(let room, let text, let stanza): try topic(post, room, text, stanza, writer)
+    case .create(let draft): try create(post, draft)
+    case .enter(let room, let entering): try enter(post, room, entering)
+    case .show(let room, let presence): try show(post, room, presence)
+    case .exit(let room, let presence): try exit(post, room, presence)
+    case .say(let room, let draft): try say(post, room, draft)
+    case .signal(let room, let stanza): try overhear(post, room, stanza)
+    case .whisper(let room, let nick, let draft): try whisper(post, room, to: nick, draft)
+    case .pass(let room, let nick, let stanza): try pass(post, room, to: nick, stanza)
+    case .face(let room, let nick): try face(post, room, of: nick)
+    case .marker(let room, let draft): try marker(post, room, draft)
+    case .members(let room, let drafts): try members(post, room, drafts)
+    case .roles(let room, let drafts): try roles(post, room, drafts)
+    case .configure(let room, let draft): try configure(post, room, draft)
+    case .abandon(let room): try abandon(post, room)
+    case .topic(let room, let text, let stanza): try topic(post, room, text, stanza)
     case .invite(let room, let address, let reason, let continuing):
-      try invite(post, room, address, reason, continuing, writer)
-    case .decline(let room, let address, let reason): try decline(post, room, address, reason, writer)
-    case .askForVoice(let room): try askForVoice(post, room, writer)
+      try invite(post, room, address, reason, continuing)
+    case .decline(let room, let address, let reason): try decline(post, room, address, reason)
+    case .askForVoice(let room): try askForVoice(post, room)
     case .register(let room, let nick, let bookmarks):
-      try register(post, room, nick: nick, bookmarks: bookmarks, writer)
+      try register(post, room, nick: nick, bookmarks: bookmarks)
     case .destroy(let room, let reason, let alternate, let password):
-      try destroy(post, room, reason: reason, alternate: alternate, password: password, writer)
-    case .unbookmark(let room, let after): try unbookmark(post, room, after: after, writer)
-    case .occupants(let room): try occupants(post, room, lists: true, writer)
-    case .place(let room): try occupants(post, room, lists: false, writer)
+      try destroy(post, room, reason: reason, alternate: alternate, password: password)
+    case .unbookmark(let room, let after): try unbookmark(post, room, after: after)
+    case .occupants(let room): try occupants(post, room, lists: true)
+    case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
-    case .vacate(let session): try vacate(session, post, writer)
+    case .vacate(let session): try vacate(session, post)
     }
   }
 
@@ -43,9 +43,9 @@ extension Judge {
 
   /// Returns the room's state. Throws if there is none, or none that the author may know of.
   mutating func find(
-    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+    _ reference: RoomReference, for author: Party
   ) throws -> RoomCache.State {
-    guard let state = try lookUp(reference, for: author, writer), try mayKnow(author, of: state, writer) else {
+    guard let state = try lookUp(reference, for: author), try mayKnow(author, of: state) else {
       throw Problem.roomUnknown
     }
     if state.room.isDestroyed { throw Problem.roomDestroyed }
@@ -55,15 +55,15 @@ extension Judge {
   /// Returns whether the author may know of the room: a members-only room that is not listed is visible only to those
   /// who belong to it. (A user who tries to enter learns of it all the same: XEP-0045 7.2.6.)
   private mutating func mayKnow(
-    _ author: Party, of state: RoomCache.State, _ writer: any StoreWriter
+    _ author: Party, of state: RoomCache.State
   ) throws -> Bool {
     if state.room.isKnownToAll(byAddress: true) { return true }
     if rooms.occupants(of: state.room.id)?.key(of: author.id) != nil { return true }
-    return try affiliation(of: author.id, in: state, writer).isMember
+    return try affiliation(of: author.id, in: state).isMember
   }
 
   mutating func lookUp(
-    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+    _ reference: RoomReference, for author: Party
   ) throws -> RoomCache.State? {
     switch reference {
     case .dialog(let id):
@@ -80,7 +80,7 @@ extension Judge {
   }
 
   mutating func member(
-    _ user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
+    _ user: UserID, in state: RoomCache.State
   ) throws -> Member? {
     if let known = state.members[user] { return known }
     let found = try writer.member(user, of: .server(state.room.id, .rules))
@@ -89,22 +89,22 @@ extension Judge {
   }
 
   mutating func affiliation(
-    of user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
+    of user: UserID, in state: RoomCache.State
   ) throws -> Affiliation {
-    try member(user, in: state, writer)?.affiliation ?? .none
+    try member(user, in: state)?.affiliation ?? .none
   }
 
-  mutating func isAdmin(_ user: UserID, of room: DialogID, _ author: Party, _ writer: any StoreWriter) throws -> Bool {
-    guard let state = try lookUp(.dialog(room), for: author, writer) else { return false }
-    return try affiliation(of: user, in: state, writer).seesAddresses
+  mutating func isAdmin(_ user: UserID, of room: DialogID, _ author: Party) throws -> Bool {
+    guard let state = try lookUp(.dialog(room), for: author) else { return false }
+    return try affiliation(of: user, in: state).seesAddresses
   }
 
   /// Returns the room's state for a member or occupant; to others a room that they may know of appears unknown.
   mutating func findAsMember(
-    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+    _ reference: RoomReference, for author: Party
   ) throws -> (state: RoomCache.State, affiliation: Affiliation) {
-    let state = try find(reference, for: author, writer)
-    let affiliation = try affiliation(of: author.id, in: state, writer)
+    let state = try find(reference, for: author)
+    let affiliation = try affiliation(of: author.id, in: state)
     guard affiliation.isMember || rooms.occupants(of: state.room.id)?.occupant(of: author.id) != nil else {
       throw Problem.roomUnknown
     }
@@ -124,7 +124,7 @@ extension Judge {
 
   /// Returns whether no other occupant and no absent member holds the nick.
   mutating func isFree(
-    key: String, for user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
+    key: String, for user: UserID, in state: RoomCache.State
   ) throws -> Bool {
     if let occupant = rooms.occupants(of: state.room.id)?.byKey[key], occupant.party.id != user { return false }
     if let holder = try writer.member(nickKey: key, of: .server(state.room.id, .rules)), holder.party.id != user {
@@ -136,19 +136,19 @@ extension Judge {
   /// Returns a free nick for a member: the one wished for, their name, or their localpart; with a number if it is
   /// taken.
   mutating func freeNick(
-    for party: Party, wish: String?, in state: RoomCache.State, _ writer: any StoreWriter
+    for party: Party, wish: String?, in state: RoomCache.State
   ) throws -> String {
     var names = [wish, try writer.user(party.id)?.profile.displayName]
     // In a semi-anonymous room no one gets a nick that reveals their address.
     if state.room.settings.showsAddresses { names += [party.name, Self.cut(party.name, Limits.nickBytesMax)] }
     let base = names.lazy.compactMap { $0 }.compactMap { try? Self.nick($0) }.first
-    if let base, try isFree(key: base.key, for: party.id, in: state, writer) { return base.nick }
+    if let base, try isFree(key: base.key, for: party.id, in: state) { return base.nick }
     // The number of attempts is bounded: a thousand people may have the same name.
     let stem = base.map { Self.cut($0.nick, Limits.nickBytesMax - 16) } ?? "Guest"
     let numbers = Array(2...9) + (1...12).map { Int.random(in: 10...Int(1e3) * $0 * $0 * $0) }
     for number in numbers {
       guard let (nick, key) = try? Self.nick("\(stem) \(number)") else { continue }
-      if try isFree(key: key, for: party.id, in: state, writer) { return nick }
+      if try isFree(key: key, for: party.id, in: state) { return nick }
     }
     return Self.randomName()
   }
@@ -160,11 +160,11 @@ extension Judge {
 
   /// Returns a member's nick, reserving one if there is none.
   mutating func reservedNick(
-    of member: Member, in state: RoomCache.State, _ writer: any StoreWriter
+    of member: Member, in state: RoomCache.State
   ) throws -> String {
     if let nick = member.nick { return nick }
-    let nick = try freeNick(for: member.party, wish: nil, in: state, writer)
-    try store(with(member) { $0.nick = nick }, in: state, writer)
+    let nick = try freeNick(for: member.party, wish: nil, in: state)
+    try store(with(member) { $0.nick = nick }, in: state)
     return nick
   }
 
@@ -174,14 +174,14 @@ extension Judge {
     return member
   }
 
-  mutating func store(_ member: Member, in state: RoomCache.State, _ writer: any StoreWriter) throws {
-    let wasMember = try affiliation(of: member.party.id, in: state, writer).isMember
+  mutating func store(_ member: Member, in state: RoomCache.State) throws {
+    let wasMember = try affiliation(of: member.party.id, in: state).isMember
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
     if member.affiliation.isMember, !wasMember {
-      let settings = try begin(state.room.id, at: state.room.address, for: member.party, writer)
+      let settings = try begin(state.room.id, at: state.room.address, for: member.party)
       tell(.alerts(member.party.id, state.room.id, .member(settings.alerts)))
     } else if !member.affiliation.isMember, wasMember {
       tell(.alerts(member.party.id, state.room.id, .none))
@@ -192,8 +192,7 @@ extension Judge {
 
   /// Writes an entry of the room.
   mutating func insert(
-    _ fact: Fact, by author: Party, in state: RoomCache.State, feeds: [FeedRow] = [], key: RepeatKey? = nil,
-    _ writer: any StoreWriter
+    _ fact: Fact, by author: Party, in state: RoomCache.State, feeds: [FeedRow] = [], key: RepeatKey? = nil
   ) throws -> Entry {
     let position = nextPosition()
     state.room.last = position
@@ -209,13 +208,13 @@ extension Judge {
   /// Writes a notice among the messages.
   mutating func note(
     _ change: RoomChange.Change, by author: Party, in state: RoomCache.State, stanza: Message? = nil,
-    feeds: [FeedRow] = [], _ writer: any StoreWriter
+    feeds: [FeedRow] = []
   ) throws -> Entry {
     state.room.sequence += 1
     return try insert(
       .room(RoomChange(sequence: state.room.sequence, change: change, stanza: stanza, room: state.room)), by: author,
       in: state,
-      feeds: feeds, writer)
+      feeds: feeds)
   }
 
   mutating func tell(_ effects: RoomEffect) { tell(.room(effects)) }

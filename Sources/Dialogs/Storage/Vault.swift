@@ -18,10 +18,7 @@ extension UserVaultItem: Record {
     [user.field, node.field, item.field, bytes.field]
   }
   init(_ fields: inout FieldReader) throws {
-    user = try fields.next()
-    node = try fields.next()
-    item = try fields.next()
-    bytes = try fields.next()
+    try self.init(user: fields.next(), node: fields.next(), item: fields.next(), bytes: fields.next())
   }
 }
 
@@ -43,10 +40,7 @@ extension RoomVaultItem: Record {
     [room.field, node.field, item.field, bytes.field]
   }
   init(_ fields: inout FieldReader) throws {
-    room = try fields.next()
-    node = try fields.next()
-    item = try fields.next()
-    bytes = try fields.next()
+    try self.init(room: fields.next(), node: fields.next(), item: fields.next(), bytes: fields.next())
   }
 }
 
@@ -67,9 +61,7 @@ extension RealmVaultItem: Record {
     [realm.field, item.field, bytes.field]
   }
   init(_ fields: inout FieldReader) throws {
-    realm = try fields.next()
-    item = try fields.next()
-    bytes = try fields.next()
+    try self.init(realm: fields.next(), item: fields.next(), bytes: fields.next())
   }
 }
 

@@ -59,9 +59,7 @@ extension MatchKey: Record {
     [realm.field, key.field, user.field]
   }
   init(_ fields: inout FieldReader) throws {
-    realm = try fields.next()
-    key = try fields.next()
-    user = try fields.next()
+    try self.init(realm: fields.next(), key: fields.next(), user: fields.next())
   }
 }
 

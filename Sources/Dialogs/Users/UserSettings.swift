@@ -202,7 +202,7 @@ extension Judge {
   }
 
   /// Stores changed settings. Returns `false` if they are equal.
-  func set(_ draft: UserSettingsDraft, of user: Party, _ writer: any StoreWriter) throws -> Bool {
+  func set(_ draft: UserSettingsDraft, of user: Party) throws -> Bool {
     let before = try writer.userSettings(of: user.id)
     let settings = draft.applied(to: before)
     if settings == before { return false }

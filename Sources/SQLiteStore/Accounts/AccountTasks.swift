@@ -8,7 +8,7 @@ extension Reader {
   ) throws -> (messages: [(position: Position, dialog: DialogID)], reached: Position?) {
     var messages: [(position: Position, dialog: DialogID)] = []
     var reached: Position?
-    _ = try connection(.authored).bind(1, after.number).bind(2, Int64(limit)).all { row in
+    _ = try connection(.authored, after, limit).all { row in
       let position = Position(row.int(0))
       reached = position
       if row.int(2) == user.number, row.int(3) == Int64(Fact.Kind.message.rawValue) {
@@ -19,14 +19,14 @@ extension Reader {
   }
 
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob] {
-    try connection(.blobsOfUser).bind(1, owner.number).bind(2, after?.value.bytes ?? []).bind(3, bound(limit))
+    try connection(.blobsOfUser, owner, after?.value.bytes ?? [], bound(limit))
       .all { try Self.id($0.bytes(0)) }
       .compactMap { try blob($0, .server(.rules)) }
   }
 }
 
 extension Writer {
-  func endBlobs(of owner: UserID) throws { try connection(.endAllBlobsOfUser).bind(1, owner.number).run() }
+  func endBlobs(of owner: UserID) throws { try connection(.endAllBlobsOfUser, owner).run() }
 }
 
 extension Query {

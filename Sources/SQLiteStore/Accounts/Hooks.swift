@@ -4,11 +4,11 @@ import Dialogs
 /// The log as hooks read it, and the occurrences.
 extension Reader {
   func log(for _: ServerReason, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.logAfter).bind(1, after.number).bind(2, bound(limit)).all { try entry($0) }
+    try connection(.logAfter, after, bound(limit)).all { try entry($0) }
   }
 
   func entry(at position: Position, for _: ServerReason) throws -> Entry? {
-    try connection(.entryAt).bind(1, position.number).first { try entry($0) }
+    try connection(.entryAt, position).first { try entry($0) }
   }
 
   func lastOccurrence() throws -> Int64 { try connection(.lastOccurrence).first { $0.int(0) } ?? 0 }
@@ -16,7 +16,7 @@ extension Reader {
 
 extension Writer {
   func removeOccurrences(in realm: RealmID, upTo id: Int64) throws {
-    try connection(.deleteOccurrences).bind(1, realm.number).bind(2, id).run()
+    try connection(.deleteOccurrences, realm, id).run()
   }
 }
 

@@ -9,13 +9,13 @@ extension Reader {
   }
 
   func pushRegistrations(of user: UserID) throws -> [PushRegistration] {
-    try connection(.pushRegistrations).bind(1, user.number).all(Self.pushRegistration)
+    try connection(.pushRegistrations, user).all(Self.pushRegistration)
   }
 
   func usersOwedPushes() throws -> [UserID] { try connection(.usersOwedPushes).all { UserID($0.int(0)) } }
 
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush] {
-    try connection(.pushesOwed).bind(1, user.number).bind(2, bound(limit)).all {
+    try connection(.pushesOwed, user, bound(limit)).all {
       OwedPush(
         position: Position($0.int(0)), dialog: DialogID($0.int(1)),
         kind: OwedPush.Kind(rawValue: UInt8(truncatingIfNeeded: $0.int(2))) ?? .alert, subject: Position($0.int(3)))
@@ -95,29 +95,29 @@ extension Writer {
       options = writer.bytes
     }
     let name = registration.name.columns
-    try connection(.putPushRegistration).bind(1, registration.user.number).bind(2, name.service).bind(3, name.node)
-      .bind(4, options).bind(5, registration.resource).bind(6, registration.pushed.number)
-      .bind(7, Int64(registration.failures)).bind(8, registration.enabled.number).bind(9, registration.grant).run()
+    try connection(
+      .putPushRegistration, registration.user, name.service, name.node, options, registration.resource,
+      registration.pushed
+    ).bind(registration.failures, registration.enabled, registration.grant).run()
   }
 
   func removePushRegistration(_ registration: PushRegistration) throws {
     let name = registration.name.columns
-    try connection(.removePushRegistration).bind(1, registration.user.number).bind(2, name.service).bind(3, name.node)
+    try connection(.removePushRegistration, registration.user, name.service, name.node)
       .run()
   }
 
   /// Removes the registrations that end with a login; with any login if it is `nil`.
   func removePushRegistrations(of user: UserID, with grant: Int64?) throws {
-    try connection(.removePushRegistrationsOfLogin).bind(1, user.number).bind(2, grant).run()
+    try connection(.removePushRegistrationsOfLogin, user, grant).run()
   }
 
   func owePush(_ push: OwedPush, to user: UserID) throws {
-    try connection(.owePush).bind(1, user.number).bind(2, push.position.number).bind(3, push.dialog.number)
-      .bind(4, Int64(push.kind.rawValue)).bind(5, push.subject.number).run()
+    try connection(.owePush, user, push.position, push.dialog, push.kind.rawValue, push.subject).run()
   }
 
   func removePushesOwed(to user: UserID, through position: Position) throws {
-    try connection(.removePushesOwed).bind(1, user.number).bind(2, position.number).run()
+    try connection(.removePushesOwed, user, position).run()
   }
 }
 

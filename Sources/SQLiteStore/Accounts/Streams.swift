@@ -4,7 +4,7 @@ import Dialogs
 /// The stored state of XMPP streams.
 extension Reader {
   func handled(_ stream: StreamNonce) throws -> UInt32? {
-    try connection(.handled).bind(1, Int64(bitPattern: stream.high)).bind(2, Int64(bitPattern: stream.low)).first {
+    try connection(.handled, stream.high, stream.low).first {
       UInt32(truncatingIfNeeded: $0.int(0))
     }
   }
@@ -21,20 +21,19 @@ extension Reader {
 
 extension Writer {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws {
-    try connection(.setHandled).bind(1, Int64(bitPattern: stream.high)).bind(2, Int64(bitPattern: stream.low))
-      .bind(3, Int64(number)).bind(4, time.milliseconds).run()
+    try connection(.setHandled, stream.high, stream.low, number, time).run()
   }
 
   func removeStreams(before time: Timestamp) throws {
-    try connection(.deleteStreams).bind(1, time.milliseconds).run()
+    try connection(.deleteStreams, time).run()
   }
 
   func setSuspended(_ sessions: [SuspendedSession]) throws {
     try connection(.deleteAllSuspended).run()
     for session in sessions {
-      try connection(.insertSuspended).bind(1, session.user.number)
-        .bind(2, Int64(bitPattern: session.stream.high)).bind(3, Int64(bitPattern: session.stream.low))
-        .bind(4, session.expires.milliseconds).bind(5, session.state).run()
+      try connection(
+        .insertSuspended, session.user, session.stream.high, session.stream.low, session.expires, session.state
+      ).run()
     }
   }
 }

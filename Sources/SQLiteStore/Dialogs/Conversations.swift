@@ -4,7 +4,7 @@ import Dialogs
 /// The summary of all dialogs and rooms of a user for their clients.
 extension Reader {
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark] {
-    try connection(.displayed).bind(1, user.number).bind(2, bound(limit)).all { row in
+    try connection(.displayed, user, bound(limit)).all { row in
       let position = Position(row.int(1))
       if row.int(3) == Self.roomKind {
         let room = try known(DialogID(row.int(2)))
@@ -54,14 +54,14 @@ extension Reader {
   }
 
   private func standings(of user: UserID) throws -> [Standing] {
-    try connection(.standings).bind(1, user.number).all { row -> Standing? in
+    try connection(.standings, user).all { row -> Standing? in
       guard !row.isNull(6) else { return nil }
       let (dialog, last) = (row.int(0), row.int(6) >> 1)
       // Usually the last entry is shown, and no second look is needed.
       let said =
         row.int(6) & 1 == 1
         ? last
-        : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).bind(3, user.number)
+        : try connection(.lastSaid, dialog, row.int(5), user)
           .first { $0.int(0) }
       return Standing(
         dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,

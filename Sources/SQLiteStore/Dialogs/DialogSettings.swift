@@ -4,11 +4,11 @@ import Dialogs
 /// The users' settings of their dialogs and rooms: a column of their row.
 extension Reader {
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings? {
-    try connection(.settings).bind(1, user.number).bind(2, dialog.number).first { try Self.settings($0, 0) }
+    try connection(.settings, user, dialog).first { try Self.settings($0, 0) }
   }
 
   func settings(of user: UserID) throws -> [DialogID: DialogSettings] {
-    let found = try connection(.allSettings).bind(1, user.number).all {
+    let found = try connection(.allSettings, user).all {
       (DialogID($0.int(0)), try Self.settings($0, 1))
     }
     return Dictionary(found, uniquingKeysWith: { $1 })
@@ -22,8 +22,9 @@ extension Reader {
 
 extension Writer {
   func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws {
-    try connection(.putSettings).bind(1, user.number).bind(2, dialog.number)
-      .bind(3, settings == DialogSettings() ? nil : FactCoding.encode(dialogSettings: settings)).run()
+    try connection(
+      .putSettings, user, dialog, settings == DialogSettings() ? nil : FactCoding.encode(dialogSettings: settings)
+    ).run()
   }
 }
 

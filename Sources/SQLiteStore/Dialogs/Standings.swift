@@ -3,7 +3,7 @@ import Dialogs
 /// The data that lists of dialogs are made from.
 extension Reader {
   func dialogStandings(of user: UserID) throws -> [DialogStanding] {
-    try connection(.dialogStandings).bind(1, user.number).all { row in
+    try connection(.dialogStandings, user).all { row in
       DialogStanding(
         dialog: DialogID(row.int(0)), isRoom: row.int(1) == Self.roomKind, last: Position(row.int(2)),
         unread: row.int(3), mentions: row.int(4), displayed: Position(row.int(5)),

@@ -22,14 +22,17 @@ final class Arena {
     base = .allocate(byteCount: capacity, alignment: 1)
   }
 
-  func place(_ text: String?) -> UnsafeRawBufferPointer? {
+  struct Text { let bytes: UnsafeRawBufferPointer }
+  struct Bytes { let bytes: UnsafeRawBufferPointer }
+
+  func place(_ text: String?) -> Text? {
     guard var text else { return nil }
-    return text.withUTF8 { place(UnsafeRawBufferPointer($0)) }
+    return Text(bytes: text.withUTF8 { place(UnsafeRawBufferPointer($0)) })
   }
 
   /// Places bytes; returns `nil` if there are none, which saves a column's bytes.
-  func place(unlessEmpty bytes: [UInt8]) -> UnsafeRawBufferPointer? {
-    bytes.isEmpty ? nil : bytes.withUnsafeBytes { place($0) }
+  func place(unlessEmpty bytes: [UInt8]) -> Bytes? {
+    bytes.isEmpty ? nil : Bytes(bytes: bytes.withUnsafeBytes { place($0) })
   }
 
   private func place(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -74,14 +74,16 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Returns the statement. All its parameters must be bound anew.
-  func callAsFunction(_ query: Query) throws(StoreFailure) -> Prepared {
-    if query.number < statements.count, let statement = statements[query.number] {
-      return Prepared(raw: statement)
-    }
-    let statement = try prepare(query.text)
+  /// Returns the statement. All its parameters must be bound anew. It is inlined, so that the numbers of parameters are
+  /// constants where they are bound.
+  @inline(__always)
+  func callAsFunction(_ query: Query) throws(StoreFailure) -> Prepared { Prepared(raw: try statement(query)) }
+
+  private func statement(_ query: Query) throws(StoreFailure) -> OpaquePointer {
+    if query.number < statements.count, let statement = statements[query.number] { return statement }
+    let statement = try prepare(query.text).raw
     while statements.count <= query.number { statements.append(nil) }
-    statements[query.number] = statement.raw
+    statements[query.number] = statement
     return statement
   }
 
@@ -123,73 +125,8 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
 /// a value or a pointer of the use before.
 struct Prepared {
   let raw: OpaquePointer
-
-  // MARK: Binding; parameters count from 1
-
-  @inline(__always) @discardableResult
-  func bind(_ index: Int32, _ value: Int64) throws(StoreFailure) -> Prepared {
-    try check(sqlite3_bind_int64(raw, index, value))
-  }
-
-  @inline(__always) @discardableResult
-  func bind(_ index: Int32, _ value: Int64?) throws(StoreFailure) -> Prepared {
-    guard let value else { return try bindNull(index) }
-    return try bind(index, value)
-  }
-
-  @inline(__always) @discardableResult
-  func bindNull(_ index: Int32) throws(StoreFailure) -> Prepared {
-    try check(sqlite3_bind_null(raw, index))
-  }
-
-  /// Binds a text, which the engine copies.
-  @discardableResult
-  func bind(_ index: Int32, _ text: String?) throws(StoreFailure) -> Prepared {
-    guard var text else { return try bindNull(index) }
-    // A native string's bytes have an address even if it is empty, so that an empty text does not become a missing one.
-    let code = text.withUTF8 { utf8 in
-      utf8.withMemoryRebound(to: CChar.self) {
-        sqlite3_bind_text(raw, index, $0.baseAddress, Int32(clamping: $0.count), Self.transient)
-      }
-    }
-    return try check(code)
-  }
-
-  /// Binds bytes, which the engine copies.
-  @discardableResult
-  func bind(_ index: Int32, _ bytes: [UInt8]?) throws(StoreFailure) -> Prepared {
-    guard let bytes else { return try bindNull(index) }
-    let code = bytes.withUnsafeBytes { bytes in
-      bytes.isEmpty
-        ? sqlite3_bind_zeroblob(raw, index, 0)
-        : sqlite3_bind_blob(raw, index, bytes.baseAddress, Int32(clamping: bytes.count), Self.transient)
-    }
-    return try check(code)
-  }
-
-  /// Binds a text of an `Arena`, which stays in place until the statement has run.
-  @inline(__always) @discardableResult
-  func bind(_ index: Int32, text: UnsafeRawBufferPointer?) throws(StoreFailure) -> Prepared {
-    guard let text else { return try bindNull(index) }
-    let start = text.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) }
-    return try check(sqlite3_bind_text(raw, index, start, Int32(clamping: text.count), nil))
-  }
-
-  /// Binds bytes of an `Arena`, which stay in place until the statement has run.
-  @inline(__always) @discardableResult
-  func bind(_ index: Int32, bytes: UnsafeRawBufferPointer?) throws(StoreFailure) -> Prepared {
-    guard let bytes else { return try bindNull(index) }
-    return try check(sqlite3_bind_blob(raw, index, bytes.baseAddress, Int32(clamping: bytes.count), nil))
-  }
-
-  /// The value of `SQLITE_TRANSIENT`, a macro that Swift does not see.
-  private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-  @inline(__always)
-  private func check(_ code: Int32) throws(StoreFailure) -> Prepared {
-    guard code == SQLITE_OK else { throw StoreFailure(sqlite3_db_handle(raw)) }
-    return self
-  }
+  /// The number of the parameter that is bound next.
+  var next: Int32 = 1
 
   // MARK: Running
 

@@ -8,6 +8,6 @@ extension SQLiteStore {
     let connection = try Connection(path: path, cacheBytes: StoreLimits.copyCacheBytes)
     // The copy is synced as the database is.
     try connection.execute("PRAGMA synchronous = FULL")
-    try connection.once("VACUUM INTO ?1") { try $0.bind(1, target).run() }
+    try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
   }
 }

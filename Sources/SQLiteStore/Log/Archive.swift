@@ -8,9 +8,10 @@ extension Reader {
     let user = log.user
     if let positions = query.positions {
       let statement = query.includesHidden ? Query.archivedOrHidden : .archived
-      return try exactly(positions) { try connection(statement).bind(1, user.number).bind(2, $0.number) }
+      return try exactly(positions) { try connection(statement, user, $0.number) }
     }
-    let statement: Prepared
+    // A resource of the other side only makes sense with that side.
+    let resource = query.with == nil ? nil : query.withResource
     if let text = query.text {
       var scopes = ["u\(user.number)"]
       if let dialog = query.with {
@@ -24,32 +25,32 @@ extension Reader {
       guard let expression = try searchText().expression(text, scopes: scopes) else {
         return ArchivePage(entries: [], complete: true)
       }
-      statement = try connection(query.backwards ? .searchBackwards : .search)
-      try statement.bind(6, expression)
-    } else if let dialog = query.with {
-      switch try part(of: user, in: dialog) {
-      case nil: return ArchivePage(entries: [], complete: true)
-      case .archived(let flag)?:
-        statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
-        try statement.bind(6, dialog.number).bind(7, flag.rawValue)
-      case .whispers?:
-        statement = try connection(query.backwards ? .whisperArchiveBackwards : .whisperArchive)
-        try statement.bind(6, dialog.number)
+      return try page(connection(query.backwards ? .searchBackwards : .search, user), query) {
+        try $0.bind(resource, expression)
       }
-    } else {
-      statement = try connection(query.backwards ? .archiveBackwards : .archive)
     }
-    // A resource of the other side only makes sense with that side.
-    let resource = query.with == nil ? nil : query.withResource
-    return try page(statement.bind(1, user.number).bind(5, resource), query)
+    guard let dialog = query.with else {
+      return try page(connection(query.backwards ? .archiveBackwards : .archive, user), query) { try $0.bind(resource) }
+    }
+    switch try part(of: user, in: dialog) {
+    case nil: return ArchivePage(entries: [], complete: true)
+    case .archived(let flag)?:
+      return try page(connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive, user), query) {
+        try $0.bind(resource, dialog, flag.rawValue)
+      }
+    case .whispers?:
+      return try page(connection(query.backwards ? .whisperArchiveBackwards : .whisperArchive, user), query) {
+        try $0.bind(resource, dialog)
+      }
+    }
   }
 
   func archive(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage {
-    let (room, viewer) = (messages.dialog, messages.viewer?.number)
+    let (room, viewer) = (messages.dialog, messages.viewer)
     if let positions = query.positions {
       let isWhole = query.includesHidden
       return try exactly(isWhole ? positions : positions.filter { $0 > messages.behind }) {
-        try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number).bind(3, isWhole ? nil : viewer)
+        try connection(.archivedInRoom, room, $0.number, isWhole ? nil : viewer)
       }
     }
     var query = query
@@ -58,17 +59,19 @@ extension Reader {
       guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
         return ArchivePage(entries: [], complete: true)
       }
-      let statement = try connection(query.backwards ? .roomSearchBackwards : .roomSearch)
-      return try page(statement.bind(1, room.number).bind(5, expression).bind(6, viewer), query)
+      return try page(connection(query.backwards ? .roomSearchBackwards : .roomSearch, room), query) {
+        try $0.bind(expression, viewer)
+      }
     }
-    let statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
-    try statement.bind(1, viewer).bind(5, nil as String?).bind(6, room.number)
-      .bind(7, EntryFlags.firstArchived.rawValue)
-    return try page(statement, query)
+    return try page(connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive, viewer), query) {
+      try $0.bind(nil as String?, room, EntryFlags.firstArchived.rawValue)
+    }
   }
 
-  /// Returns a page. `statement` has bounds and limit as its parameters 2 to 4.
-  private func page(_ statement: Prepared, _ query: ArchiveQuery) throws -> ArchivePage {
+  /// Returns a page. Bounds and limit are the next parameters of `statement`; `bindRest` binds those behind them.
+  private func page(
+    _ statement: Prepared, _ query: ArchiveQuery, _ bindRest: (Prepared) throws -> Prepared
+  ) throws -> ArchivePage {
     var after = query.after
     var before = query.before
     if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
@@ -76,7 +79,7 @@ extension Reader {
 
     // One more than asked for shows whether anything follows.
     let limit = bound(query.limit)
-    var entries = try statement.bind(2, after.number).bind(3, before.number).bind(4, limit + 1).all { try entry($0) }
+    var entries = try bindRest(statement.bind(after, before, limit + 1)).all { try entry($0) }
     let isComplete = Int64(entries.count) <= limit
     if !isComplete { entries.removeLast() }
     if query.backwards { entries.reverse() }
@@ -98,7 +101,7 @@ extension Reader {
 
   /// Returns the part of a dialog that is in a user's archive; `nil` if they are no member.
   private func part(of user: UserID, in dialog: DialogID) throws -> Part? {
-    try connection(.members).bind(1, dialog.number).first { row in
+    try connection(.members, dialog).first { row in
       if row.int(2) == Self.roomKind { return .whispers }
       if row.int(0) == user.number { return .archived(.firstArchived) }
       if row.int(1) == user.number { return .archived(.secondArchived) }
@@ -113,7 +116,7 @@ extension Reader {
     var high = try head().position.number + 1
     while low < high {
       let middle = low + (high - low) / 2
-      let next = try connection(.nextPayload).bind(1, middle).first { (position: $0.int(0), time: $0.int(1)) }
+      let next = try connection(.nextPayload, middle).first { (position: $0.int(0), time: $0.int(1)) }
       if let next, next.time < time.milliseconds { low = next.position + 1 } else { high = middle }
     }
     return Position(low)

@@ -15,7 +15,7 @@ extension Reader {
   /// a million entries, without an index.
   func position(before time: Timestamp) throws -> Position {
     func nearest(_ position: Int64) throws -> (position: Int64, time: Int64)? {
-      try connection(.payloadUpTo).bind(1, position).first { ($0.int(0), $0.int(1)) }
+      try connection(.payloadUpTo, position).first { ($0.int(0), $0.int(1)) }
     }
     var low: Int64 = 0
     var high = try head().position.number
@@ -29,16 +29,16 @@ extension Reader {
   // MARK: Dialogs and marks
 
   func dialog(_ id: DialogID) throws -> Dialog? {
-    try connection(.dialog).bind(1, id.number).first { try dialog($0) }
+    try connection(.dialog, id).first { try dialog($0) }
   }
 
   func dialog(between a: UserID, and b: UserID) throws -> Dialog? {
-    try connection(.dialogBetween).bind(1, min(a, b).number).bind(2, max(a, b).number).first { try dialog($0) }
+    try connection(.dialogBetween, min(a, b).number, max(a, b).number).first { try dialog($0) }
   }
 
   /// Returns the dialog of whispers of two users in a room; there is no other way to it.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? {
-    try connection(.whispersBetween).bind(1, room.number).bind(2, min(a, b).number).bind(3, max(a, b).number)
+    try connection(.whispersBetween, room, min(a, b).number, max(a, b).number)
       .first { try dialog($0) }
   }
 
@@ -58,7 +58,7 @@ extension Reader {
   func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView] {
     let user = log.user
     // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
-    let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
+    let found = try connection(.dialogsOf, user, before, bound(limit)).all {
       (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
     }
     return try found.map { dialog, mark, settings in
@@ -69,7 +69,7 @@ extension Reader {
   }
 
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? {
-    try connection(.mark).bind(1, user.number).bind(2, dialog.number).first { mark($0, from: 0, user) }
+    try connection(.mark, user, dialog).first { mark($0, from: 0, user) }
   }
 
   func mark(_ row: Prepared, from column: Int32, _ user: UserID) -> Mark {
@@ -80,7 +80,7 @@ extension Reader {
   }
 
   func unread(of user: UserID) throws -> Int64 {
-    try connection(.unread).bind(1, user.number).first { $0.int(0) } ?? 0
+    try connection(.unread, user).first { $0.int(0) } ?? 0
   }
 
   // MARK: Entries
@@ -88,39 +88,37 @@ extension Reader {
   func history(
     of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
   ) throws -> [Entry] {
-    let statement =
-      if let viewer = messages.viewer {
-        try connection(ascending ? .ownHistoryAscending : .ownHistoryDescending).bind(5, viewer.number)
-      } else { try connection(ascending ? .historyAscending : .historyDescending) }
-    return try statement.bind(1, messages.dialog.number).bind(2, max(after, messages.behind).number)
-      .bind(3, before.number).bind(4, bound(limit)).all { try entry($0) }
+    let (all, own): (Query, Query) =
+      ascending ? (.historyAscending, .ownHistoryAscending) : (.historyDescending, .ownHistoryDescending)
+    var statement = try connection(
+      messages.viewer == nil ? all : own, messages.dialog, max(after, messages.behind), before, bound(limit))
+    if let viewer = messages.viewer { statement = try statement.bind(viewer) }
+    return try statement.all { try entry($0) }
   }
 
   func entry(_ position: Position, in messages: MessageAccess) throws -> Entry? {
     guard position > messages.behind else { return nil }
-    let statement =
-      if let viewer = messages.viewer { try connection(.ownEntry).bind(3, viewer.number) } else {
-        try connection(.entry)
-      }
-    return try statement.bind(1, position.number).bind(2, messages.dialog.number).first { try entry($0) }
+    var statement = try connection(messages.viewer == nil ? .entry : .ownEntry, position, messages.dialog)
+    if let viewer = messages.viewer { statement = try statement.bind(viewer) }
+    return try statement.first { try entry($0) }
   }
 
   func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool {
-    try connection(.hasEntry).bind(1, position.number).bind(2, dialog?.number).first { _ in true } ?? false
+    try connection(.hasEntry, position, dialog).first { _ in true } ?? false
   }
 
   func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.replay).bind(1, log.user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+    try connection(.replay, log.user, after, bound(limit)).all { try entry($0) }
   }
 
   func counting(
     in dialog: DialogID, upTo position: Position, by author: UserID
   ) throws -> (all: Int64, own: Int64) {
     guard
-      let members = try connection(.pair).bind(1, dialog.number).first({
+      let members = try connection(.pair, dialog).first({
         (first: $0.int(0), second: $0.int(1), isRoom: $0.int(2) == Self.roomKind)
       }),
-      let counts = try connection(.counted).bind(1, dialog.number).bind(2, position.number)
+      let counts = try connection(.counted, dialog, position)
         .first({ (all: $0.int(0), first: $0.int(1)) })
     else { return (0, 0) }
     if members.isRoom { return (counts.all, try ownCounting(in: dialog, upTo: position, by: author)) }
@@ -137,12 +135,11 @@ extension Reader {
   /// who left and came back it leaves out, and before they came subtracts, their earlier messages.
   private func ownCounting(in room: DialogID, upTo position: Position, by author: UserID) throws -> Int64 {
     let known =
-      try connection(.knownOwn).bind(1, author.number).bind(2, room.number)
+      try connection(.knownOwn, author, room)
       .first({ (place: $0.int(0), own: $0.int(1)) }) ?? (place: 0, own: 0)
     let end = position.number
     let between =
-      try connection(.ownBetween).bind(1, room.number).bind(2, min(known.place, end))
-      .bind(3, max(known.place, end)).bind(4, author.number).first { $0.int(0) } ?? 0
+      try connection(.ownBetween, room, min(known.place, end), max(known.place, end), author).first { $0.int(0) } ?? 0
     return end >= known.place ? known.own + between : known.own - between
   }
 

@@ -75,38 +75,26 @@ extension Reader {
 
 extension Writer {
   func insertPayload(_ entry: Entry, _ key: RepeatKey?) throws {
-    let payload = try connection(.insertPayload)
     let peer =
       switch entry.place {
       case .peer(let peer), .whisper(let peer, _, _): peer.id
       case .room: Self.noPeer
       }
-    try payload.bind(1, entry.position.number).bind(2, entry.dialog.number)
-      .bind(3, entry.author.id.number).bind(4, peer.number)
-      .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
-      .bind(21, entry.whisper?.room.dialog.number).bind(22, entry.whisper?.nick)
-    try bind(entry.fact.stanza, key, to: payload)
-    var mentions: [Mention] = []
-    var attachments: [Attachment] = []
-    if case .message(let message) = entry.fact {
-      (mentions, attachments) = (message.mentions, message.content.attachments)
-      if message.reference != nil || message.forwarded != nil {
-        try payload.bind(18, FactCoding.encode(about: message))
-      } else {
-        try payload.bindNull(18)
-      }
-    } else {
-      try payload.bind(18, FactCoding.encode(entry.fact))
+    let payload = try connection(
+      .insertPayload, entry.position, entry.dialog, entry.author.id, peer, entry.fact.kind.rawValue, entry.time
+    ).bind(entry.whisper?.room.dialog, entry.whisper?.nick)
+    let stanza = try bind(entry.fact.stanza, key, to: payload)
+    guard case .message(let message) = entry.fact else {
+      return try stanza.bind(FactCoding.encode(entry.fact), nil as Int64?, nil as Int64?).run()
     }
-    try payload.bind(23, FactCoding.encode(mentions)).bind(24, FactCoding.encode(attachments)).run()
+    let about = message.reference != nil || message.forwarded != nil ? FactCoding.encode(about: message) : nil
+    try stanza.bind(about, FactCoding.encode(message.mentions), FactCoding.encode(message.content.attachments)).run()
   }
 
-  private func bind(_ message: Message?, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
-    guard let message else {
-      for index: Int32 in 7...17 { try payload.bindNull(index) }
-      try payload.bind(19, key?.id).bind(20, key.map { Int64(bitPattern: $0.bodyHash) })
-      return
-    }
+  private func bind(
+    _ message: Message?, _ key: RepeatKey?, to payload: Prepared
+  ) throws(StoreFailure) -> Prepared {
+    guard let message else { return try payload.bindNulls(11).bind(key?.id, key?.bodyHash) }
     let content = message.content
     let envelope = message.envelope
     // The id that identifies repeats, if it is not the stanza's own.
@@ -115,23 +103,24 @@ extension Writer {
       content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)
         + (envelope.fromResource?.utf8.count ?? 0) + (envelope.toResource?.utf8.count ?? 0)
         + (envelope.id?.utf8.count ?? 0) + (envelope.language?.utf8.count ?? 0) + (keyID?.utf8.count ?? 0))
-    try payload.bind(7, message.sequence).bind(8, Int64(message.traits.rawValue))
-      .bind(9, Int64(envelope.type.rawValue))
-      .bind(10, text: arena.place(envelope.fromResource)).bind(11, text: arena.place(envelope.toResource))
-      .bind(12, text: arena.place(envelope.id)).bind(13, text: arena.place(envelope.language))
-      .bind(14, Int64(content.kind.rawValue))
-      .bind(15, text: arena.place(content.text.isEmpty ? nil : content.text))
-      .bind(16, text: arena.place(content.fields)).bind(17, bytes: arena.place(unlessEmpty: content.extras))
-      .bind(19, text: arena.place(keyID)).bind(20, key.map { Int64(bitPattern: $0.bodyHash) })
+    return
+      try payload
+      .bind(message.sequence, message.traits.rawValue, envelope.type.rawValue)
+      .bind(
+        arena.place(envelope.fromResource), arena.place(envelope.toResource), arena.place(envelope.id),
+        arena.place(envelope.language), content.kind.rawValue
+      )
+      .bind(
+        arena.place(content.text.isEmpty ? nil : content.text), arena.place(content.fields),
+        arena.place(unlessEmpty: content.extras), arena.place(keyID), key?.bodyHash)
   }
 }
 
 extension Query {
   fileprivate static let insertPayload = Query(
     """
-    INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, from_resource,
-      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick, mentions,
-      attachments)
+    INSERT INTO payloads (position, dialog, author, peer, kind, time, via, nick, seq, traits, type, from_resource,
+      to_resource, stanza_id, lang, content_kind, text, fields, extras, key_id, key_hash, detail, mentions, attachments)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
       ?24)
     """)

@@ -4,7 +4,7 @@ import Dialogs
 /// The metadata of users' files.
 extension Reader {
   func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob? {
-    let found = try connection(.blob).bind(1, id.value.bytes).first { try Self.blob($0, id) }
+    let found = try connection(.blob, id.value.bytes).first { try Self.blob($0, id) }
     return found.flatMap { access.realm == nil || access.realm == $0.realm ? $0 : nil }
   }
 
@@ -28,8 +28,7 @@ extension Reader {
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse {
     let recent = Self.before(time, Limits.blobDay)
     let slots = Self.before(time, Limits.slotTime)
-    let use = try connection(.blobUse).bind(1, owner.number).bind(2, time.milliseconds).bind(3, recent).bind(4, slots)
-      .bind(5, Self.before(time, Limits.resumableSlotTime))
+    let use = try connection(.blobUse, owner, time, recent, slots, Self.before(time, Limits.resumableSlotTime))
       .first { row in
         var use = BlobUse()
         (use.count, use.bytes, use.awaited) = (Int(row.int(0)), row.int(1), Int(row.int(2)))
@@ -42,9 +41,10 @@ extension Reader {
   }
 
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] {
-    try connection(.dueBlobs).bind(1, time.milliseconds).bind(2, Self.before(time, Limits.slotTime))
-      .bind(3, Self.before(time, Limits.blobDay)).bind(4, bound(limit))
-      .bind(5, Self.before(time, Limits.resumableSlotTime)).all { try Self.id($0.bytes(0)) }
+    try connection(
+      .dueBlobs, time, Self.before(time, Limits.slotTime), Self.before(time, Limits.blobDay), bound(limit),
+      Self.before(time, Limits.resumableSlotTime)
+    ).all { try Self.id($0.bytes(0)) }
   }
 
   private static func before(_ time: Timestamp, _ span: Duration) -> Int64 {
@@ -59,34 +59,34 @@ extension Reader {
 
 extension Writer {
   func put(_ blob: Blob) throws {
-    try connection(.putBlob).bind(1, blob.id.value.bytes).bind(2, blob.realm.number).bind(3, blob.owner.number)
-      .bind(4, blob.name).bind(5, blob.mediaType).bind(6, blob.size).bind(7, Int64(blob.purpose.rawValue))
-      .bind(8, Int64(blob.state.rawValue)).bind(9, blob.createdAt.milliseconds)
-      .bind(10, blob.expiresAt?.milliseconds).bind(11, blob.sha256).bind(12, blob.shape.width.map { Int64($0) })
-      .bind(13, blob.shape.height.map { Int64($0) }).bind(14, blob.shape.milliseconds.map { Int64($0) })
-      .bind(15, blob.isResumable ? 1 : 0).bind(16, blob.thumbnail.map { Int64($0.width) })
-      .bind(17, blob.thumbnail.map { Int64($0.height) }).run()
+    try connection(.putBlob, blob.id.value.bytes, blob.realm, blob.owner, blob.name, blob.mediaType, blob.size).bind(
+      blob.purpose.rawValue, blob.state.rawValue, blob.createdAt, blob.expiresAt, blob.sha256,
+      blob.shape.width.map { Int64($0) }
+    ).bind(
+      blob.shape.height.map { Int64($0) }, blob.shape.milliseconds.map { Int64($0) }, blob.isResumable,
+      blob.thumbnail.map { Int64($0.width) }, blob.thumbnail.map { Int64($0.height) }
+    ).run()
   }
 
   func removeBlob(_ id: BlobID) throws {
-    try connection(.deleteBlob).bind(1, id.value.bytes).run()
-    try connection(.deleteReferencesToBlob).bind(1, id.value.bytes).run()
+    try connection(.deleteBlob, id.value.bytes).run()
+    try connection(.deleteReferencesToBlob, id.value.bytes).run()
   }
 
   func insertBlobReference(to id: BlobID, by position: Position) throws {
-    try connection(.insertBlobReference).bind(1, position.number).bind(2, id.value.bytes).run()
+    try connection(.insertBlobReference, position, id.value.bytes).run()
   }
 
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws {
-    let messages = try connection(.correctionsOf).bind(1, position.number).all { $0.int(0) } + [position.number]
+    let messages = try connection(.correctionsOf, position).all { $0.int(0) } + [position.number]
     var named: Set<[UInt8]> = []
     for message in messages {
-      named.formUnion(try connection(.blobsNamedBy).bind(1, message).all { $0.bytes(0) })
-      try connection(.deleteBlobReferencesOf).bind(1, message).run()
+      named.formUnion(try connection(.blobsNamedBy, message).all { $0.bytes(0) })
+      try connection(.deleteBlobReferencesOf, message).run()
     }
     guard let ending else { return }
     for id in named {
-      try connection(.endBlob).bind(1, id).bind(2, owner.number).bind(3, ending.milliseconds).run()
+      try connection(.endBlob, id, owner, ending).run()
     }
   }
 }

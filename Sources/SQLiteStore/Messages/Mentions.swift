@@ -3,18 +3,18 @@ import Dialogs
 /// The mentions in messages.
 extension Reader {
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 {
-    guard let dialog else { return try connection(.unreadMentions).bind(1, user.number).first { $0.int(0) } ?? 0 }
-    return try connection(.unreadMentionsIn).bind(1, user.number).bind(2, dialog.number).first { $0.int(0) } ?? 0
+    guard let dialog else { return try connection(.unreadMentions, user).first { $0.int(0) } ?? 0 }
+    return try connection(.unreadMentionsIn, user, dialog).first { $0.int(0) } ?? 0
   }
 }
 
 extension Writer {
   func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws {
-    let found = try connection(.countingOrdinal).bind(1, dialog.number).bind(2, position.number).first { $0.int(0) }
+    let found = try connection(.countingOrdinal, dialog, position).first { $0.int(0) }
     guard let ordinal = found else { return }
-    try connection(.deleteMentions).bind(1, dialog.number).bind(2, ordinal).run()
+    try connection(.deleteMentions, dialog, ordinal).run()
     let insert = try connection(.insertMention)
-    for user in users { try insert.bind(1, dialog.number).bind(2, ordinal).bind(3, user.number).run() }
+    for user in users { try insert.bind(dialog, ordinal, user).run() }
   }
 }
 

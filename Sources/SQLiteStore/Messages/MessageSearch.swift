@@ -22,7 +22,7 @@ extension Reader {
   private func search(_ expression: String?, before: Position, limit: Int) throws -> [MessageCandidate] {
     // There is no word in the query, so no message matches.
     guard let expression else { return [] }
-    return try connection(.searchCandidates).bind(1, expression).bind(2, before.number).bind(3, bound(limit))
+    return try connection(.searchCandidates, expression, before, bound(limit))
       .all { try Self.candidate($0) }
   }
 
@@ -31,11 +31,9 @@ extension Reader {
   ) throws -> [MessageCandidate] {
     if let dialog { return try media(kind, in: dialog, after: .zero, before: before, limit: limit) }
     // A look at each dialog for its newest; only those among the first `limit` of these can have any of the newest.
-    let heads = try connection(.mediaHeads).bind(1, log.user.number).bind(2, Int64(kind.rawValue)).bind(
-      3, before.number
-    )
-    .all { (dialog: DialogID($0.int(0)), newest: $0.intOrNil(1) ?? 0) }
-    .filter { $0.newest > 0 }.sorted { $0.newest > $1.newest }
+    let heads = try connection(.mediaHeads, log.user, kind.rawValue, before)
+      .all { (dialog: DialogID($0.int(0)), newest: $0.intOrNil(1) ?? 0) }
+      .filter { $0.newest > 0 }.sorted { $0.newest > $1.newest }
     var found: [MessageCandidate] = []
     for head in heads.prefix(limit) {
       let least = found.count < limit ? Position.zero : found[limit - 1].position
@@ -48,8 +46,7 @@ extension Reader {
   private func media(
     _ kind: Content.Kind, in dialog: DialogID, after: Position, before: Position, limit: Int
   ) throws -> [MessageCandidate] {
-    try connection(.media).bind(1, dialog.number).bind(2, Int64(kind.rawValue)).bind(3, after.number)
-      .bind(4, before.number).bind(5, bound(limit)).all { try Self.candidate($0) }
+    try connection(.media, dialog, kind.rawValue, after, before, bound(limit)).all { try Self.candidate($0) }
   }
 
   /// Merges two lists, newest first; none is in both.

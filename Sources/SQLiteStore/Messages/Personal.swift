@@ -3,69 +3,49 @@ import Dialogs
 /// The changes that users made to messages for themselves alone.
 extension Reader {
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool {
-    try connection(.isHidden).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).first { $0.int(0) }
+    try connection(.isHidden, user, message, dialog).first { $0.int(0) }
       == 1
   }
 
   func hasHidden(_ user: UserID) throws -> Bool {
-    try connection(.hasHidden).bind(1, user.number).first { $0.int(0) } == 1
+    try connection(.hasHidden, user).first { $0.int(0) } == 1
   }
 
   func hidden(from message: Position, in dialog: DialogID) throws -> [UserID] {
-    try connection(.hiddenFrom).bind(1, message.number).bind(2, dialog.number).all { UserID($0.int(0)) }
+    try connection(.hiddenFrom, message, dialog).all { UserID($0.int(0)) }
   }
 
   func hiddenCount(of user: UserID) throws -> Int {
-    try connection(.hiddenCount).bind(1, user.number).first { Int($0.int(0)) } ?? 0
+    try connection(.hiddenCount, user).first { Int($0.int(0)) } ?? 0
   }
 
   func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64 {
-    try connection(.hiddenBehind).bind(1, user.number).bind(2, dialog.number).bind(3, after.number)
+    try connection(.hiddenBehind, user, dialog, after)
       .first { $0.int(0) } ?? 0
   }
 
-  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
-    try connection(.stars).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      Star(dialog: DialogID($0.int(1)), message: Position($0.int(0)))
-    }
-  }
-
-  func starCount(of user: UserID) throws -> Int {
-    try connection(.starCount).bind(1, user.number).first { Int($0.int(0)) } ?? 0
-  }
-
-  func isStarred(_ message: Position, by user: UserID) throws -> Bool {
-    try connection(.isStarred).bind(1, user.number).bind(2, message.number).first { _ in true } ?? false
-  }
-
   func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool {
-    try connection(.hasFlagged).bind(1, realm.number).bind(2, user.number).bind(3, message.description)
+    try connection(.hasFlagged, realm, user, message.description)
       .first { _ in true } ?? false
   }
 }
 
 extension Writer {
   func hide(_ message: Position, in dialog: DialogID, for user: UserID, counts: Bool) throws {
-    try connection(.hide).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).bind(4, counts ? 1 : 0)
+    try connection(.hide, user, message, dialog, counts)
       .run()
   }
 
   /// Messages deleted one by one before need no row any more.
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws {
-    try connection(.clear).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).bind(4, leaves ? 1 : 0)
+    try connection(.clear, user, dialog, upTo, leaves)
       .run()
-    try connection(.unhide).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
-    try connection(.unstar).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
-  }
-
-  func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws {
-    let change = try connection(isStarred ? .putStar : .deleteStar).bind(1, user.number).bind(2, message.number)
-    if isStarred { try change.bind(3, dialog.number) }
-    try change.run()
+    try connection(.unhide, user, dialog, upTo).run()
+    try connection(.unstar, user, dialog, upTo).run()
   }
 
   func removeMention(of user: UserID, by message: Position, in dialog: DialogID) throws {
-    try connection(.removeMention).bind(1, dialog.number).bind(2, message.number).bind(3, user.number).run()
+    try connection(.removeMention, dialog, message, user).run()
   }
 }
 
@@ -111,12 +91,6 @@ extension Query {
   fileprivate static let unstar = Query("DELETE FROM stars WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
   fileprivate static let clear = Query(
     "UPDATE members SET cleared = max(cleared, ?3), left_list = ?4 WHERE user = ?1 AND dialog = ?2")
-  fileprivate static let stars = Query(
-    "SELECT position, dialog FROM stars WHERE user = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3")
-  fileprivate static let starCount = Query("SELECT count(*) FROM stars WHERE user = ?1")
-  fileprivate static let isStarred = Query("SELECT 1 FROM stars WHERE user = ?1 AND position = ?2")
-  fileprivate static let putStar = Query("INSERT OR IGNORE INTO stars (user, position, dialog) VALUES (?1, ?2, ?3)")
-  fileprivate static let deleteStar = Query("DELETE FROM stars WHERE user = ?1 AND position = ?2")
   fileprivate static let removeMention = Query(
     """
     DELETE FROM mentions WHERE dialog = ?1 AND user = ?3
@@ -131,5 +105,4 @@ extension Query {
   /// For a deleted user.
   static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
   static let forgetCleared = Query("DELETE FROM cleared_rooms WHERE user = ?1")
-  static let forgetStars = Query("DELETE FROM stars WHERE user = ?1")
 }

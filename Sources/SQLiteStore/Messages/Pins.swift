@@ -3,11 +3,11 @@ import Dialogs
 /// The pinned messages of a dialog, and the earlier versions of messages.
 extension Reader {
   func pins(of messages: MessageAccess) throws -> [Position] {
-    try connection(.pins).bind(1, messages.dialog.number).all { Position($0.int(0)) }.filter { $0 > messages.behind }
+    try connection(.pins, messages.dialog).all { Position($0.int(0)) }.filter { $0 > messages.behind }
   }
 
   func edits(of access: EditAccess, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.edits).bind(1, access.message.number).bind(2, after.number).bind(3, bound(limit)).all {
+    try connection(.edits, access.message, after, bound(limit)).all {
       try entry($0)
     }
   }
@@ -16,9 +16,9 @@ extension Reader {
 extension Writer {
   func setPinned(_ at: Position?, message: Position, in dialog: DialogID) throws {
     if let at {
-      try connection(.putPin).bind(1, dialog.number).bind(2, message.number).bind(3, at.number).run()
+      try connection(.putPin, dialog, message, at).run()
     } else {
-      try connection(.deletePin).bind(1, dialog.number).bind(2, message.number).run()
+      try connection(.deletePin, dialog, message).run()
     }
   }
 }

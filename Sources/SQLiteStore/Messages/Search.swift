@@ -12,7 +12,7 @@ extension Writer {
   func indexMessages(limit: Int) throws -> Bool {
     let after = try indexedUpTo()
     // Every entry counts: passing over many entries without indexed text takes time too.
-    let rows = try connection(.unindexed).bind(1, after).bind(2, Int64(limit)).all {
+    let rows = try connection(.unindexed, after, limit).all {
       (position: $0.int(0), text: $0.textOrNil(1), scope: $0.textOrNil(2))
     }
     for row in rows {
@@ -22,7 +22,7 @@ extension Writer {
     // Entries committed behind the head have later positions.
     let end = isFull ? rows.last?.position ?? after : try head().position.number
     // A transaction that changes nothing costs no sync.
-    if end > after { try connection(.setIndexed).bind(1, end).run() }
+    if end > after { try connection(.setIndexed, end).run() }
     return isFull
   }
 
@@ -30,17 +30,16 @@ extension Writer {
 
   private func index(_ position: Position, scope: String, text: String) throws {
     let tokens = try searchText().tokens(of: text)
-    try connection(.insertSearch).bind(1, position.number).bind(2, scope).bind(3, tokens).run()
+    try connection(.insertSearch, position, scope, tokens).run()
   }
 
   /// Indexes the new text of a message, or none. It is called before the message's state or payload is written.
   func reindex(_ position: Position, to text: String?) throws {
     // A message that is not indexed yet will be indexed with its text at that time.
     if try position.number > indexedUpTo() { return }
-    let found = try connection(.indexed).bind(1, position.number).first { (scope: $0.text(0), text: $0.text(1)) }
+    let found = try connection(.indexed, position).first { (scope: $0.text(0), text: $0.text(1)) }
     guard let found, found.text != text else { return }
-    try connection(.deleteSearch).bind(1, position.number).bind(2, found.scope)
-      .bind(3, try searchText().tokens(of: found.text)).run()
+    try connection(.deleteSearch, position, found.scope, try searchText().tokens(of: found.text)).run()
     if let text, !text.isEmpty { try index(position, scope: found.scope, text: text) }
   }
 }

@@ -13,7 +13,7 @@ enum StoredTraits {
 
 extension Reader {
   func state(of position: Position) throws -> MessageState? {
-    try connection(.state).bind(1, position.number).first { row in
+    try connection(.state, position).first { row in
       var state = MessageState(
         version: Position(row.int(0)), revision: row.int(1), text: row.textOrNil(2),
         editedAt: row.intOrNil(3).map { Timestamp(milliseconds: $0) })
@@ -31,20 +31,20 @@ extension Writer {
     if state.retraction != nil || state.text != nil {
       try reindex(position, to: state.retraction == nil ? state.text : nil)
     }
-    try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.revision)
-      .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state))
-      .bind(7, FactCoding.encode(state.mentions)).run()
-    try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number)
+    try connection(
+      .putState, position, state.version, state.revision, state.text, state.editedAt, FactCoding.encode(state)
+    ).bind(FactCoding.encode(state.mentions)).run()
+    try connection(state.retraction == nil ? .markChanged : .blank, position, dialog)
       .run()
     guard state.retraction != nil else { return }
-    for correction in try connection(.corrections).bind(1, position.number).all({ Position($0.int(0)) }) {
+    for correction in try connection(.corrections, position).all({ Position($0.int(0)) }) {
       try put(state, of: correction, in: dialog)
     }
-    try connection(.deleteCorrections).bind(1, position.number).run()
+    try connection(.deleteCorrections, position).run()
   }
 
   func insertCorrection(_ position: Position, of target: Position) throws {
-    try connection(.insertCorrection).bind(1, target.number).bind(2, position.number).run()
+    try connection(.insertCorrection, target, position).run()
   }
 }
 

@@ -2,38 +2,22 @@ import Addresses
 import Basics
 import Dialogs
 
-/// The drafts and scheduled messages of users.
+/// The scheduled messages of users.
 extension Reader {
-  // MARK: Drafts
-
-  func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft? {
-    try connection(.draft).bind(1, user.number).bind(2, dialog.number).first { row in
-      DialogDraft(
-        text: row.text(0), replyTo: row.intOrNil(1).map { Position($0) },
-        updatedAt: Timestamp(milliseconds: row.int(2)), position: Position(row.int(3)))
-    }
-  }
-
-  func draftCount(of user: UserID) throws -> Int {
-    Int(try connection(.draftCount).bind(1, user.number).first { $0.int(0) } ?? 0)
-  }
-
-  // MARK: Scheduled messages
-
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage? {
-    try connection(.scheduled).bind(1, user.number).bind(2, id).first { try scheduled($0) }
+    try connection(.scheduled, user, id).first { try scheduled($0) }
   }
 
   func scheduled(of user: UserID) throws -> [ScheduledMessage] {
-    try connection(.scheduledOf).bind(1, user.number).all { try scheduled($0) }
+    try connection(.scheduledOf, user).all { try scheduled($0) }
   }
 
   func scheduledCount(of user: UserID) throws -> Int {
-    Int(try connection(.scheduledCount).bind(1, user.number).first { $0.int(0) } ?? 0)
+    Int(try connection(.scheduledCount, user).first { $0.int(0) } ?? 0)
   }
 
   func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] {
-    try connection(.dueScheduled).bind(1, time.milliseconds).bind(2, bound(limit)).all { try scheduled($0) }
+    try connection(.dueScheduled, time, bound(limit)).all { try scheduled($0) }
   }
 
   func nextDue() throws -> Timestamp? {
@@ -54,25 +38,18 @@ extension Reader {
 }
 
 extension Writer {
-  func put(_ draft: DialogDraft?, of user: UserID, in dialog: DialogID) throws {
-    guard let draft else {
-      try connection(.deleteDraft).bind(1, user.number).bind(2, dialog.number).run()
-      return
-    }
-    try connection(.putDraft).bind(1, user.number).bind(2, dialog.number).bind(3, draft.text)
-      .bind(4, draft.replyTo?.number).bind(5, draft.updatedAt.milliseconds).bind(6, draft.position.number).run()
-  }
-
   func put(_ scheduled: ScheduledMessage) throws {
-    try connection(.putScheduled).bind(1, scheduled.author.id.number).bind(2, scheduled.id)
-      .bind(3, scheduled.dialog.number).bind(4, scheduled.createdAt.milliseconds)
-      .bind(5, scheduled.due.milliseconds).bind(6, scheduled.key.id)
-      .bind(7, Int64(bitPattern: scheduled.key.bodyHash)).bind(8, FactCoding.encode(scheduled))
-      .bind(9, scheduled.failure?.code).bind(10, scheduled.failure?.text).bind(11, scheduled.position.number).run()
+    try connection(
+      .putScheduled, scheduled.author.id, scheduled.id, scheduled.dialog, scheduled.createdAt, scheduled.due,
+      scheduled.key.id
+    ).bind(
+      scheduled.key.bodyHash, FactCoding.encode(scheduled), scheduled.failure?.code, scheduled.failure?.text,
+      scheduled.position
+    ).run()
   }
 
   func removeScheduled(_ id: Int64, of user: UserID) throws {
-    try connection(.deleteScheduled).bind(1, user.number).bind(2, id).run()
+    try connection(.deleteScheduled, user, id).run()
   }
 }
 
@@ -174,16 +151,7 @@ extension FactCoding {
 }
 
 extension Query {
-  static let deleteDraftsOfUser = Query("DELETE FROM drafts WHERE user = ?1")
   static let deleteScheduledOfUser = Query("DELETE FROM scheduled WHERE user = ?1")
-  static let deleteDraft = Query("DELETE FROM drafts WHERE user = ?1 AND dialog = ?2")
-  fileprivate static let draft = Query(
-    "SELECT text, reply_to, updated, position FROM drafts WHERE user = ?1 AND dialog = ?2")
-  fileprivate static let draftCount = Query("SELECT count(*) FROM drafts WHERE user = ?1")
-  fileprivate static let putDraft = Query(
-    """
-    INSERT OR REPLACE INTO drafts (user, dialog, text, reply_to, updated, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    """)
 
   private static let columns =
     "user, id, dialog, created, due, client_id, body_hash, said, failure_code, failure_text, position"

@@ -4,35 +4,35 @@ import Dialogs
 /// The affiliations and subscriptions of others to a user's nodes.
 extension Reader {
   func people(of node: String, of owner: UserID) throws -> NodePeople {
-    let affiliations = try connection(.affiliationsOfNode).bind(1, owner.number).bind(2, node).all { row in
+    let affiliations = try connection(.affiliationsOfNode, owner, node).all { row in
       (try Self.jid(row.text(0)).bare, try Self.affiliation(row.int(1)))
     }
     return NodePeople(
       affiliations: Dictionary(affiliations, uniquingKeysWith: { $1 }),
-      subscriptions: try connection(.subscriptionsToNode).bind(1, owner.number).bind(2, node).all { row in
+      subscriptions: try connection(.subscriptionsToNode, owner, node).all { row in
         try Self.subscription(row, from: 0)
       })
   }
 
   func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation] {
-    let found = try connection(.affiliationsOfUser).bind(1, address.description).bind(2, owner.number).all { row in
+    let found = try connection(.affiliationsOfUser, address.description, owner).all { row in
       (row.text(0), try Self.affiliation(row.int(1)))
     }
     return Dictionary(found, uniquingKeysWith: { $1 })
   }
 
   func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)] {
-    try connection(.subscriptionsOfUser).bind(1, address.description).bind(2, owner.number).all { row in
+    try connection(.subscriptionsOfUser, address.description, owner).all { row in
       (row.text(0), try Self.subscription(row, from: 1))
     }
   }
 
   func subscriptionCount(of address: BareJID) throws -> Int {
-    try connection(.subscriptionCount).bind(1, address.description).first { Int($0.int(0)) } ?? 0
+    try connection(.subscriptionCount, address.description).first { Int($0.int(0)) } ?? 0
   }
 
   func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)] {
-    try connection(.pendingSubscriptions).bind(1, owner.number).bind(2, bound(limit)).all { row in
+    try connection(.pendingSubscriptions, owner, bound(limit)).all { row in
       (row.text(0), try Self.jid(row.text(1)))
     }
   }
@@ -62,26 +62,26 @@ extension Writer {
     _ affiliation: NodeAffiliation?, of address: BareJID, in node: String, of owner: UserID
   ) throws {
     guard let affiliation else {
-      try connection(.deleteAffiliation).bind(1, owner.number).bind(2, node).bind(3, address.description).run()
+      try connection(.deleteAffiliation, owner, node, address.description).run()
       return
     }
-    try connection(.putAffiliation).bind(1, owner.number).bind(2, node).bind(3, address.description)
-      .bind(4, Int64(affiliation.rawValue)).run()
+    try connection(.putAffiliation, owner, node, address.description, affiliation.rawValue).run()
   }
 
   func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws {
-    try connection(.putSubscription).bind(1, owner.number).bind(2, node).bind(3, subscription.address.description)
-      .bind(4, subscription.address.bare.description).bind(5, Int64(subscription.state.rawValue))
-      .bind(6, subscription.isPaused ? 1 : 0).run()
+    try connection(
+      .putSubscription, owner, node, subscription.address.description, subscription.address.bare.description,
+      subscription.state.rawValue, subscription.isPaused
+    ).run()
   }
 
   func removeSubscription(of address: JID, in node: String, of owner: UserID) throws {
-    try connection(.deleteSubscription).bind(1, owner.number).bind(2, node).bind(3, address.description).run()
+    try connection(.deleteSubscription, owner, node, address.description).run()
   }
 
   func removePeople(of node: String, of owner: UserID) throws {
     for query in [Query.deleteAffiliationsOfNode, .deleteSubscriptionsToNode] {
-      try connection(query).bind(1, owner.number).bind(2, node).run()
+      try connection(query, owner, node).run()
     }
   }
 }

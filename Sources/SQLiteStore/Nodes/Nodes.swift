@@ -5,15 +5,15 @@ import Dialogs
 /// The nodes that users publish.
 extension Reader {
   func node(_ name: String, of owner: UserID) throws -> Node? {
-    try connection(.node).bind(1, owner.number).bind(2, name).first { try Self.node($0, of: owner) }
+    try connection(.node, owner, name).first { try Self.node($0, of: owner) }
   }
 
   func nodes(of owner: UserID) throws -> [Node] {
-    try connection(.nodes).bind(1, owner.number).all { try Self.node($0, of: owner) }
+    try connection(.nodes, owner).all { try Self.node($0, of: owner) }
   }
 
   func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) {
-    try connection(.published).bind(1, owner.number).first { (Int($0.int(0)), Int($0.int(1))) } ?? (0, 0)
+    try connection(.published, owner).first { (Int($0.int(0)), Int($0.int(1))) } ?? (0, 0)
   }
 
   private static func node(_ row: Prepared, of owner: UserID) throws -> Node {
@@ -23,14 +23,14 @@ extension Reader {
   }
 
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? {
-    try connection(.item).bind(1, owner.number).bind(2, node).bind(3, id).first(Self.item)
+    try connection(.item, owner, node, id).first(Self.item)
   }
 
   func items(
     in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
   ) throws -> [NodeItem] {
-    let found = try connection(newest ? .newestItems : .oldestItems).bind(1, owner.number).bind(2, node)
-      .bind(3, bound(limit)).bind(4, after.number).bind(5, before.number).all(Self.item)
+    let found = try connection(newest ? .newestItems : .oldestItems, owner, node, bound(limit), after, before).all(
+      Self.item)
     return newest ? found.reversed() : found
   }
 
@@ -44,29 +44,31 @@ extension Reader {
 
 extension Writer {
   func put(_ node: Node) throws {
-    try connection(.putNode).bind(1, node.owner.number).bind(2, node.name)
-      .bind(3, FactCoding.encode(configuration: node.configuration)).bind(4, node.createdAt.milliseconds)
-      .bind(5, Int64(node.itemCount)).bind(6, Int64(node.byteCount)).run()
+    try connection(
+      .putNode, node.owner, node.name, FactCoding.encode(configuration: node.configuration), node.createdAt,
+      node.itemCount, node.byteCount
+    ).run()
   }
 
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws {
     let (kind, payload) = try FactCoding.encode(content: item.content)
-    try connection(.putItem).bind(1, owner.number).bind(2, node).bind(3, item.id).bind(4, kind).bind(5, payload)
-      .bind(6, item.position.number).bind(7, item.time.milliseconds).bind(8, item.publisher?.description).run()
+    try connection(.putItem, owner, node, item.id, kind, payload, item.position).bind(
+      item.time, item.publisher?.description
+    ).run()
   }
 
   func removeItem(_ id: String, in node: String, of owner: UserID) throws {
-    try connection(.deleteItem).bind(1, owner.number).bind(2, node).bind(3, id).run()
+    try connection(.deleteItem, owner, node, id).run()
   }
 
   func removeItems(in node: String, of owner: UserID) throws {
-    try connection(.deleteItems).bind(1, owner.number).bind(2, node).run()
+    try connection(.deleteItems, owner, node).run()
   }
 
   func removeNode(_ name: String, of owner: UserID) throws {
     try removeItems(in: name, of: owner)
     try removePeople(of: name, of: owner)
-    try connection(.deleteNode).bind(1, owner.number).bind(2, name).run()
+    try connection(.deleteNode, owner, name).run()
   }
 }
 

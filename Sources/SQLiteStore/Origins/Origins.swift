@@ -17,16 +17,16 @@ extension Writer {
     _ id: String, by author: UserID, in dialog: DialogID
   ) throws -> (position: Position, bodyHash: UInt64)? {
     arena.begin(id.utf8.count)
-    guard let bytes = arena.place(id) else { return nil }
-    let hash = try originHash(bytes, by: author)
+    guard let text = arena.place(id) else { return nil }
+    let hash = try originHash(text.bytes, by: author)
     func check(_ position: Int64) throws -> (position: Position, bodyHash: UInt64)? {
-      try connection(.isNamed).bind(1, position).bind(2, author.number).bind(3, text: bytes)
+      try connection(.isNamed, position, author, text)
         .first { (Position(position), UInt64(bitPattern: $0.int(0))) }
     }
     if let found = try origins.first(dialog.number, hash, check) { return found }
     if filter.wanted != nil { try readFilter() }
     guard filter.mayHave(OriginFilter.Key(dialog: dialog.number, hash: hash)) else { return nil }
-    let older = try connection(.originsOf).bind(1, dialog.number).bind(2, Int64(hash)).all { $0.int(0) }
+    let older = try connection(.originsOf, dialog, hash).all { $0.int(0) }
     for position in older { if let found = try check(position) { return found } }
     return nil
   }
@@ -45,7 +45,7 @@ extension Writer {
   ) throws {
     try forEachOrigin(of: author, id, stanzaID) { hash in
       origins.remove(dialog.number, hash, position.number)
-      try connection(.deleteOrigin).bind(1, dialog.number).bind(2, Int64(hash)).bind(3, position.number).run()
+      try connection(.deleteOrigin, dialog, hash, position).run()
     }
   }
 
@@ -63,17 +63,17 @@ extension Writer {
     origins.passed(position.number)
     guard let slice = origins.next() else { return }
     for row in slice.rows {
-      try connection(.insertOrigin).bind(1, row.dialog).bind(2, Int64(row.hash)).bind(3, row.position).run()
+      try connection(.insertOrigin, row.dialog, row.hash, row.position).run()
       filter.add(OriginFilter.Key(dialog: row.dialog, hash: row.hash))
     }
-    if let end = slice.end { try connection(.setOriginsEnd).bind(1, end).run() }
+    if let end = slice.end { try connection(.setOriginsEnd, end).run() }
   }
 
   /// Reads a few more rows of the table.
   private func readFilter() throws {
     guard let after = filter.wanted else { return }
     let rows = StoreLimits.filterRows
-    let keys = try connection(.originsBehind).bind(1, after.dialog).bind(2, Int64(after.hash)).bind(3, Int64(rows))
+    let keys = try connection(.originsBehind, after.dialog, after.hash, rows)
       .all { OriginFilter.Key(dialog: $0.int(0), hash: Int32(truncatingIfNeeded: $0.int(1))) }
     filter.read(keys, isLast: keys.count < rows)
   }
@@ -84,7 +84,7 @@ extension Writer {
   /// Returns the hashes that the table lacks, from the messages themselves.
   func loadOrigins(behind end: Int64) throws -> OriginGenerations {
     var origins = OriginGenerations(start: end)
-    try connection(.namedBehind).bind(1, end).forEach { row in
+    try connection(.namedBehind, end).forEach { row in
       let position = row.int(0)
       origins.passed(position)
       guard !row.isNull(5), let id = row.textOrNil(4) ?? row.textOrNil(3) else { return }

@@ -96,15 +96,8 @@ extension RecordQuery {
 extension Connection {
   /// Returns the statement with this text, which is one of a bounded number, with its parameters bound.
   fileprivate func named(_ text: String, _ values: [FieldValue]) throws(StoreFailure) -> Prepared {
-    let statement = try named(text)
-    for (index, value) in zip(Int32(1)..., values) {
-      switch value {
-      case .null: try statement.bindNull(index)
-      case .integer(let value): try statement.bind(index, value)
-      case .text(let value): try statement.bind(index, value)
-      case .bytes(let value): try statement.bind(index, value)
-      }
-    }
+    var statement = try named(text)
+    for value in values { statement = try statement.bind(value) }
     return statement
   }
 }
@@ -121,4 +114,15 @@ extension Prepared {
 
   /// The number of the row that this connection has inserted last.
   fileprivate var lastNumber: Int64 { sqlite3_last_insert_rowid(sqlite3_db_handle(raw)) }
+}
+
+extension FieldValue: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    switch self {
+    case .null: sqlite3_bind_null(statement, index)
+    case .integer(let value): value.bind(to: statement, at: index)
+    case .text(let value): value.bind(to: statement, at: index)
+    case .bytes(let value): value.bind(to: statement, at: index)
+    }
+  }
 }

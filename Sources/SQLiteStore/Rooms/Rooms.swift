@@ -5,22 +5,23 @@ import Dialogs
 /// The rooms, their members, and the entries that members follow.
 extension Reader {
   func room(_ id: DialogID) throws -> Room? {
-    try connection(.room).bind(1, id.number).first { try room($0) }
+    try connection(.room, id).first { try room($0) }
   }
 
   func room(at address: BareJID) throws -> Room? {
     guard let local = address.local else { return nil }
-    return try connection(.roomByAddress).bind(1, address.domain).bind(2, local).first { try room($0) }
+    return try connection(.roomByAddress, address.domain, local).first { try room($0) }
   }
 
   /// Returns a room, even a destroyed one: its id is never issued again.
   func room(externalID: String, in realm: RealmID) throws -> Room? {
-    try connection(.roomByExternalID).bind(1, realm.number).bind(2, externalID).first { try room($0) }
+    try connection(.roomByExternalID, realm, externalID).first { try room($0) }
   }
 
   func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
-    try connection(listed ? .listedRooms : .realmRooms).bind(1, realm.number).bind(2, after ?? "")
-      .bind(3, matching?.lowercased()).bind(4, bound(limit)).all { try room($0) }
+    try connection(listed ? .listedRooms : .realmRooms, realm, after ?? "", matching?.lowercased(), bound(limit)).all {
+      try room($0)
+    }
   }
 
   private func room(_ row: Prepared) throws -> Room {
@@ -39,26 +40,27 @@ extension Reader {
 
   /// Returns a member; the row of a former member does not count.
   func member(_ user: UserID, of access: MemberAccess) throws -> Member? {
-    let found = try connection(.member).bind(1, access.room.number).bind(2, user.number).first {
+    let found = try connection(.member, access.room, user).first {
       try member($0, from: 0)
     }
     return found.flatMap { access.among.contains($0.affiliation) ? $0 : nil }
   }
 
   func member(nickKey key: String, of access: MemberAccess) throws -> Member? {
-    let found = try connection(.memberByNick).bind(1, access.room.number).bind(2, key).first { try member($0, from: 0) }
+    let found = try connection(.memberByNick, access.room, key).first { try member($0, from: 0) }
     return found.flatMap { access.among.contains($0.affiliation) ? $0 : nil }
   }
 
   func members(of access: MemberAccess, after: UserID?, limit: Int) throws -> [Member] {
     let bits = access.among.reduce(into: 0 as Int64) { $0 |= 1 << Int64($1.rawValue) }
-    return try connection(.membersOf).bind(1, access.room.number).bind(2, after?.number ?? 0).bind(3, bits)
-      .bind(4, bound(limit)).all { try member($0, from: 0) }
+    return try connection(.membersOf, access.room, after?.number ?? 0, bits, bound(limit)).all {
+      try member($0, from: 0)
+    }
   }
 
   /// Returns changed members, those of one version by user number; a page may end between them.
   func memberChanges(of room: DialogID, for _: ServerReason, after: Position, limit: Int) throws -> [Member] {
-    try connection(.memberChanges).bind(1, room.number).bind(2, after.number).bind(3, bound(limit))
+    try connection(.memberChanges, room, after, bound(limit))
       .all { try member($0, from: 0) }
   }
 
@@ -71,7 +73,7 @@ extension Reader {
   }
 
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] {
-    try connection(.memberships).bind(1, user.number).all { row in
+    try connection(.memberships, user).all { row in
       (room: try known(DialogID(row.int(0))), since: Position(row.int(1)))
     }
   }
@@ -79,7 +81,7 @@ extension Reader {
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] {
     let user = log.user
     // The list first, as in `dialogs(of:before:limit:)`.
-    let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
+    let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
         room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user),
         settings: try Self.settings($0, 30)
@@ -92,11 +94,6 @@ extension Reader {
     }
   }
 
-  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool {
-    try connection(.invitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).first { _ in true }
-      ?? false
-  }
-
   // MARK: The feed
 
   /// Reads positions first, then entries: of many rooms only one page's entries are read. Once the page is full, a room
@@ -104,19 +101,19 @@ extension Reader {
   func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] {
     let limit = bound(limit)
     guard limit > 0 else { return [] }
-    var page = try connection(.feedPositions).bind(1, log.user.number).bind(2, after.number).bind(3, limit)
-      .bind(4, all ? 0 : Int64(FeedRow.Traits.unfollowed.rawValue))
-      .all { $0.int(0) }
+    var page = try connection(
+      .feedPositions, log.user, after, limit, all ? 0 : Int64(FeedRow.Traits.unfollowed.rawValue)
+    )
+    .all { $0.int(0) }
     for followed in log.rooms {
       let end = page.count < limit ? Int64.max : page.last ?? .max
-      let found = try connection(.roomPositions).bind(1, followed.room.number).bind(
-        2, max(after, followed.since).number
-      ).bind(3, end)
-        .bind(4, limit).all { $0.int(0) }
+      let found = try connection(.roomPositions, followed.room, max(after, followed.since).number, end, limit).all {
+        $0.int(0)
+      }
       page = Self.merged(page, found, limit: Int(limit))
     }
     return try page.compactMap { position in
-      try connection(.entryAt).bind(1, position).first { try entry($0) }
+      try connection(.entryAt, position).first { try entry($0) }
     }
   }
 
@@ -141,33 +138,32 @@ extension Writer {
     localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room {
     // Checked before anything is written: a refusal does not end the transaction.
-    let isTaken = try connection(.takenRoom).bind(1, realm.number).bind(2, localpart).bind(3, externalID)
+    let isTaken = try connection(.takenRoom, realm, localpart, externalID)
       .first { $0.int(0) != 0 }
     if isTaken == true { throw StoreConflict() }
-    let id = try connection(.insertRoomDialog).bind(1, Self.roomKind).bind(2, createdAt.milliseconds)
+    let id = try connection(.insertRoomDialog, Self.roomKind, createdAt)
       .first { DialogID($0.int(0)) }
     guard let id else { throw StoreFailure.corrupt("a new room got no number") }
-    try connection(.insertRoom).bind(1, id.number).bind(2, realm.number).bind(3, localpart).bind(4, externalID)
-      .bind(5, FactCoding.encode(settings: settings)).bind(6, settings.name?.lowercased())
-      .bind(7, settings.isListed ? 1 : 0).run()
+    try connection(
+      .insertRoom, id, realm, localpart, externalID, FactCoding.encode(settings: settings), settings.name?.lowercased()
+    ).bind(settings.isListed).run()
     return Room(name: try known(id), externalID: externalID, createdAt: createdAt, settings: settings)
   }
 
   func updateCounters(of room: Room) throws {
-    try connection(.updateDialog).bind(1, room.id.number).bind(2, room.sequence).bind(3, room.ordinal)
-      .bind(4, room.last.number).run()
+    try connection(.updateDialog, room.id, room.sequence, room.ordinal, room.last).run()
   }
 
   /// Updates a room. When it is destroyed the marks of its members are deleted, and with them everything that is found
   /// by them: memberships, lists, unread counts.
   func update(_ room: Room) throws {
-    try connection(.updateRoom).bind(1, room.id.number).bind(2, FactCoding.encode(settings: room.settings))
-      .bind(3, room.settings.name?.lowercased()).bind(4, room.settings.isListed ? 1 : 0)
-      .bind(5, room.topic?.text).bind(6, room.topic?.nick).bind(7, room.topic?.time.milliseconds)
-      .bind(8, Int64(room.memberCount)).bind(9, room.version.number).bind(10, room.isDestroyed ? 1 : 0).run()
+    try connection(
+      .updateRoom, room.id, FactCoding.encode(settings: room.settings), room.settings.name?.lowercased(),
+      room.settings.isListed, room.topic?.text, room.topic?.nick
+    ).bind(room.topic?.time, room.memberCount, room.version, room.isDestroyed).run()
     if room.isDestroyed {
-      try connection(.deleteMarksOfRoom).bind(1, room.id.number).run()
-      try connection(.forgetClearedOfRoom).bind(1, room.id.number).run()
+      try connection(.deleteMarksOfRoom, room.id).run()
+      try connection(.forgetClearedOfRoom, room.id).run()
     }
   }
 
@@ -181,27 +177,16 @@ extension Writer {
     {
       throw StoreConflict()
     }
-    try connection(.putMember).bind(1, member.room.number).bind(2, member.party.id.number)
-      .bind(3, Int64(member.affiliation.rawValue)).bind(4, nick).bind(5, key).bind(6, member.since.number)
-      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).bind(9, member.reason)
-      .bind(10, member.isKicked ? 1 : 0).run()
+    try connection(.putMember, member.room, member.party.id, member.affiliation.rawValue, nick, key, member.since).bind(
+      member.joinedAt, member.version, member.reason, member.isKicked
+    ).run()
     if member.affiliation.isMember {
-      try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
+      try connection(.insertRoomMark, member.party.id, member.room, ordinal).run()
     } else {
-      try connection(.keepCleared).bind(1, member.party.id.number).bind(2, member.room.number).run()
-      try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
+      try connection(.keepCleared, member.party.id, member.room).run()
+      try connection(.deleteRoomMark, member.party.id, member.room).run()
       try put(nil, of: member.party.id, in: member.room)
     }
-  }
-
-  func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws {
-    try connection(.putInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number)
-      .bind(4, position.number).run()
-    try connection(.deleteOldInvitations).bind(1, room.number).bind(2, Int64(Limits.invitationsMax)).run()
-  }
-
-  func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
-    try connection(.deleteInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).run()
   }
 }
 
@@ -349,17 +334,4 @@ extension Query {
     ORDER BY e.position LIMIT ?4
     """)
   fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
-
-  fileprivate static let invitation = Query(
-    "SELECT 1 FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
-  fileprivate static let putInvitation = Query(
-    "INSERT OR REPLACE INTO invitations (room, user, inviter, position) VALUES (?1, ?2, ?3, ?4)")
-  fileprivate static let deleteInvitation = Query(
-    "DELETE FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
-  /// It looks at the newest `?2`: as many invitations as may be declined, not members.
-  fileprivate static let deleteOldInvitations = Query(
-    """
-    DELETE FROM invitations WHERE room = ?1 AND position <= (
-      SELECT position FROM invitations WHERE room = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)
-    """)
 }

@@ -8,15 +8,15 @@ import Dialogs
 /// made a new row of it since.
 extension Reader {
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact? {
-    try connection(.contact).bind(1, owner.number).bind(2, address.description).first(Self.contact)
+    try connection(.contact, owner, address.description).first(Self.contact)
   }
 
   func contacts(of owner: UserID) throws -> [Contact] {
-    try connection(.contacts).bind(1, owner.number).all(Self.contact)
+    try connection(.contacts, owner).all(Self.contact)
   }
 
   func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] {
-    try connection(.contactChanges).bind(1, owner.number).bind(2, version.number).all { row in
+    try connection(.contactChanges, owner, version).all { row in
       let contact = try Self.contact(row)
       let isRemoved = row.int(8) != 0
       if !isRemoved && contact.subscription.isInRoster { return ContactChange(contact: contact, push: true) }
@@ -26,7 +26,7 @@ extension Reader {
   }
 
   func rosterVersion(of owner: UserID) throws -> Position {
-    try connection(.rosterVersion).bind(1, owner.number).first { Position($0.int(0)) } ?? .zero
+    try connection(.rosterVersion, owner).first { Position($0.int(0)) } ?? .zero
   }
 
   private static func contact(_ row: Prepared) throws -> Contact {
@@ -40,7 +40,7 @@ extension Reader {
   }
 
   func blocks(of owner: UserID) throws -> [BlockPattern] {
-    try connection(.blocks).bind(1, owner.number).all { row in
+    try connection(.blocks, owner).all { row in
       guard let jid = JID(parsing: row.text(0)) else {
         throw StoreFailure.corrupt("a block of user \(owner.number) is not an address")
       }
@@ -66,17 +66,16 @@ extension Writer {
     let shows = !isRemoved && contact.subscription.isInRoster
     // An item that was never stored, only removed, may have been shown nonetheless.
     let left = isRemoved && contact.subscription.isInRoster
-    try connection(.putContact).bind(1, contact.owner.number).bind(2, contact.address.description)
-      .bind(3, contact.peer?.number).bind(4, name).bind(5, FactCoding.encode(groups: groups))
-      .bind(6, Int64(contact.subscription.rawValue)).bind(7, request).bind(8, version.number)
-      .bind(9, isRemoved ? 1 : 0).bind(10, left ? version.number : 0).bind(11, shows ? 1 : 0)
-      .bind(12, Int64(Subscription.none.listed.rawValue)).run()
+    try connection(
+      .putContact, contact.owner, contact.address.description, contact.peer, name, FactCoding.encode(groups: groups),
+      contact.subscription.rawValue
+    ).bind(request, version, isRemoved, left ? version.number : 0, shows, Subscription.none.listed.rawValue).run()
   }
 
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws {
-    try connection(.deleteBlocks).bind(1, owner.number).run()
+    try connection(.deleteBlocks, owner).run()
     for (rank, pattern) in patterns.enumerated() {
-      try connection(.insertBlock).bind(1, owner.number).bind(2, Int64(rank)).bind(3, pattern.jid.description).run()
+      try connection(.insertBlock, owner, rank, pattern.jid.description).run()
     }
   }
 }

@@ -4,9 +4,10 @@ import Dialogs
 /// The list of users.
 extension Reader {
   func directory(of realm: RealmID, _ query: DirectoryQuery) throws -> [User] {
-    try connection(.directory).bind(1, realm.number).bind(2, query.after ?? "").bind(3, query.text?.lowercased())
-      .bind(4, bound(query.limit)).bind(5, query.text.map { DirectoryQuery.folded($0) })
-      .bind(6, query.fields.rawValue).all(Self.user)
+    try connection(
+      .directory, realm, query.after ?? "", query.text?.lowercased(), bound(query.limit),
+      query.text.map { DirectoryQuery.folded($0) }, query.fields.rawValue
+    ).all(Self.user)
   }
 }
 

@@ -7,22 +7,23 @@ extension Reader {
   func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
 
   func user(_ address: BareJID) throws -> User? {
-    try connection(.userByAddress).bind(1, address.domain).bind(2, address.local ?? "").first(Self.user)
+    try connection(.userByAddress, address.domain, address.local ?? "").first(Self.user)
   }
 
-  func user(_ id: UserID) throws -> User? { try connection(.user).bind(1, id.number).first(Self.user) }
+  func user(_ id: UserID) throws -> User? { try connection(.user, id).first(Self.user) }
 
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
-    try connection(.users).bind(1, realm.number).bind(2, after ?? "").bind(3, matching?.lowercased())
-      .bind(4, bound(limit)).bind(5, matching.map { DirectoryQuery.folded($0) }).all(Self.user)
+    try connection(
+      .users, realm, after ?? "", matching?.lowercased(), bound(limit), matching.map { DirectoryQuery.folded($0) }
+    ).all(Self.user)
   }
 
   func userCount(in realm: RealmID) throws -> Int {
-    try connection(.userCount).bind(1, realm.number).first { Int($0.int(0)) } ?? 0
+    try connection(.userCount, realm).first { Int($0.int(0)) } ?? 0
   }
 
   func lastLogin(of user: UserID) throws -> Timestamp? {
-    try connection(.lastLogin).bind(1, user.number).first { $0.intOrNil(0) }.flatMap { $0 }
+    try connection(.lastLogin, user).first { $0.intOrNil(0) }.flatMap { $0 }
       .map { Timestamp(milliseconds: $0) }
   }
 
@@ -45,7 +46,7 @@ extension Reader {
 
 extension Writer {
   func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm {
-    let id = try connection(.insertRealm).bind(1, domain).bind(2, rooms).bind(3, key).bind(4, Int64(epoch)).first {
+    let id = try connection(.insertRealm, domain, rooms, key, epoch).first {
       RealmID($0.int(0))
     }
     guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
@@ -53,7 +54,7 @@ extension Writer {
   }
 
   func insertRealm(remote domain: String, home: Realm) throws -> Realm {
-    let id = try connection(.insertRemoteRealm).bind(1, domain).bind(2, home.key).bind(3, Int64(home.epoch)).first {
+    let id = try connection(.insertRemoteRealm, domain, home.key, home.epoch).first {
       RealmID($0.int(0))
     }
     guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
@@ -61,18 +62,17 @@ extension Writer {
   }
 
   func setRooms(_ domain: String, of realm: RealmID) throws {
-    try connection(.setRooms).bind(1, realm.number).bind(2, domain).run()
+    try connection(.setRooms, realm, domain).run()
     directory.forget()
   }
 
   func insertUser(
     _ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp
   ) throws -> User {
-    let id = try connection(.insertUser).bind(1, realm.number).bind(2, address.local ?? "")
-      .bind(3, createdAt.milliseconds).bind(4, profile.displayName).bind(
-        5, profile.displayName.map { DirectoryQuery.folded($0) }
-      )
-      .bind(6, profile.status).bind(7, profile.avatarHash).bind(8, profile.metadata).bind(9, profile.avatarURL)
+    let id = try connection(
+      .insertUser, realm, address.local ?? "", createdAt, profile.displayName,
+      profile.displayName.map { DirectoryQuery.folded($0) }, profile.status
+    ).bind(profile.avatarHash, profile.metadata, profile.avatarURL)
       .first { UserID($0.int(0)) }
     guard let id else { throw StoreConflict() }
     return User(
@@ -82,7 +82,7 @@ extension Writer {
 
   func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User {
     let user = try insertUser(address, in: realm, profile: Profile(), createdAt: createdAt)
-    try connection(.setGuest).bind(1, user.id.number).run()
+    try connection(.setGuest, user.id).run()
     return User(
       id: user.id, realm: realm, address: address, state: .active, createdAt: createdAt, profile: user.profile,
       lastSeenAt: nil, delivered: .zero, isGuest: true)
@@ -90,26 +90,25 @@ extension Writer {
 
   func update(_ user: User) throws {
     let profile = user.profile
-    try connection(.updateUser).bind(1, user.id.number).bind(2, Int64(user.state.rawValue))
-      .bind(3, profile.displayName).bind(4, profile.displayName.map { DirectoryQuery.folded($0) })
-      .bind(5, profile.status)
-      .bind(6, profile.avatarHash).bind(7, profile.metadata).bind(8, user.lastSeenAt?.milliseconds)
-      .bind(9, user.delivered.number).bind(10, profile.avatarURL).run()
+    try connection(
+      .updateUser, user.id, user.state.rawValue, profile.displayName,
+      profile.displayName.map { DirectoryQuery.folded($0) }, profile.status, profile.avatarHash
+    ).bind(profile.metadata, user.lastSeenAt, user.delivered, profile.avatarURL).run()
   }
 
   func setDelivered(_ position: Position, for user: UserID) throws {
-    try connection(.setDelivered).bind(1, user.number).bind(2, position.number).run()
+    try connection(.setDelivered, user, position).run()
   }
 
   func setLastSeen(_ time: Timestamp, for user: UserID) throws {
-    try connection(.setLastSeen).bind(1, user.number).bind(2, time.milliseconds).run()
+    try connection(.setLastSeen, user, time).run()
   }
 
   func setLastLogin(_ time: Timestamp, of user: UserID) throws {
-    try connection(.setLastLogin).bind(1, user.number).bind(2, time.milliseconds).run()
+    try connection(.setLastLogin, user, time).run()
   }
 
-  func endGuest(_ user: UserID) throws { try connection(.endGuest).bind(1, user.number).run() }
+  func endGuest(_ user: UserID) throws { try connection(.endGuest, user).run() }
 
   /// Erases a user's personal data besides records. In rooms their membership is deleted. Their bans stay: these are
   /// the rooms', and hold nothing of the user but the number.
@@ -118,12 +117,12 @@ extension Writer {
     for query in [
       Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
       .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared, .forgetStars,
-      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser,
+      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
+      .deleteScheduledOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
-      try connection(query).bind(1, user.number).run()
+      try connection(query, user).run()
     }
   }
 }
@@ -131,10 +130,10 @@ extension Writer {
 extension Writer {
   /// Returns the backends' notifications to the user: each has an origin in the dialog of the user with themselves.
   private func notifications(of user: UserID) throws -> [(position: Position, dialog: DialogID)] {
-    try connection(.ownDialog).bind(1, user.number).all { $0.int(0) }.flatMap { dialog in
-      let older = try connection(.positionsOfOrigins).bind(1, dialog).all { $0.int(0) }
+    try connection(.ownDialog, user).all { $0.int(0) }.flatMap { dialog in
+      let older = try connection(.positionsOfOrigins, dialog).all { $0.int(0) }
       return try Set(older + origins.positions(in: dialog)).sorted().filter { position in
-        try connection(.isOfKind).bind(1, position).bind(2, dialog).bind(3, Int64(Fact.Kind.notification.rawValue))
+        try connection(.isOfKind, position, dialog, Fact.Kind.notification.rawValue)
           .first { _ in true } ?? false
       }.map { (Position($0), DialogID(dialog)) }
     }

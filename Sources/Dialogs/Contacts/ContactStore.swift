@@ -1,0 +1,21 @@
+public import Addresses
+
+/// Reads contacts and blocks.
+public protocol ContactReader {
+  func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
+  func contacts(of owner: UserID) throws -> [Contact]
+  /// Returns the items changed after `version`, removed ones included, by version ascending; `push` is true if the
+  /// roster shows the item.
+  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
+  /// Returns the highest version of any item, removed ones included; `.zero` if there is none yet.
+  func rosterVersion(of owner: UserID) throws -> Position
+  func blocks(of owner: UserID) throws -> [BlockPattern]
+}
+
+/// Changes contacts and blocks.
+public protocol ContactWriter {
+  func put(_ contact: Contact) throws
+  /// Removes a contact, leaving a tombstone with this version for roster versioning.
+  func remove(_ contact: Contact, version: Position) throws
+  func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
+}

@@ -1,0 +1,23 @@
+public import Basics
+
+/// Reads files, without their bytes.
+public protocol FileReader {
+  func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob?
+  /// Returns a user's use of file storage, with the requests within `Limits.blobDay` before `time`.
+  func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
+  /// Returns stored files that have expired at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
+  /// or refused ones that no longer count for the day.
+  func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
+}
+
+/// Changes files, without their bytes.
+public protocol FileWriter {
+  /// Inserts or replaces a blob.
+  func put(_ blob: Blob) throws
+  /// Removes a blob with its references.
+  func removeBlob(_ id: BlobID) throws
+  func insertBlobReference(to id: BlobID, by position: Position) throws
+  /// Removes the references of a message and its corrections. The stored blobs of `owner` among them without other
+  /// references expire at `ending`; `nil` keeps them.
+  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
+}

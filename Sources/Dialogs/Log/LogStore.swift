@@ -1,0 +1,156 @@
+public import Basics
+
+/// Reads dialogs, marks and the log.
+public protocol LogReader {
+  /// Returns the last assigned position, and the time of the last entry.
+  func head() throws -> (position: Position, time: Timestamp)
+  /// Returns the position of the last entry before this time that still exists; `.zero` if there is none.
+  func position(before time: Timestamp) throws -> Position
+  func dialog(_ id: DialogID) throws -> Dialog?
+  /// Returns the private dialog of two users, or the self dialog if they are the same.
+  func dialog(between a: UserID, and b: UserID) throws -> Dialog?
+  /// Returns the dialog of two occupants' private messages in a room, which neither `dialog(_:)` nor any list contains.
+  func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
+  /// Returns the user's private dialogs (and the self dialog once it contains a message) with `last` < `before`, newest
+  /// first. Rooms are not among them.
+  func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView]
+  func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
+  /// Returns the user's settings of a dialog or room; `nil` if they do not belong to it.
+  func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings?
+  /// Returns the user's settings of all dialogs and rooms where any were set.
+  func settings(of user: UserID) throws -> [DialogID: DialogSettings]
+  /// Returns how far the user has displayed each dialog and room where they have, the last moved mark first.
+  func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
+  /// Returns the user's private dialogs and rooms with archived entries, the most recently active first, with their
+  /// unread messages.
+  func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage
+  /// Returns the sum of unread messages over all dialogs and rooms of the user.
+  func unread(of user: UserID) throws -> Int64
+  /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
+  /// or, if it is `nil`, in all of the user's.
+  func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
+  /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`.
+  func history(
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry]
+  /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
+  func entry(_ position: Position, in messages: MessageAccess) throws -> Entry?
+  /// Returns whether there is an entry at this position, in this dialog or, if it is `nil`, in any. The entry of an
+  /// assigned position may have been removed: a marker that a later one replaced, a transient message.
+  func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool
+  /// Returns the user's archive (XEP-0313): entries with trait `archived`. With a text, only messages whose words
+  /// include all of its words, ignoring case, accents and width; words written together in the text must be together in
+  /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
+  func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Returns inbound messages with trait `replayed` behind `after`, ascending.
+  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry]
+  /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
+  /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
+  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
+  /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.
+  func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind
+  /// `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position. Of
+  /// superseded markers only the last is included.
+  /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
+  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry]
+}
+
+/// Changes dialogs, marks and the log.
+public protocol LogWriter {
+  /// Stores entry, payload and the rows of `feeds`. Every entry of a room, except a marker with feed rows, is also
+  /// added to the room's own list, which its members follow.
+  func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
+  /// Returns the last message with this `RepeatKey.id` by this author in this dialog, with its body hash. Only on the
+  /// writer: duplicate detection runs inside the write transaction, which already sees the newest ids.
+  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
+  func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
+  /// Creates the dialog of two occupants' private messages, which has no marks.
+  func insertWhispers(between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp) throws -> Dialog
+  /// Updates sequence, ordinal and last.
+  func update(_ dialog: Dialog) throws
+  /// Replaces a mark. The entry at its previous position (`superseded`, `.zero` if there is none) is removed, with its
+  /// feed rows.
+  func put(_ mark: Mark, superseded: Position) throws
+  /// Stores settings; does nothing if the user does not belong to the dialog.
+  func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws
+  /// Stores the state of a message. With a retraction its text, fields and extras are overwritten; envelope, time and
+  /// sequence remain. The content of its corrections is overwritten too: each becomes a tombstone of the same
+  /// retraction.
+  func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws
+  /// Replaces the users whose mention counter this message increments. Ignored unless the message has the trait
+  /// `counts`.
+  func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws
+  /// Adds messages to the full-text index (`ArchiveQuery.text`): reads `limit` further entries in the order of the log,
+  /// messages or not. Returns `true` if there may be more.
+  func indexMessages(limit: Int) throws -> Bool
+  /// Assigns a position without an entry (a mark that no archive contains).
+  func setHead(_ position: Position, time: Timestamp) throws
+  /// Deletes payload and feed rows of a transient message.
+  func erase(_ position: Position, in dialog: DialogID) throws
+}
+
+/// A row of a user's feed: a reference to an entry with its traits for this user.
+public struct FeedRow: Hashable, Sendable {
+  public let user: UserID
+  public let traits: Traits
+  /// The stored traits: never renumber the bits.
+  public struct Traits: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// In the personal archive.
+    public static let archived = Traits(rawValue: 1)
+    /// From another user.
+    public static let inbound = Traits(rawValue: 2)
+    /// To be replayed to clients without archive.
+    public static let replayed = Traits(rawValue: 4)
+    /// A marker: the row represents the member's current mark.
+    public static let mark = Traits(rawValue: 8)
+    /// Only in the archive, not an event for app clients.
+    public static let unfollowed = Traits(rawValue: 16)
+  }
+  public init(user: UserID, traits: Traits) {
+    self.user = user
+    self.traits = traits
+  }
+}
+
+/// A query of an archive (XEP-0313 4.1 with `#extended`), resolved to positions by the core.
+///
+///     var query = ArchiveQuery(limit: 50)
+///     query.backwards = true  // the newest ones
+///     let page = try await parley.read { [query] in try $0.archive(of: .own(user), query) }
+public struct ArchiveQuery: Sendable {
+  /// The private dialog, or in a room the dialog of private messages; `nil` for all.
+  public var with: DialogID?
+  /// The other user's resource; for a private message in a room their nick at that time.
+  public var withResource: String?
+  public var start: Timestamp?
+  public var end: Timestamp?
+  /// The exclusive bounds of the positions.
+  public var after: Position = .zero
+  public var before: Position = .end
+  /// Exactly these positions, in log order; overrides the range.
+  public var positions: [Position]?
+  /// The words that messages must contain (`StoreReader.archive` tells how they are compared), in their last edited
+  /// version; `nil` for all. Not with `positions`.
+  public var text: String?
+  public var limit: Int
+  /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
+  public var backwards = false
+  /// With `positions`: whether entries are included that the user has deleted for themselves or may not read.
+  public var includesHidden = false
+
+  public init(limit: Int) { self.limit = limit }
+}
+
+public struct ArchivePage: Sendable {
+  /// The entries, ascending by position.
+  public var entries: [Entry]
+  /// Whether there is nothing more in the direction of paging.
+  public var complete: Bool
+  public init(entries: [Entry], complete: Bool) {
+    self.entries = entries
+    self.complete = complete
+  }
+}

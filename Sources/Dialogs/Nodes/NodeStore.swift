@@ -1,0 +1,42 @@
+public import Addresses
+
+/// Reads nodes (XEP-0060).
+public protocol NodeReader {
+  func node(_ name: String, of owner: UserID) throws -> Node?
+  /// Returns the user's nodes by name.
+  func nodes(of owner: UserID) throws -> [Node]
+  /// Returns the number of a user's nodes, and the bytes of all their items.
+  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int)
+  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
+  /// Returns the newest or oldest items published between two positions, both exclusive; either way in the order of
+  /// publication.
+  func items(
+    in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
+  ) throws -> [NodeItem]
+  func people(of node: String, of owner: UserID) throws -> NodePeople
+  /// Returns a user's affiliations with the nodes of another, by node.
+  func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation]
+  /// Returns a user's subscriptions to the nodes of another, by node and address.
+  func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)]
+  /// Returns the number of a user's subscriptions to any node.
+  func subscriptionCount(of address: BareJID) throws -> Int
+  /// Returns the subscribers who wait for the owner's answer, by node and address.
+  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)]
+}
+
+/// Changes nodes (XEP-0060).
+public protocol NodeWriter {
+  /// Inserts a node, or replaces its configuration and counts.
+  func put(_ node: Node) throws
+  /// Inserts or replaces an item.
+  func put(_ item: NodeItem, in node: String, of owner: UserID) throws
+  func removeItem(_ id: String, in node: String, of owner: UserID) throws
+  func removeItems(in node: String, of owner: UserID) throws
+  /// Removes a node with its items, affiliations and subscriptions.
+  func removeNode(_ name: String, of owner: UserID) throws
+  /// Sets an affiliation; `nil` removes it.
+  func setAffiliation(_ affiliation: NodeAffiliation?, of address: BareJID, in node: String, of owner: UserID) throws
+  /// Inserts or replaces a subscription.
+  func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws
+  func removeSubscription(of address: JID, in node: String, of owner: UserID) throws
+}

@@ -1,0 +1,44 @@
+public import Addresses
+public import Basics
+
+/// Reads rooms and their members.
+public protocol RoomReader {
+  func room(_ id: DialogID) throws -> Room?
+  /// Returns a room, also a destroyed one.
+  func room(at address: BareJID) throws -> Room?
+  func room(externalID: String, in realm: RealmID) throws -> Room?
+  func roomName(_ id: DialogID) throws -> RoomName?
+  func member(_ user: UserID, of room: MemberAccess) throws -> Member?
+  /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
+  func member(nickKey key: String, of room: MemberAccess) throws -> Member?
+  /// Returns people of a room by user number, behind `after`.
+  func members(of room: MemberAccess, after: UserID?, limit: Int) throws -> [Member]
+  /// Returns everyone whose row has a greater `version`, removed ones as `none`, by version; several may share one.
+  func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member]
+  /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
+  /// each, by room number.
+  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
+  /// Returns a member's view of their rooms with `last` < `before`, newest first.
+  func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView]
+  /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;
+  /// `matching` is a case-insensitive part of the name, or a prefix of the localpart.
+  func rooms(
+    in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
+  ) throws -> [Room]
+}
+
+/// Changes rooms and their members.
+public protocol RoomWriter {
+  /// Creates a room. Throws `StoreConflict` if the address or the `externalID` is or was taken.
+  func insertRoom(
+    localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
+  ) throws -> Room
+  /// Updates sequence, ordinal and last, which each message changes.
+  func updateCounters(of room: Room) throws
+  /// Updates everything else that is mutable.
+  func update(_ room: Room) throws
+  /// Inserts or replaces a member. A new member gets a mark, with everything up to `ordinal` (the room's) read. With
+  /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
+  /// `StoreConflict` if another member has the nick.
+  func put(_ member: Member, ordinal: Int64) throws
+}

@@ -1,0 +1,46 @@
+public import Addresses
+public import Basics
+
+/// Reads realms and users.
+public protocol UserReader {
+  func realms() throws -> [Realm]
+  func user(_ address: BareJID) throws -> User?
+  func user(_ id: UserID) throws -> User?
+  func party(_ id: UserID) throws -> Party?
+  /// Returns users by name, ascending, with names greater than `after`; `matching` is a prefix of the name or a
+  /// case-insensitive part of the display name. Deleted users are left out.
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User]
+  /// Returns the number of users as in `users`, without guests.
+  func userCount(in realm: RealmID) throws -> Int
+  /// Returns the guests of all realms that are not deleted.
+  func guests() throws -> [UserID]
+  /// Returns the time of the user's last login with an app; `nil` if there was none.
+  func lastLogin(of user: UserID) throws -> Timestamp?
+}
+
+/// Changes realms and users.
+public protocol UserWriter {
+  func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm
+  /// Creates a realm whose users live elsewhere (`RealmID.isRemote`). Its ids are those of `home`, to which it is
+  /// attached.
+  func insertRealm(remote domain: String, home: Realm) throws -> Realm
+  /// Changes the domain of the realm's rooms; called before anything is read.
+  func setRooms(_ domain: String, of realm: RealmID) throws
+  /// Creates a user. Throws `StoreConflict` if the address is or was taken.
+  func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
+  /// Creates a guest, like `insertUser`.
+  func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User
+  /// Updates state, profile, lastSeenAt and delivered.
+  func update(_ user: User) throws
+  /// Moves the position forward only: a client that lags does not undo what another has confirmed.
+  func setDelivered(_ position: Position, for user: UserID) throws
+  func setLastSeen(_ time: Timestamp, for user: UserID) throws
+  /// Makes a guest an ordinary user.
+  func endGuest(_ user: UserID) throws
+  func setLastLogin(_ time: Timestamp, of user: UserID) throws
+  /// Removes what is no record (`StoreWriter.erasePersonal`) of a deleted user: contacts, blocks, nodes, settings of
+  /// dialogs, scheduled messages, suspended sessions, push registrations, memberships, and affiliations with and
+  /// subscriptions to nodes of others. Files of purpose `profile` and awaited ones expire; files in dialogs remain, like
+  /// the messages.
+  func eraseData(of user: UserID) throws
+}
