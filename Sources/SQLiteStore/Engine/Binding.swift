@@ -5,7 +5,8 @@ import Dialogs
 /// A value that a parameter of a statement takes.
 ///
 /// The functions that bind are generic by number of values, not by parameter packs: those are not specialised (Swift
-/// 6.3), so that each value would cost a call through its witness table.
+/// 6.3), so that each value would cost calls through its witness table. Measured for the 24 values of a message's
+/// payload: 379 instructions so, 3,980 with a pack, 366 with numbers written out.
 protocol Bindable {
   /// Returns the engine's code.
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32
