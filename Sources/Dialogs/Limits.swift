@@ -455,7 +455,7 @@ public enum Limits {
   public static let reportMessagesMax = 20
 
   /// Messages about which the backend is being asked; the next counts as unanswered.
-  public static let gateQuestionsMax = 1_000
+  public static let beforeSendQuestionsMax = 1_000
 
   // App keys.
   /// Keys of a realm: some for each program of a backend; the next is refused with `too-many-keys`.
