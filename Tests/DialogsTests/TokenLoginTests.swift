@@ -378,7 +378,7 @@ private struct Gallery: PictureFinder {
     #expect(await code { _ = try await stage.accounts.makeAppPassword(for: visitor.id, name: "x") } == "guest-limited")
   }
 
-  /// A guest who stays at the moment when they would go: one of both, never a user who is deleted.
+  /// A guest becomes a user at the moment of their removal: one of both happens, and no deleted user remains.
   @Test func upgradesAndSweepsDoNotMeet() async throws {
     let stage = try stage(guests: GuestPolicy(domains: ["localhost"], grace: .zero))
     for number in 0..<20 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import XMPPDoor
 
-/// Another text for what XMPP said.
+/// A backend's replacement of the text of an XMPP message.
 @Suite struct GateRewritingTests {
   @Test(arguments: [
     ("<body>damn</body>", "<body>d &amp; n</body>"),
