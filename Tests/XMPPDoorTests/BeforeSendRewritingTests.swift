@@ -3,7 +3,7 @@ import Testing
 @testable import XMPPDoor
 
 /// A backend's replacement of the text of an XMPP message.
-@Suite struct GateRewritingTests {
+@Suite struct BeforeSendRewritingTests {
   @Test(arguments: [
     ("<body>damn</body>", "<body>d &amp; n</body>"),
     (

@@ -6,7 +6,7 @@ import Testing
 @testable import XMPPDoor
 
 /// XEP-0352: the signals that wait for an inactive client.
-@Suite struct HeldSignalsTests {
+@Suite struct DeferredSignalsTests {
   /// The signals that wait. It is a class so that expectations can change it.
   private final class Waiting {
     var signals = DeferredSignals()
