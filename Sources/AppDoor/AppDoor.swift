@@ -59,12 +59,12 @@ public final class AppDoor: Sendable {
 
   var features: [String] {
     // The kinds of address that codes can be sent to, and those by which unknown users can get an account.
-    let outgoingCodes = Identity.reachable.filter(accounts.reaches.contains).flatMap { issuer in
+    let codes = Identity.reachable.filter(accounts.reaches.contains).flatMap { issuer in
       let kind = issuer == .email ? "email" : "phone"
       return ["codes.\(kind)"] + (accounts.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
     return Self.features + (parley.blobs == nil ? [] : ["attachments", "exports"])
-      + (parley.options.pushes.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
+      + (parley.options.pushes.providers.isEmpty ? [] : ["devices"]) + codes
   }
 
   /// Creates the door.

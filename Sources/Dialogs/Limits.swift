@@ -370,10 +370,10 @@ public enum Limits {
   /// The lifetime of the link of a password reset.
   public static let passwordResetLifetime: Duration = .seconds(3_600)
   /// Codes and links that one network requests, for any users: enough for a household, not for a program.
-  public static let letterRate = Rate(burst: 20, perSecond: 1.0 / 30)
+  public static let outgoingCodeRate = Rate(burst: 20, perSecond: 1.0 / 30)
   /// Codes and links to one mail address or telephone, from any requester: the recipient may not have requested them.
-  public static let lettersOfHour = Rate(burst: 4, perSecond: 4.0 / 3_600)
-  public static let lettersOfDay = Rate(burst: 10, perSecond: 10.0 / 86_400)
+  public static let codesOfHour = Rate(burst: 4, perSecond: 4.0 / 3_600)
+  public static let codesOfDay = Rate(burst: 10, perSecond: 10.0 / 86_400)
   /// The time for the second factor, once the password was right: enough to find the telephone.
   public static let challengeLifetime: Duration = .seconds(600)
   /// Wrong second factors of one user, over all networks: with three codes valid at a time, a thief of the password
@@ -455,7 +455,7 @@ public enum Limits {
   public static let reportMessagesMax = 20
 
   /// Messages about which the backend is being asked; the next counts as unanswered.
-  public static let gateQuestionsMax = 1_000
+  public static let beforeSendQuestionsMax = 1_000
 
   // App keys.
   /// Keys of a realm: some for each program of a backend; the next is refused with `too-many-keys`.

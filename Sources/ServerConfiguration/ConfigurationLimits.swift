@@ -8,7 +8,7 @@ enum ConfigurationLimits {
   /// The maximum number of components, each a program beside the server.
   static let componentsMax = 32
   /// The maximum number of backends and providers that authenticate users.
-  static let vouchersMax = 100
+  static let identitySourcesMax = 100
   /// The maximum number of STUN and TURN servers: each slows down ICE gathering in browsers.
   static let turnServersMax = 20
   /// The maximum number of contact addresses per role, which every answer to disco#info contains.

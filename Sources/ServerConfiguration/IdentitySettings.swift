@@ -21,19 +21,19 @@ extension SettingsReader {
   mutating func identity(among domains: [Settings.Domain]) -> Settings.Identity {
     var backends: [Settings.Identity.Backing] = []
     for entry in entries(keys.identityBackends) {
-      var reader = VoucherReader(entry, keys.identityBackends, domains)
+      var reader = IdentitySourceReader(entry, keys.identityBackends, domains)
       if let backend = reader.backend(after: backends) { backends.append(backend) }
       mistakes += reader.mistakes
     }
     var providers: [Provider] = []
     for entry in entries(keys.identityProviders) {
-      var reader = VoucherReader(entry, keys.identityProviders, domains)
+      var reader = IdentitySourceReader(entry, keys.identityProviders, domains)
       if let provider = reader.provider(after: providers) { providers.append(provider) }
       mistakes += reader.mistakes
     }
     var codes: [CodeProvider] = []
     for entry in entries(keys.identityCodes) {
-      var reader = VoucherReader(entry, keys.identityCodes, domains)
+      var reader = IdentitySourceReader(entry, keys.identityCodes, domains)
       if let provider = reader.codeProvider(after: codes, providers) { codes.append(provider) }
       mistakes += reader.mistakes
     }
@@ -45,11 +45,11 @@ extension SettingsReader {
     let entries = raw.entries[key.name] ?? []
     note(
       key, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "), entries.first?.origin ?? .standard)
-    guard entries.count <= ConfigurationLimits.vouchersMax else {
+    guard entries.count <= ConfigurationLimits.identitySourcesMax else {
       mistakes.append(
         ConfigurationError(
           key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
-          "at most \(ConfigurationLimits.vouchersMax) are taken"))
+          "at most \(ConfigurationLimits.identitySourcesMax) are taken"))
       return []
     }
     return entries
@@ -57,7 +57,7 @@ extension SettingsReader {
 }
 
 /// Reads one element of `identity.backends`, `identity.providers` or `identity.codes`.
-private struct VoucherReader {
+private struct IdentitySourceReader {
   private let entry: RawSettings.DomainEntry
   private let key: Key<Void>
   private let domains: [Settings.Domain]

@@ -56,7 +56,7 @@ import Testing
     #expect(JIDEscaping.unescape(local) == #"c\3adrive"#)
   }
 
-  /// Escaping loses nothing, whatever the identifier.
+  /// Escaping is reversible for every identifier.
   @Test func roundTrip() {
     var random = SplitMix(seed: 106)
     let alphabet = Array(#"\\\2057cfa3e4@ &'"/:<>bCé"#)

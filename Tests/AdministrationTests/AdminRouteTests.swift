@@ -57,7 +57,7 @@ import Yams
     return output(operation)
   }
 
-  /// Keys make no keys: who has one could give itself every scope.
+  /// A key cannot create keys: otherwise it could give itself every scope.
   @Test func keysAreTheOperatorsAlone() {
     let names = Set(AdminOperations.all.filter { !$0.routes.isEmpty }.map { $0.name })
     #expect(names.isDisjoint(with: ["keys.add", "keys.list", "keys.revoke", "backup", "server.status"]))

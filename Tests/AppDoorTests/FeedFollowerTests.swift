@@ -98,9 +98,8 @@ struct Dice {
     #expect(last == .live(held: [], caughtUp: nil))
   }
 
-  /// A log that grows, a hub that delivers late, a reader that reads when it
-  /// likes, a client that stops and goes on: whatever the order, the client is
-  /// told every entry of its feed once, in order.
+  /// A growing log, a hub that delivers late, a reader that reads at any time, a client that stops and continues: in
+  /// every order of these the client receives every entry of its feed once, in order.
   @Test(arguments: 1...200)
   func neitherGapNorRepeat(seed: Int) {
     var dice = Dice(seed: UInt64(seed))

@@ -200,7 +200,7 @@ import Testing
     #expect(named == Set(Self.people.map(\.name)))
   }
 
-  /// The forms are two, whoever asks first; who may know is told by user ids.
+  /// There are two forms, whoever requests one first; a viewer with the right to know gets user ids.
   @Test func whoMayKnowIsToldUserIDs() throws {
     let folder = try Folder()
     let rendering = try rendering(in: folder)
@@ -243,7 +243,7 @@ import Testing
     #expect(shown(to: member(Self.author, .member)) == known)
   }
 
-  /// No user can be called so, and it names nobody but in its dialog.
+  /// The id cannot be a user's name, and it identifies a user in its dialog only.
   @Test func theIDIsNoUserID() {
     #expect(throws: (any Error).self) { try BareJID(local: ParticipantNaming.prefix + "0123", domain: "localhost") }
     #expect { try Checks.address(ParticipantNaming.prefix + "0123", domain: "localhost") } throws: {

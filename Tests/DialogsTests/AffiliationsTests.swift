@@ -4,8 +4,8 @@ import Testing
 /// The charts of XEP-0045 on changes of affiliations, cell by cell. A watcher, which the XEP does not define, is a
 /// member who enters without voice.
 @Suite struct AffiliationsTests {
-  /// Table 7, the affiliation state chart: who brings about what. Row: what
-  /// somebody is; column: what they are to be. A: admin or owner; O: owner; -: no change.
+  /// Table 7, the affiliation state chart: the rank that each change needs. Row: the present affiliation; column: the
+  /// new one. A: admin or owner; O: owner; -: no change.
   private static let chart: [[Character]] = [
     // outcast, none, watcher, member, admin, owner
     Array("-AAAOO"),  // outcast
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// Table 5, the role state chart, for who is there. M: moderator; A: admin or owner.
+  /// Table 5, the role state chart, for occupants. M: moderator; A: admin or owner.
   private static let roles: [Role: [Role: Character]] = [
     .visitor: [.none: "M", .participant: "M", .moderator: "A"],
     .participant: [.none: "M", .visitor: "M", .moderator: "A"],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Dialogs
 
-/// Messages that the backend is asked for: who waits for whom, and what becomes of what was said.
+/// Messages that a backend checks: which posts wait for which, and the result of each.
 @Suite struct BeforeSendTests {
   @Test func postsLeaveInTheirOrderWheneverTheirAnswersCome() {
     var line = AuthorQueue<String>()
@@ -26,7 +26,7 @@ import Testing
     #expect(line.isEmpty)
   }
 
-  /// Answers when it is told to.
+  /// A backend that answers when the test says so.
   private final class Backend: BeforeSendHook {
     private struct State {
       var answers: [String: BeforeSendAnswer] = [:]

@@ -3,8 +3,8 @@ import Basics
 import Dialogs
 import Testing
 
-/// Bookmarks of rooms: which the server writes, who is told by them and who by an
-/// invitation, what follows when users take them away.
+/// Bookmarks of rooms: those that the server writes, the users who learn of a room by a bookmark or by an invitation,
+/// and the effect of removing one.
 @Suite struct BookmarkTests {
   private func bookmarks(_ stage: Stage, _ owner: Party) async throws -> [Bookmark] {
     try await stage.parley.read { try $0.items(in: Bookmark.node, of: owner.id, newest: true, limit: 99) }.compactMap {

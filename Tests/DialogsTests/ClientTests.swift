@@ -141,7 +141,7 @@ import Testing
     #expect(accepted == 1)
   }
 
-  /// Coming back writes only what somebody must know later.
+  /// A login by a token writes only what must be known later.
   @Test func aTokenInUseCostsNoCommit() async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  /// A password that was changed while somebody logged in by the old one: neither a token nor a session.
+  /// If the password is changed during a login with the old one, the login gets neither a token nor a session.
   @Test func whoComesTooLateStaysOut() async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)

@@ -133,7 +133,7 @@ import Testing
       let other = Identity(.phone, "+39045800\(100 + number)")
       if await refusal({ try await stage.accounts.sendCode(to: other, in: realm, from: "b") }) == nil { count += 1 }
     }
-    #expect(count == Limits.letterRate.burst)
+    #expect(count == Limits.outgoingCodeRate.burst)
     // Disabled accounts get none.
     stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
     let user = try #require(try await stage.parley.read { try $0.user(of: Self.mail, in: realm) })

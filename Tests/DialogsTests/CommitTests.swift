@@ -3,7 +3,7 @@ import Dialogs
 import Synchronization
 import Testing
 
-/// The contract of the log: durable before told, in order, never twice.
+/// The contract of the log: entries are durable before they are delivered, in order, and never repeated.
 @Suite struct CommitTests {
   @Test func aMessageIsToldOnlyAfterItsCommit() async throws {
     let stage = try Stage()

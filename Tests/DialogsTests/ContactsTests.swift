@@ -111,7 +111,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(!cancelled.route && cancelled.push && cancelled.presence == nil)
   }
 
-  /// RFC 6121 A.2.4, table 5; 3.2.2: unavailable only to who was subscribed, a push wherever an item is.
+  /// RFC 6121 A.2.4, table 5; 3.2.2: unavailable presence only to a subscribed user, a push if there is an item.
   @Test(arguments: [
     Row("None", false, nil),
     Row("None + Pending Out", false, nil),
@@ -165,7 +165,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(!outcome.state.rosterApproved)
   }
 
-  /// RFC 6121 A.3.2, table 7. Note 1: answered with "unsubscribed". 3.3.3: unavailable to who was subscribed.
+  /// RFC 6121 A.3.2, table 7. Note 1: answered with "unsubscribed". 3.3.3: unavailable presence to a subscribed user.
   @Test(arguments: [
     Row("None", false, nil),
     Row("None + Pending Out", false, nil),

@@ -7,7 +7,7 @@ import Testing
 @testable import Accounts
 @testable import Dialogs
 
-/// Devices of apps: what is taken as one, whose it is and until when, and what it is told of.
+/// Devices of apps: valid registrations, their owner and lifetime, and their notifications.
 @Suite struct DeviceTests {
   private static let policy = PushPolicy(
     providers: Set(PushDevice.Provider.allCases), topics: ["org.example.chat", "b"])

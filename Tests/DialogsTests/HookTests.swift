@@ -76,7 +76,7 @@ import Testing
 
   // MARK: The follower
 
-  /// Says what was said, and by whom.
+  /// Renders the text of an event and its author.
   private struct Words: HookRendering {
     let events = ["message.created"]
     func event(

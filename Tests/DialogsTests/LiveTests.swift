@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  /// XEP-0191 3.3: a subscription does not reach over a block, whoever of the two has made it.
+  /// XEP-0191 3.3: a subscription has no effect across a block by either user.
   @Test(arguments: [true, false]) func whoBlocksAndWhoIsBlockedSeeNothingOfEachOther(isBlocker: Bool) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -302,7 +302,7 @@ import Testing
     #expect(stage.parley.hub.onlineSessions(of: juliet.id).map(\.session.id) == [new.id])
   }
 
-  /// The last session goes on one thread while another comes on the committer's: who is there is found by address.
+  /// The last session ends on one thread while another begins on the committer's: the online user is found by address.
   @Test func whoComesWhileTheLastSessionGoesIsFound() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")

@@ -2,7 +2,8 @@ import Addresses
 import Dialogs
 import Testing
 
-/// The member list by version (XEP-0463): who has it applies what is told, and has what whoever comes anew is told.
+/// The member list by version (XEP-0463): a client that has it and applies the changes has the same list as a client
+/// that requests it anew.
 @Suite struct MemberListTests {
   private typealias List = [String: Affiliation]
 

@@ -236,7 +236,7 @@ import Testing
     #expect(await code { _ = try await subscribe(paris) } == "outcast")
   }
 
-  /// An outcast is told nothing, although they are a contact and interested.
+  /// An outcast gets no events, even as an interested contact.
   @Test func anOutcastHearsNothingAMemberEverything() async throws {
     try await befriend(juliet)
     try await befriend(paris)

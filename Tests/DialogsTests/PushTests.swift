@@ -380,7 +380,7 @@ extension PushRegistration {
 
   // MARK: Publishing
 
-  /// A service that answers as it is told, and tells what it got.
+  /// A push service whose answers the test determines, and which records its requests.
   final class Service: PushRoute {
     private let state: Mutex<[PushOutcome]>
     let got: AsyncStream<String>

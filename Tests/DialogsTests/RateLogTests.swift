@@ -65,7 +65,7 @@ import Testing
   /// A shared budget is not reported before it refuses.
   @Test func whatOthersSpendIsNotTold() async throws {
     let stage = try Stage()
-    let act = PacedAct.letterOfHour(RealmID(1), Identity(.email, "juliet@example.org"))
+    let act = PacedAct.codeOfHour(RealmID(1), Identity(.email, "juliet@example.org"))
     let log = RateLog()
     RateLog.$current.withValue(log) {
       for _ in 0..<4 {

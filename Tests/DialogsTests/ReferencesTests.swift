@@ -125,7 +125,7 @@ import Testing
   }
 }
 
-/// The same by the log: what is written, told and counted.
+/// The same through the log: entries, deliveries and counters.
 @Suite struct ReferencePostTests {
   /// Says something about an earlier message.
   private func refer(

@@ -199,7 +199,7 @@ import Testing
     #expect((try await stage.act(.occupants(.address(address)), by: romeo).value as? Occupancy)?.count == 0)
   }
 
-  /// The table of rooms that are being set up is one for all: nobody takes it all.
+  /// The table of rooms in setup is shared: no user can fill it.
   @Test func nobodyTakesAllTheAddressesThereAre() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -109,8 +109,8 @@ import Testing
     #expect(tablet.effects() == [.said("ho", .feed)])
   }
 
-  /// The posts of a batch that fails are tried again without the one that fails it: whoever came in
-  /// the meantime did not come twice, and nobody who went is still there.
+  /// The posts of a failing batch are retried without the one that fails it: a user who entered meanwhile has entered
+  /// once, and one who left is not present.
   @Test func aBatchThatIsTriedAgainLeavesWhatOneThatWasNotWouldHaveLeft() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)

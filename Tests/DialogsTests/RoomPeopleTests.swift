@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// The app shows rooms to members: whoever leaves is not there any more, and does not speak.
+  /// The app shows rooms to members: a user who leaves is no occupant any more and cannot write.
   @Test func whoLeavesAnOpenRoomInTheAppIsGone() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

@@ -83,7 +83,7 @@ extension Stage {
     return token
   }
 
-  /// Returns when all that was submitted has been committed and told.
+  /// Returns when everything submitted has been committed and delivered.
   func settle(_ party: Party) async throws { try await parley.post(.confirm(.zero), by: party) }
 
   /// Commits the posts that `body` submits as one batch.

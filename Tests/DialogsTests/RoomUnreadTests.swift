@@ -62,7 +62,7 @@ import Testing
     #expect(try await stage.unread(romeo) == 1)
   }
 
-  /// To a new member everything that was said before counts as read, although they have displayed none of it.
+  /// Earlier messages count as read for a new member, although they have displayed none of them.
   @Test func whatWasSaidBeforeSomebodyJoinedChangesNoUnread() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

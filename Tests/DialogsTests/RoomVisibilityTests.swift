@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import Testing
 
-/// A closed room that nobody lists is not there for whom it does not concern.
+/// A hidden members-only room looks missing to users without a relation to it.
 @Suite struct RoomVisibilityTests {
   /// Whether a stranger could use the intent to probe a room by its address or number. The switch has no default, so
   /// that a new intent must state here what strangers learn by it.

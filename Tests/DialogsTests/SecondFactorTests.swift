@@ -329,7 +329,7 @@ import Testing
     try await accounts.unbind(.phone, from: juliet)
   }
 
-  @Test func lettersOfASecondFactorAreBounded() async throws {
+  @Test func codesOfASecondFactorAreBounded() async throws {
     let stage = try Stage()
     let (accounts, box) = (stage.accounts, SentCodes())
     accounts.employ(box, newcomers: [], registration: false)
@@ -338,10 +338,10 @@ import Testing
       try .phone("+390458000000"), to: Party(id: user.id, realm: user.realm, address: user.address))
     let login = try await accounts.logIn(user, device: "phone", client: nil)
     let caller = try await accounts.caller(accessToken: login.accessToken)
-    for _ in 0..<Limits.lettersOfHour.burst {
+    for _ in 0..<Limits.codesOfHour.burst {
       _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a")
     }
-    #expect(box.taken().count == Limits.lettersOfHour.burst)
+    #expect(box.taken().count == Limits.codesOfHour.burst)
     #expect(
       await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "codes-too-fast")

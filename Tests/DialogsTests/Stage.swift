@@ -65,7 +65,7 @@ final class Stage: Sendable {
       device, of: caller.user, grant: caller.grant, installation: caller.device)
   }
 
-  /// A session that is registered with the hub; available unless said otherwise.
+  /// Registers a session with the hub, which is available by default.
   func session(
     _ party: Party, _ resource: String, door: OnlineSession.Door = .xmpp, priority: Int8? = 0
   ) async throws -> RecordingSession {
@@ -250,8 +250,7 @@ enum Heard: Equatable {
   }
 }
 
-/// A store that can be told to fail, and that knows whether it is inside a
-/// transaction.
+/// A store that fails on request, and that knows whether it is inside a transaction.
 final class TracingStore: Store {
   private let inner: SQLiteStore
   private let state = Mutex(

@@ -6,8 +6,8 @@ import Logging
 import Synchronization
 import Testing
 
-/// Vouches for whoever it was told to, by the text of the token.
-private final class Voucher: IdentityVerifier {
+/// A verifier that knows the tokens that it was given, by their texts.
+private final class KnownTokens: IdentityVerifier {
   private let proofs = Mutex<[String: IdentityProof]>([:])
   let domains: Set<String>
   init(_ domains: Set<String> = ["localhost"]) { self.domains = domains }
@@ -31,16 +31,16 @@ private struct Gallery: PictureFinder {
   func picture(at url: String) async -> [UInt8]? { pictures[url] }
 }
 
-/// Signing in by what others vouch for: who comes in as whom, and how often by one token.
+/// Tests of login with tokens of backends and providers: the account of each token, and its reuse.
 @Suite struct TokenLoginTests {
-  private let voucher = Voucher(["localhost", "verona.example"])
+  private let tokens = KnownTokens(["localhost", "verona.example"])
 
   private func stage(
     guests: GuestPolicy = .none, admins: Set<BareJID> = [], pictures: (any PictureFinder)? = nil
   ) throws -> Stage {
     try Stage(
       admins: admins, guests: guests, domains: ["localhost", "verona.example"],
-      signIn: SignInPolicy(verifier: voucher, pictures: pictures))
+      signIn: SignInPolicy(verifier: tokens, pictures: pictures))
   }
 
   private func code(_ body: () async throws -> Void) async -> String? {
@@ -66,21 +66,21 @@ private struct Gallery: PictureFinder {
 
   @Test func theSameWhoeverComesAgainIsTheSameUser() async throws {
     let stage = try stage()
-    voucher.put("1", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo"))
+    tokens.put("1", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo"))
     let romeo = try await logIn(stage, "1")
     #expect(romeo.profile.displayName == "Romeo" && romeo.name.count == 21)
     // Whoever vouches manages the name.
-    voucher.put("2", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo M."))
+    tokens.put("2", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo M."))
     let again = try await logIn(stage, "2")
     #expect(again.id == romeo.id && again.profile.displayName == "Romeo M.")
     // A name that can be had is had, unless it is somebody's: an account is not taken over by its name.
-    voucher.put("3", backend("juliet", nonce: try nonce(stage)))
+    tokens.put("3", backend("juliet", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "3").name == "juliet")
     let nurse = try await stage.user("nurse")
-    voucher.put("4", backend("nurse", nonce: try nonce(stage)))
+    tokens.put("4", backend("nurse", nonce: try nonce(stage)))
     let other = try await logIn(stage, "4")
     #expect(other.id != nurse.id && other.name != "nurse")
-    voucher.put("5", backend("nurse", nonce: try nonce(stage)))
+    tokens.put("5", backend("nurse", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "5").id == other.id)
     #expect(
       try await stage.accounts.identities(of: other.id).map(\.identity) == [Identity(.external, "nurse")])
@@ -88,15 +88,15 @@ private struct Gallery: PictureFinder {
 
   @Test func nobodyBecomesAnAdminByAName() async throws {
     let stage = try stage(admins: [try BareJID("prince@localhost")])
-    voucher.put("1", backend("prince", nonce: try nonce(stage)))
+    tokens.put("1", backend("prince", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "1").name != "prince")
   }
 
   @Test func aNonceIsGoodOnce() async throws {
     let stage = try stage()
     let nonce = try nonce(stage)
-    voucher.put("1", backend("romeo", nonce: nonce))
-    voucher.put("2", backend("juliet", nonce: nonce))
+    tokens.put("1", backend("romeo", nonce: nonce))
+    tokens.put("2", backend("juliet", nonce: nonce))
     _ = try await logIn(stage, "1")
     for text in ["1", "2"] { #expect(await code { _ = try await logIn(stage, text) } == "nonce-invalid") }
     // Who is refused is not made.
@@ -107,7 +107,7 @@ private struct Gallery: PictureFinder {
   @Test func ofManyAtOnceOneComesIn() async throws {
     let stage = try stage()
     let nonce = try nonce(stage)
-    for number in 0..<20 { voucher.put("\(number)", backend("user\(number % 2)", nonce: nonce)) }
+    for number in 0..<20 { tokens.put("\(number)", backend("user\(number % 2)", nonce: nonce)) }
     let taken = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<20 { group.addTask { (try? await logIn(stage, "\(number)")) != nil } }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
@@ -118,7 +118,7 @@ private struct Gallery: PictureFinder {
 
   @Test func ofManyFirstLoginsOneMakesTheUser() async throws {
     let stage = try stage()
-    for number in 0..<20 { voucher.put("\(number)", backend("romeo", nonce: try nonce(stage))) }
+    for number in 0..<20 { tokens.put("\(number)", backend("romeo", nonce: try nonce(stage))) }
     let users = await withTaskGroup(of: UserID?.self) { group in
       for number in 0..<20 { group.addTask { (try? await logIn(stage, "\(number)"))?.id } }
       return await group.reduce(into: Set<UserID?>()) { $0.insert($1) }
@@ -129,9 +129,9 @@ private struct Gallery: PictureFinder {
   @Test func aNonceIsOfItsRealmAndItsTime() async throws {
     let stage = try stage()
     let old = try nonce(stage)
-    voucher.put("foreign", backend("romeo", nonce: try nonce(stage, realm: 1)))
-    voucher.put("none", backend("romeo", nonce: nil))
-    voucher.put("old", backend("romeo", nonce: old))
+    tokens.put("foreign", backend("romeo", nonce: try nonce(stage, realm: 1)))
+    tokens.put("none", backend("romeo", nonce: nil))
+    tokens.put("old", backend("romeo", nonce: old))
     #expect(await code { _ = try await logIn(stage, "foreign") } == "nonce-invalid")
     #expect(await code { _ = try await logIn(stage, "none") } == "nonce-invalid")
     var made = [
@@ -149,7 +149,7 @@ private struct Gallery: PictureFinder {
       made.append(String(decoding: bytes, as: UTF8.self))
     }
     for text in made {
-      voucher.put("made", backend("romeo", nonce: text))
+      tokens.put("made", backend("romeo", nonce: text))
       #expect(await code { _ = try await logIn(stage, "made") } == "nonce-invalid", "\(text)")
     }
     // In its own realm, and before: it is good.
@@ -165,23 +165,23 @@ private struct Gallery: PictureFinder {
       IdentityProof(Identity(.provider("google"), "1"), nonce: nonce, admitsNewcomers: true)
     }
     let ours = try nonce(stage)
-    voucher.put("none", proof(nil))
-    voucher.put("own", proof("the client's own"))
-    voucher.put("ours", proof(ours))
+    tokens.put("none", proof(nil))
+    tokens.put("own", proof("the client's own"))
+    tokens.put("ours", proof(ours))
     let first = try await logIn(stage, "none")
     #expect(try await logIn(stage, "own").id == first.id)
     #expect(try await logIn(stage, "ours").id == first.id)
     #expect(await code { _ = try await logIn(stage, "ours") } == "nonce-invalid")
     let late = try nonce(stage)
-    voucher.put("late", proof(late))
+    tokens.put("late", proof(late))
     stage.clock.set(stage.clock.now.milliseconds + 600_000)
     #expect(await code { _ = try await logIn(stage, "late") } == "nonce-invalid")
   }
 
   @Test func realmsAreApart() async throws {
     let stage = try stage()
-    voucher.put("1", backend("romeo", nonce: try nonce(stage)))
-    voucher.put("2", backend("romeo", nonce: try nonce(stage, realm: 1)))
+    tokens.put("1", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("2", backend("romeo", nonce: try nonce(stage, realm: 1)))
     let (one, other) = (try await logIn(stage, "1"), try await logIn(stage, "2", realm: 1))
     #expect(one.id != other.id && one.realm != other.realm && one.name == "romeo" && other.name == "romeo")
   }
@@ -190,24 +190,24 @@ private struct Gallery: PictureFinder {
     let stage = try stage()
     var proof = backend("romeo", nonce: try nonce(stage))
     proof.admitsNewcomers = false
-    voucher.put("closed", proof)
+    tokens.put("closed", proof)
     #expect(await code { _ = try await logIn(stage, "closed") } == "identity-unknown")
     #expect(await code { _ = try await logIn(stage, "wrong") } == "wrong")
     // The nonce was not used up by that.
     proof.admitsNewcomers = true
-    voucher.put("open", proof)
+    tokens.put("open", proof)
     let romeo = try await logIn(stage, "open")
     proof.admitsNewcomers = false
     proof.nonce = try nonce(stage)
-    voucher.put("closed", proof)
+    tokens.put("closed", proof)
     #expect(try await logIn(stage, "closed").id == romeo.id)
     try await stage.accounts.setState(of: romeo.id, .disabled)
     proof.nonce = try nonce(stage)
-    voucher.put("locked", proof)
+    tokens.put("locked", proof)
     #expect(await code { _ = try await logIn(stage, "locked") } == "account-disabled")
     // Deleted: whoever comes is somebody new.
     try await stage.accounts.setState(of: romeo.id, .deleted)
-    voucher.put("new", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("new", backend("romeo", nonce: try nonce(stage)))
     let next = try await logIn(stage, "new")
     #expect(next.id != romeo.id && next.name != "romeo")
   }
@@ -215,12 +215,12 @@ private struct Gallery: PictureFinder {
   @Test func loginsOfOneIdentityArePaced() async throws {
     let stage = try stage()
     for _ in 0..<Limits.tokenLoginRate.burst {
-      voucher.put("1", backend("romeo", nonce: try nonce(stage)))
+      tokens.put("1", backend("romeo", nonce: try nonce(stage)))
       _ = try await logIn(stage, "1")
     }
-    voucher.put("1", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("1", backend("romeo", nonce: try nonce(stage)))
     #expect(await code { _ = try await logIn(stage, "1") } == "requests-too-fast")
-    voucher.put("2", backend("juliet", nonce: try nonce(stage)))
+    tokens.put("2", backend("juliet", nonce: try nonce(stage)))
     #expect(await code { _ = try await logIn(stage, "2") } == nil)
   }
 
@@ -230,7 +230,7 @@ private struct Gallery: PictureFinder {
     let (mail, phone) = (Identity(.email, "juliet@capulet.example"), Identity(.phone, "+39045800000"))
     let juliet = try await stage.user("juliet")
     try await stage.accounts.bind(mail, to: juliet)
-    voucher.put(
+    tokens.put(
       "1", IdentityProof(Identity(.provider("google"), "1"), contacts: [mail, phone], admitsNewcomers: true))
     let other = try await logIn(stage, "1")
     #expect(other.id != juliet.id)
@@ -250,7 +250,7 @@ private struct Gallery: PictureFinder {
     let stage = try stage(pictures: Gallery(pictures: ["https://x/1": png, "https://x/2": Array("text".utf8)]))
     var proof = backend("romeo", nonce: try nonce(stage))
     proof.pictureURL = "https://x/1"
-    voucher.put("1", proof)
+    tokens.put("1", proof)
     let user = try await logIn(stage, "1")
     let romeo = Party(id: user.id, realm: user.realm, address: user.address)
     func hash() async throws -> String? { try await stage.parley.read { try $0.user(user.id)?.profile.avatarHash } }
@@ -262,11 +262,11 @@ private struct Gallery: PictureFinder {
     // The user's own choice stays, whatever comes again.
     try await stage.parley.post(.profile(ProfileDraft(avatar: .some(nil))), by: romeo)
     proof.nonce = try nonce(stage)
-    voucher.put("2", proof)
+    tokens.put("2", proof)
     _ = try await logIn(stage, "2")
     proof.nonce = try nonce(stage)
     proof.pictureURL = "https://x/2"
-    voucher.put("3", proof)
+    tokens.put("3", proof)
     _ = try await logIn(stage, "3")
     await stage.parley.stop()
     #expect(try await hash() == nil)
@@ -278,8 +278,8 @@ private struct Gallery: PictureFinder {
 
   @Test func severalWaysLeadToOneUser() async throws {
     let stage = try stage()
-    voucher.put("1", backend("romeo", nonce: try nonce(stage)))
-    voucher.put("2", IdentityProof(Identity(.provider("google"), "7"), displayName: "R", admitsNewcomers: true))
+    tokens.put("1", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("2", IdentityProof(Identity(.provider("google"), "7"), displayName: "R", admitsNewcomers: true))
     let romeo = party(try await logIn(stage, "1"))
     let (linked, isNew) = try await stage.accounts.link(.provider("google", idToken: "2"), to: romeo)
     #expect(isNew && linked.identity == Identity(.provider("google"), "7"))
@@ -297,8 +297,8 @@ private struct Gallery: PictureFinder {
 
   @Test func theLastWayInStays() async throws {
     let stage = try stage()
-    voucher.put("1", backend("romeo", nonce: try nonce(stage)))
-    voucher.put("2", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
+    tokens.put("1", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("2", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
     let romeo = party(try await logIn(stage, "1"))
     let (external, google) = (Identity(.external, "romeo"), Identity(.provider("google"), "7"))
     #expect(await code { try await stage.accounts.unlink(external.id, from: romeo) } == "last-sign-in")
@@ -329,7 +329,7 @@ private struct Gallery: PictureFinder {
     for number in 0..<Limits.identitiesPerUserMax {
       try await stage.accounts.bind(Identity(.email, "\(number)@montague.example"), to: romeo)
     }
-    voucher.put("1", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
+    tokens.put("1", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
     #expect(
       await code { _ = try await stage.accounts.link(.provider("google", idToken: "1"), to: romeo) }
         == "too-many-identities")
@@ -350,7 +350,7 @@ private struct Gallery: PictureFinder {
     #expect(login.user.isGuest && stage.parley.isGuest(visitor.id))
     let romeo = try await stage.user("romeo")
     _ = try await stage.say("May I help you?", from: romeo, to: visitor)
-    voucher.put("1", backend("juliet", nonce: try nonce(stage), name: "Juliet"))
+    tokens.put("1", backend("juliet", nonce: try nonce(stage), name: "Juliet"))
     _ = try await stage.accounts.link(.backend("1"), to: visitor)
     #expect(!stage.parley.isGuest(visitor.id))
     let user = try #require(try await stage.parley.read { try $0.user(visitor.id) })
@@ -362,28 +362,28 @@ private struct Gallery: PictureFinder {
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     #expect(try await stage.accounts.sweepGuests() == 0)
     #expect(try await stage.accounts.removeGuests() == 0)
-    voucher.put("2", backend("juliet", nonce: try nonce(stage)))
+    tokens.put("2", backend("juliet", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "2").id == visitor.id)
   }
 
   @Test func aGuestWhoseIdentityIsAnothersStaysAGuest() async throws {
     let stage = try stage(guests: guestPolicy)
-    voucher.put("1", backend("juliet", nonce: try nonce(stage)))
+    tokens.put("1", backend("juliet", nonce: try nonce(stage)))
     _ = try await logIn(stage, "1")
     let (visitor, _) = try await guest(stage)
-    voucher.put("2", backend("juliet", nonce: try nonce(stage)))
+    tokens.put("2", backend("juliet", nonce: try nonce(stage)))
     #expect(await code { _ = try await stage.accounts.link(.backend("2"), to: visitor) } == "identity-taken")
     #expect(stage.parley.isGuest(visitor.id))
     #expect(try await stage.parley.read { try $0.user(visitor.id)?.isGuest } == true)
     #expect(await code { _ = try await stage.accounts.makeAppPassword(for: visitor.id, name: "x") } == "guest-limited")
   }
 
-  /// A guest who stays at the moment when they would go: one of both, never a user who is deleted.
+  /// A guest becomes a user at the moment of their removal: one of both happens, and no deleted user remains.
   @Test func upgradesAndSweepsDoNotMeet() async throws {
     let stage = try stage(guests: GuestPolicy(domains: ["localhost"], grace: .zero))
     for number in 0..<20 {
       let (visitor, _) = try await guest(stage)
-      voucher.put("\(number)", backend("user\(number)", nonce: try nonce(stage)))
+      tokens.put("\(number)", backend("user\(number)", nonce: try nonce(stage)))
       async let linked = code { _ = try await stage.accounts.link(.backend("\(number)"), to: visitor) }
       async let swept = stage.accounts.sweepGuests()
       let (refusal, _) = (await linked, try await swept)
@@ -439,7 +439,7 @@ private struct Gallery: PictureFinder {
 
   @Test func whoHasNoPasswordHasAppPasswords() async throws {
     let stage = try stage()
-    voucher.put("1", backend("romeo", nonce: try nonce(stage)))
+    tokens.put("1", backend("romeo", nonce: try nonce(stage)))
     let user = try await logIn(stage, "1")
     let (password, text) = try await stage.accounts.makeAppPassword(for: user.id, name: "Old client")
     let (_, own, others) = try await stage.parley.read { try Accounts.allCredentials(of: user.address, $0) }

@@ -71,7 +71,7 @@ import Testing
     #expect(direct.dialog?.id != entry.dialog)
   }
 
-  /// The app is told nothing, lists nothing, counts nothing.
+  /// The app gets no event, lists nothing and counts nothing.
   @Test func noAppSeesAWhisper() async throws {
     let scene = try await scene()
     let stage = scene.stage

@@ -21,7 +21,7 @@ import Testing
     #expect(body.title == HTTPResponseStatus(statusCode: status).reasonPhrase || status == 413 || status == 422)
   }
 
-  /// Who is blocked must not be able to tell it from an unknown user.
+  /// A blocked user must not be able to tell the blocker from an unknown user.
   @Test func theBlockedSeeAnAbsentUser() {
     #expect(Problem.unreachable.kind.status == 404)
   }

@@ -64,7 +64,7 @@ import Testing
     #expect(try tokens().hasBackend("a.example") && !tokens().hasBackend("b.example"))
   }
 
-  /// Made by somebody else's library.
+  /// The token was made by an independent library.
   @Test func thoseOfAnIndependentLibraryAreTaken() async throws {
     struct Claims: JWTPayload {
       var iss = "verona"
@@ -235,7 +235,7 @@ import Testing
     #expect(huge.kind == .tooLarge)
   }
 
-  /// A token is worth something where its issuer is known, and nowhere else, whatever key both have.
+  /// A token is valid only in a realm that knows its issuer, even if another realm has the same key.
   @Test func realmsAreApart() async throws {
     let tokens = try tokens([
       Backend(name: "one", domain: "a.example", secrets: [Issuer.secret]),
@@ -273,7 +273,7 @@ import Testing
     }
   }
 
-  /// Keys that a backend publishes are for signatures; a secret that somebody publishes is none.
+  /// Published keys of a backend are for signatures; a published secret is not accepted.
   @Test func aBackendMayPublishItsKeys() async throws {
     let url = "https://verona.example/keys"
     web.put(

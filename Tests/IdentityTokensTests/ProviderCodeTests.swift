@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityTokens
 
-/// Authorization codes, and what is asked of whom for one.
+/// Authorization codes, and the requests that redeem them.
 @Suite struct ProviderCodeTests {
   private final class Exchange: CodeExchange {
     struct Asked: Equatable {
@@ -75,7 +75,7 @@ import Testing
     if case .failure(let problem) = result { #expect(problem.code == "identity-token-invalid") }
   }
 
-  /// 5.2: what is the code's fault is told from what is ours, and from a provider that is away.
+  /// 5.2: an error of the code is distinguished from an error of the server, and from an unavailable provider.
   @Test(arguments: [
     ((400, #"{"error":"invalid_grant"}"#) as (Int, String)?, "identity-token-invalid"),
     ((401, #"{"error":"invalid_client"}"#), "issuer-unreachable"), ((503, ""), "issuer-unreachable"),

@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  /// Keys change: the new one is fetched when a token names it, but not for everybody who names one.
+  /// A new key is fetched when a token names it, but not for every token with an unknown name.
   @Test func anUnknownKeyIsFetchedOnceInAWhile() async throws {
     try publish([try JWKSet.rsa(Issuer.rsa.publicKey, "1")])
     let tokens = try tokens()

@@ -163,7 +163,7 @@ import Testing
   }
 }
 
-/// Ports that nobody listens on just now.
+/// Ports without a listener at the moment.
 enum FreePorts {
   static func hold() async throws -> any Channel {
     try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(host: "127.0.0.1", port: 0).get()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// "Deleted for everybody" is true of the files, too.
+/// Tests that a message deleted for all users is removed from the files, too.
 @Suite struct RetractionFileTests {
   @Test(arguments: [20, 20_000])  // within a page, and over several
   func nothingOfWhatWasTakenBackIsInTheFiles(_ length: Int) throws {

@@ -18,7 +18,7 @@ package func testSettings(_ folder: String, _ values: [String: String] = [:]) th
 
 package let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-/// The folder, which nobody else may hold.
+/// Opens the folder, which no other process may hold.
 package func openFolder(_ path: String, for use: DataFolder.Use = .serving) throws -> DataFolder {
   guard case .opened(let folder) = try DataFolder.open(path, for: use) else { throw StartupError("\(path) is held") }
   return folder

@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// Calls: how they stand, and what is told of them.
+/// Calls: their states and entries.
 extension StoreConformance {
   private static func call(
     _ id: Int64, _ name: String, from caller: Party, to callee: Party, in dialog: DialogID, due: Int64? = nil

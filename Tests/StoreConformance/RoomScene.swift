@@ -71,7 +71,7 @@ extension Scene {
     }
   }
 
-  /// A change of somebody's affiliation, told to them where they come or go.
+  /// Notes a change of a user's affiliation, in the user's feed too if the user joins or leaves.
   @discardableResult
   func join(
     _ party: Party, _ room: DialogID, as affiliation: Affiliation = .member, nick: String? = nil,

@@ -33,7 +33,7 @@ import Testing
     #expect(violation(xml)?.kind == "not-well-formed")
   }
 
-  /// RFC 6120 4.9.3.2: a prefix nobody has declared.
+  /// RFC 6120 4.9.3.2: an undeclared prefix.
   @Test(arguments: [
     "<p:a/>", "<a p:b='1'/>", "<a><p:b xmlns:q='u'/></a>", "<a xmlns:p='u'><b xmlns:q='v'/><q:c/></a>", "<xmlns:a/>",
     "<P:a xmlns:p='u'/>",

@@ -114,15 +114,15 @@ final class Odometer: Chooser {
 
 /// A former defect of the server.
 enum Defect: CaseIterable, Sendable {
-  /// A delivery is told without a look at its position.
+  /// A delivery is sent without a check of its position.
   case ignoresPositions
   /// The session moves when its client asks for it, and its deliveries are sent after it.
   case movesAtOnce
-  /// An empty page ends the reading, whatever came meanwhile.
+  /// An empty page ends the reading, even if entries were committed meanwhile.
   case forgetsWhatIsHeld
-  /// A page that was asked for before a room was entered passes over what is said there.
+  /// A page that was requested before a room was entered skips the messages of that room.
   case forgetsNewRooms
-  /// A page is told in whatever visit it comes back.
+  /// A page is sent in whichever visit it arrives.
   case mixesVisits
 }
 
@@ -284,7 +284,7 @@ struct World<Choice: Chooser> {
 
   // MARK: Running
 
-  /// Nil: all was told once and in order.
+  /// Returns the error; nil if everything was delivered once and in order.
   static func run(_ plan: Plan, _ choice: Choice, _ defect: Defect? = nil) -> String? {
     var world = World(plan, choice, defect)
     return world.run()

@@ -384,7 +384,7 @@ struct PEPTests {
     }
   }
 
-  /// However many are told, there is one encoding: the bytes behind `to` are the same storage.
+  /// There is one encoding for all recipients: the bytes after `to` are the same storage.
   @Test func anEventIsEncodedOnce() throws {
     let item = NodeItem(id: "a", content: .opaque([]), position: Position(1), time: someTime)
     let event = NodeEvent(
@@ -421,7 +421,7 @@ struct PEPTests {
     #expect(refusal { _ = try BookmarkElement.read(try stanza("<other xmlns='x'/>"), id: "a@b") } != nil)
   }
 
-  /// XEP-0469; XEP-0492 3 with its example of settings by identity; and what nobody here knows.
+  /// XEP-0469; XEP-0492 3 with its example of settings by identity; and unknown extensions.
   @Test func theExtensionsOfABookmarkAreKeptWhole() throws {
     let text =
       "<conference xmlns='urn:xmpp:bookmarks:1'><extensions><pinned xmlns='urn:xmpp:bookmarks-pinning:0'/>"

@@ -27,7 +27,7 @@ struct ReferenceReaderTests {
     #expect(emoji == (0..<Limits.reactionsMax).map { "\($0)" })
   }
 
-  /// A correction of an answer says who is answered too, in either order.
+  /// A correction of a reply repeats the reply, in either order.
   @Test func correctionOfAReply() throws {
     let (replace, reply) = (
       "<replace id='a' xmlns='urn:xmpp:message-correct:0'/>", "<reply id='b' xmlns='urn:xmpp:reply:0'/>"

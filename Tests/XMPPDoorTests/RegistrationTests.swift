@@ -120,7 +120,7 @@ import XMPP
     #expect(throws: StanzaError.self) { try terms("<nick/>") }
   }
 
-  /// Many of one name stand before who is looked for by two.
+  /// Many users with one name precede the user that two terms name.
   @Test func aSearchGoesOnBehindWhoOneTermAloneNames() throws {
     var store = ArchiveStub(entries: [])
     for number in 0..<250 {

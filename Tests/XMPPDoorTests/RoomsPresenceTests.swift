@@ -154,7 +154,7 @@ struct RoomsPresenceTests {
           """))
   }
 
-  /// 7.14: whatever role the occupant had, it is none.
+  /// 7.14: the role after leaving is none, whatever it was.
   @Test func example81SelfPresenceRelatedToDeparture() throws {
     let leaving = try occupant(
       "thirdwitch", "hag66@shakespeare.lit", "pda", .member, .participant, gone("hag66@shakespeare.lit", "pda"))
@@ -273,7 +273,7 @@ struct RoomsPresenceTests {
           """)))
   }
 
-  /// The reason goes with the destruction; nobody is anything to the room any more.
+  /// The reason is that of the destruction; all affiliations are removed.
   @Test func example202ServiceRemovesEachOccupant() throws {
     func destroyed(_ alternate: String?, _ reason: String?) throws -> OccupantPresence {
       try occupant(

@@ -134,7 +134,7 @@ struct RoomsQueryTests {
         == .changeAffiliations([change("earlofcambridge@shakespeare.lit", .outcast, reason: "Treason")]))
   }
 
-  /// 17.4 rule 6: no nick is reserved for who is banned, or nobody to the room.
+  /// 17.4 rule 6: a banned user or a stranger has no reserved nick.
   @Test(arguments: [Affiliation.outcast, Affiliation.none]) func noNickForStrangers(affiliation: Affiliation) throws {
     let item = "<item affiliation='\(affiliation.text)' jid='hag66@shakespeare.lit' nick='thirdwitch'/>"
     #expect(try set(item) == .changeAffiliations([change("hag66@shakespeare.lit", affiliation)]))

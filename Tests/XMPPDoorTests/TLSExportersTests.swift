@@ -43,7 +43,7 @@ import Testing
     #expect(exporters.take(value) == nil)
   }
 
-  /// TLS 1.2, a handshake that broke off, lines of nobody who asked, and what is none.
+  /// TLS 1.2, an interrupted handshake, lines of unknown connections, and malformed lines.
   @Test(arguments: [
     "", "CLIENT_RANDOM \(random) \(secret)\n", "EXPORTER_SECRET \(String(repeating: "0b", count: 32)) \(secret)\n",
     "EXPORTER_SECRET \(random)\n", "EXPORTER_SECRET \(random) xx\n", "EXPORTER_SECRET \(random) \(secret) 00\n",

@@ -49,7 +49,7 @@ struct TableTests {
     }
   }
 
-  /// XEP-0115 5.4: a receiver of the answer finds the hash that was told.
+  /// XEP-0115 5.4: a receiver of the answer computes the announced hash.
   @Test(arguments: [FeatureTable.Target.server, .account, .session])
   func hashFitsTheAnswer(_ target: FeatureTable.Target) throws {
     let capabilities = table.capabilities(of: target)

@@ -49,7 +49,7 @@ import XMLStream
     #expect(text(try server.finish(bytes(final))) == "v=MQrMPvv7yv4x4Cq4W4Ih25EqS2c=")
   }
 
-  /// Sorted by octets, whatever the order of the offer; without types there is no second part.
+  /// The lists are sorted by octets, in any order of the offer; without types there is no second part.
   @Test func theHashIsOfSortedLists() {
     for mechanism in SCRAMMechanism.allCases {
       let one = SASLOffer(mechanisms: ["PLAIN", "SCRAM-SHA-1", "Z", "a"], channelBindings: [])

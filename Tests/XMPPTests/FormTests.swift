@@ -247,7 +247,7 @@ import XMLStream
     #expect(try Capabilities(element(again)) == psi)
   }
 
-  /// The order in which things are said does not matter.
+  /// The order of the fields does not matter.
   @Test func orderDoesNotMatter() throws {
     var psi = try Capabilities(element(Self.complex))
     psi.identities.reverse()

@@ -100,7 +100,7 @@ import Testing
     #expect(text(first.bare) == "n=a=2Cb=3Dc,r=abc")
   }
 
-  /// RFC 5802 7: what is said of channel binding; unknown extensions are ignored (5.1).
+  /// RFC 5802 7: the flags of channel binding; unknown extensions are ignored (5.1).
   @Test func otherGoodFirstMessages() throws {
     #expect(try SCRAMClientFirst(bytes("n,,n=user,r=abc")).bindingFlag == .unsupported)
     #expect(try SCRAMClientFirst(bytes("y,,n=user,r=abc")).bindingFlag == .unoffered)

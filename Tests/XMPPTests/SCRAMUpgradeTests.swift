@@ -129,7 +129,7 @@ import XMLStream
     }
   }
 
-  /// XEP-0388 6: behind `<continue/>` nobody begins anew, also when the task failed.
+  /// XEP-0388 6: after `<continue/>` no authentication can begin anew, even if the task failed.
   @Test func nobodyBeginsAnew() throws {
     for isOver in [false, true] {
       var (machine, _) = try Self.proved()

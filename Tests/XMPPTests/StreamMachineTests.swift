@@ -305,7 +305,7 @@ import XMLStream
     #expect(bound.received(command) == .refuseTLS)
   }
 
-  /// RFC 6120 5.4.3.3: what was said before TLS is forgotten, attempts of SASL included.
+  /// RFC 6120 5.4.3.3: everything from before TLS is discarded, including attempts of SASL.
   @Test func tlsForgets() throws {
     var machine = StreamMachine(policy: Self.policy(.optional, unsecured: true), isSecured: false)
     _ = machine.opened(try clientHeader(language: "de"), id: "1")

@@ -15,8 +15,8 @@ public enum PacedAct: Hashable, Sendable {
   /// Requesting a code or a link, from a network.
   case outgoing(network: String)
   /// Codes from any requester to one mail address or telephone, within an hour and within a day.
-  case letterOfHour(RealmID, Identity)
-  case letterOfDay(RealmID, Identity)
+  case codeOfHour(RealmID, Identity)
+  case codeOfDay(RealmID, Identity)
   /// An attempt with a second factor, which is given back if it was right.
   case secondFactor(UserID)
   /// A successful login by an external token.
@@ -37,9 +37,9 @@ public enum PacedAct: Hashable, Sendable {
     case .passwordChange: Limits.passwordChangeRate
     case .search: Limits.searchRate
     case .guest: Limits.guestRate
-    case .outgoing: Limits.letterRate
-    case .letterOfHour: Limits.lettersOfHour
-    case .letterOfDay: Limits.lettersOfDay
+    case .outgoing: Limits.outgoingCodeRate
+    case .codeOfHour: Limits.codesOfHour
+    case .codeOfDay: Limits.codesOfDay
     case .secondFactor: Limits.secondFactorRate
     case .tokenLogin: Limits.tokenLoginRate
     case .location: Limits.locationRate
@@ -58,8 +58,8 @@ public enum PacedAct: Hashable, Sendable {
     case .search: "searches"
     case .guest: "guests"
     case .outgoing: "codes"
-    case .letterOfHour: "codes-to-address-hour"
-    case .letterOfDay: "codes-to-address-day"
+    case .codeOfHour: "codes-to-address-hour"
+    case .codeOfDay: "codes-to-address-day"
     case .secondFactor: "second-factor"
     case .tokenLogin: "token-logins"
     case .location: "locations"
@@ -78,7 +78,7 @@ public enum PacedAct: Hashable, Sendable {
   /// Whether other users spend it too: its state would reveal what they do. Only a refusal cannot avoid that.
   var isShared: Bool {
     switch self {
-    case .letterOfHour, .letterOfDay: true
+    case .codeOfHour, .codeOfDay: true
     case .registration, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor, .tokenLogin, .location,
       .nearby, .contactMatch, .export:
       false
@@ -90,7 +90,7 @@ public enum PacedAct: Hashable, Sendable {
     case .registration:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)
-    case .outgoing, .letterOfHour, .letterOfDay:
+    case .outgoing, .codeOfHour, .codeOfDay:
       Problem(
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:

@@ -84,7 +84,7 @@ extension Accounts {
         .unsupported, "delivery-off", "This server sends no \(identity.issuer == .email ? "mail" : "messages").")
     }
     try pace(.outgoing(network: network))
-    try pace(.letterOfHour(realm, identity))
-    try pace(.letterOfDay(realm, identity))
+    try pace(.codeOfHour(realm, identity))
+    try pace(.codeOfDay(realm, identity))
   }
 }

@@ -90,14 +90,14 @@ extension AppSession {
       var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
       onlineSession.access = caller.access(since: parley.clock.now)
       // A placeholder until the session is registered, and the real one replaces it.
-      arriving = Arriving(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
+      pendingHello = PendingHello(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
       let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
       if !parley.submit(post) { attended(.failure(.overloaded)) }
     }
   }
 
   /// The state between `hello` and its answer.
-  struct Arriving {
+  struct PendingHello {
     let re: String
     let caller: Accounts.Caller
     let rendering: Rendering
@@ -106,48 +106,49 @@ extension AppSession {
   }
 
   func attended(_ result: Result<Receipt, Problem>) {
-    guard let arriving else { return }
-    self.arriving = nil
+    guard let pendingHello else { return }
+    self.pendingHello = nil
     guard case .identifying = state else {
       // The client disconnected while the session was being registered.
-      return unregister(arriving.handle)
+      return unregister(pendingHello.handle)
     }
     switch result {
     case .failure(let problem):
-      refuse(arriving.re, problem)
+      refuse(pendingHello.re, problem)
       let isOut = problem.kind == .forbidden || problem.kind == .unauthenticated
       close(isOut ? .unauthenticated : .tryAgainLater, problem)
     case .success(let receipt):
-      begin(arriving, receipt)
+      begin(pendingHello, receipt)
       drainBacklog()
     }
   }
 
-  private func begin(_ arriving: Arriving, _ receipt: Receipt) {
-    let rendering = arriving.rendering
+  private func begin(_ pendingHello: PendingHello, _ receipt: Receipt) {
+    let rendering = pendingHello.rendering
     let head = receipt.position
     let headCursor = rendering.cursor(head)
-    let known = arriving.cursor.flatMap { parley.position(ofCursor: $0, in: rendering.realm) }
-    let isForeign = arriving.cursor != nil && (known ?? .end) > head
+    let known = pendingHello.cursor.flatMap { parley.position(ofCursor: $0, in: rendering.realm) }
+    let isForeign = pendingHello.cursor != nil && (known ?? .end) > head
     let behind = isForeign ? nil : known
     let session = OpenSession(
-      handle: arriving.handle, caller: arriving.caller, rendering: rendering,
+      handle: pendingHello.handle, caller: pendingHello.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
-      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
+      cursor: isForeign ? headCursor : pendingHello.cursor ?? headCursor, attended: head,
       profile: receipt.contactSnapshot?.user.profile, now: parley.clock.now)
     // A client that reconnects soon is shown as before, until it sends another presence.
-    let here = parley.hub.onlineSessions(of: arriving.caller.user.id).first { $0.session === arriving.handle }
+    let here = parley.hub.onlineSessions(of: pendingHello.caller.user.id).first { $0.session === pendingHello.handle }
     if let presence = here?.presence {
       session.presence = presence
       if let profile = receipt.contactSnapshot?.user.profile { show(profile, session) }
     }
     state = .open(session)
-    accept(arriving.re)
+    accept(pendingHello.re)
     if let user = receipt.contactSnapshot?.user {
       tell(
         .ready,
         ReadyBody(
-          user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: door.features))
+          user: rendering.user(user), deviceId: pendingHello.caller.device, cursor: headCursor, features: door.features)
+      )
     }
     if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor), cursor: headCursor) }
     readOn(session)

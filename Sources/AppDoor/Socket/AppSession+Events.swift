@@ -39,10 +39,11 @@ extension AppSession {
     noteUnread(entry, session)
     // Earlier changes were part of the session's initial state.
     if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
-    if !session.typers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true,
-      let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
+    if !session.typingUsers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true,
+      let typingUser = session.typingUsers.removeValue(
+        forKey: OpenSession.TypingUser(dialog: entry.dialog, party: entry.author))
     {
-      typer.end.cancel()
+      typingUser.end.cancel()
       tellTyping(in: entry.dialog, session)
     }
     if isHidden(entry, session) || subjects.hidden.contains(entry.position) { return }
@@ -264,8 +265,8 @@ extension AppSession {
 
   /// Ends the typing of a client that went offline.
   private func endTyping(of party: Party, resource: String, _ session: OpenSession) {
-    for (typer, shown) in session.typers where typer.party == party && shown.resource == resource {
-      showTyping(false, party, shown.name, resource: resource, typer.dialog, isApp: false, session)
+    for (typingUser, shown) in session.typingUsers where typingUser.party == party && shown.resource == resource {
+      showTyping(false, party, shown.name, resource: resource, typingUser.dialog, isApp: false, session)
     }
   }
 
@@ -291,11 +292,11 @@ extension AppSession {
     _ on: Bool, _ party: Party, _ name: String, resource: String?, _ dialog: DialogID, isApp: Bool,
     _ session: OpenSession
   ) {
-    let typer = OpenSession.Typer(dialog: dialog, party: party)
-    let before = session.typers.removeValue(forKey: typer)
+    let typingUser = OpenSession.TypingUser(dialog: dialog, party: party)
+    let before = session.typingUsers.removeValue(forKey: typingUser)
     before?.end.cancel()
     if on {
-      guard session.typers.count < AppLimits.typingDialogsMax else { return }
+      guard session.typingUsers.count < AppLimits.typingDialogsMax else { return }
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       let end = channel.eventLoop.scheduleTask(
         in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP
@@ -304,7 +305,7 @@ extension AppSession {
         me.value.showTyping(false, party, name, resource: resource, dialog, isApp: isApp, session)
         me.value.flush()
       }
-      session.typers[typer] = (name, resource, end)
+      session.typingUsers[typingUser] = (name, resource, end)
     }
     // Neither a renewal is an event, nor the end of an indicator that was not shown.
     if on == (before != nil) || !isWritable { return }
@@ -313,7 +314,7 @@ extension AppSession {
 
   /// Sends the list of users who are typing in a dialog.
   private func tellTyping(in dialog: DialogID, _ session: OpenSession) {
-    let names = session.typers.filter { $0.key.dialog == dialog }.map(\.value.name).sorted()
+    let names = session.typingUsers.filter { $0.key.dialog == dialog }.map(\.value.name).sorted()
     tell(.typingUpdated, TypingUpdatedBody(dialogId: session.rendering.id(dialog), userIds: names))
   }
 

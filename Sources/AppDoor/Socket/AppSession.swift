@@ -37,7 +37,7 @@ final class AppSession {
   /// The waiting commands, in order.
   var backlog: [CommandFrame] = []
   /// The state between the token and the session's registration.
-  var arriving: Arriving?
+  var pendingHello: PendingHello?
   private var isReadingStopped = false
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?

@@ -41,12 +41,12 @@ final class OpenSession {
   /// The users whose presence changed while the client did not read.
   var stalePresences: [UserID: Seen] = [:]
   /// A user who is typing in a dialog.
-  struct Typer: Hashable {
+  struct TypingUser: Hashable {
     let dialog: DialogID
     let party: Party
   }
   /// The viewer's name of each, the session in a private dialog, and the timer of the end. At most `typingDialogsMax`.
-  var typers: [Typer: (name: String, resource: String?, end: Scheduled<Void>)] = [:]
+  var typingUsers: [TypingUser: (name: String, resource: String?, end: Scheduled<Void>)] = [:]
   /// The private dialogs with these users, as far as typing needed them.
   var dialogs: [UserID: DialogID] = [:]
   /// The dialogs in which this session is typing, and since when.
@@ -97,7 +97,7 @@ final class OpenSession {
   func end(_ session: AppSession) {
     unreadTimer?.cancel()
     confirmTimer?.cancel()
-    for typer in typers.values { typer.end.cancel() }
+    for typingUser in typingUsers.values { typingUser.end.cancel() }
     session.confirm(self)
     for (_, typing) in typing {
       let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)

@@ -41,7 +41,7 @@ public struct BeforeSendPolicy: Sendable {
   /// The greatest number of concurrent questions. Further messages count as unanswered.
   public var questionsMax: Int
 
-  public init(passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.gateQuestionsMax) {
+  public init(passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.beforeSendQuestionsMax) {
     self.passesUnanswered = passesUnanswered
     self.passesEncrypted = passesEncrypted
     self.questionsMax = questionsMax

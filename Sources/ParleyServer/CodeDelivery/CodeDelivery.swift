@@ -37,7 +37,7 @@ final class CodeDelivery: CodeSender {
   func take(_ outgoing: OutgoingCode) {
     guard let carrier = carriers.first(where: { $0.reaches.contains(outgoing.to.issuer) }) else { return }
     let isFull = count.withLock { count in
-      if count >= ServerLimits.lettersMax { return true }
+      if count >= ServerLimits.outgoingCodesMax { return true }
       count += 1
       return false
     }
@@ -52,7 +52,7 @@ final class CodeDelivery: CodeSender {
   }
 
   private func deliver(_ outgoing: OutgoingCode, by carrier: any CodeTransport) async {
-    for wait in ServerLimits.letterWaits {
+    for wait in ServerLimits.outgoingCodeWaits {
       if wait > .zero { try? await Task.sleep(for: wait) }
       do throws(UndeliveredCode) {
         return try await carrier.carry(outgoing)

@@ -31,7 +31,7 @@ enum CoreBench {
   }
 }
 
-/// Counts what it is told, on the lane it is told on.
+/// Counts its deliveries, on its lane.
 final class Session: LiveSession {
   let id: SessionID
   let party: Party

@@ -14,7 +14,7 @@ final class Inbox: Sendable {
     /// The number of items that have ever arrived.
     var count = 0
     var isOver = false
-    /// The other side has said that it ends.
+    /// Whether the other side has announced its end.
     var hasEnded = false
     var waiters: [Waiter] = []
     var waiterID = 0

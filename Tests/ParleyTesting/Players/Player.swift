@@ -10,7 +10,7 @@ protocol Player: AnyObject, Sendable {
   /// Ends the connection without a word, and waits until it is gone.
   func cut() async
   func goDeaf() async
-  /// Connects and goes on where the last connection ended.
+  /// Connects and resumes where the last connection ended.
   func resume() async throws
   /// Sends a text, with captures filled in.
   func send(_ text: String) async throws

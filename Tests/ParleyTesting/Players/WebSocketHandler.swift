@@ -56,7 +56,7 @@ final class WebSocketHandler: ChannelInboundHandler {
   }
 }
 
-/// The cursor that an app client keeps: of the last durable event, or of what told it where to go on.
+/// The cursor that an app client keeps: that of the last durable event, or of the last answer with a cursor.
 final class LastCursor: Sendable {
   private let cursor = Mutex<String?>(nil)
   var value: String? { cursor.withLock { $0 } }

@@ -1,7 +1,7 @@
 public import JSON
 
-/// A scripted conversation: who is on stage, then what they do, line by line.
-/// The text format is described in `Tests/Plays/README.md`; `PlayParser` reads it.
+/// A scripted conversation: its players, then their actions, line by line. The text format is described in
+/// `Tests/Plays/README.md`; `PlayParser` reads it.
 public struct Play: Sendable {
   /// For messages about it: the file's name.
   public var name: String
@@ -96,9 +96,9 @@ public enum Act: Sendable {
   case goesAway(String)
   /// Stops reading: what the server sends from here on is lost with the connection.
   case goesDeaf(String)
-  /// Connects again and goes on where it was: XEP-0198, or the app's cursor.
+  /// Connects again and resumes: XEP-0198, or the app's cursor.
   case resumes(String)
-  /// Tries to, and is refused with what matches; goes on as a new session.
+  /// Tries to resume, is refused with a matching answer, and continues as a new session.
   case cannotResume(String, [Pattern])
   /// Text with captures to be filled in.
   case sends(String, String)

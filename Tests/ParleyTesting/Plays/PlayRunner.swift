@@ -139,8 +139,8 @@ public final class PlayRunner {
     }
   }
 
-  /// Returns when everything that the players have said has had its effect: the server has read it (each has a ping
-  /// answered), has written it (a write behind it in the log is answered) and has told it (each has a ping answered
+  /// Returns when everything that the players have sent has had its effect: the server has read it (each has a ping
+  /// answered), has written it (a later write to the log is answered) and has delivered it (each has a ping answered
   /// again).
   private func settle() async throws {
     try await pingAll()

@@ -32,7 +32,7 @@ final class LogReader: Sendable {
 
   func closeWriter() { close(writer) }
 
-  /// Returns when the server has said that it is ready.
+  /// Returns when the server has reported that it is ready.
   func waitUntilReady(_ loop: any EventLoop) async throws {
     let timer = loop.scheduleTask(in: .seconds(90)) { self.ready.fail(PlayerError("the server does not become ready")) }
     defer { timer.cancel() }

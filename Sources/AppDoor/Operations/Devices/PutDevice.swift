@@ -22,9 +22,9 @@ enum PutDevice: ServedOperation {
 
   /// Decodes a key. Browsers write no padding; some libraries in apps do.
   private static func bytes(_ key: String) -> [UInt8] {
-    var outgoingCodes = key.utf8[...]
-    while outgoingCodes.last == UInt8(ascii: "=") { outgoingCodes.removeLast() }
-    return Base64URL.decode(outgoingCodes) ?? []
+    var digits = key.utf8[...]
+    while digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    return Base64URL.decode(digits) ?? []
   }
 
   private static func device(_ input: PutDeviceInput) throws(Problem) -> PushDevice {

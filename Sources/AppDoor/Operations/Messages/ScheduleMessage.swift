@@ -26,10 +26,10 @@ enum ScheduleMessage: ServedOperation {
       if let read = SendMessage.reading(message, by: caller.user, in: place, call.parley) {
         message = try await call.parley.read(read)
       }
-      let said = try SendMessage.said(message, by: caller.user, call.parley)
+      let parsed = try SendMessage.parse(message, by: caller.user, call.parley)
       let draft = ScheduleDraft(
-        dialog: place.id, due: input.sendAt, content: said.content,
-        replyTo: said.replyTo, mentions: said.mentions, key: said.key)
+        dialog: place.id, due: input.sendAt, content: parsed.content,
+        replyTo: parsed.replyTo, mentions: parsed.mentions, key: parsed.key)
       receipt = try await call.parley.post(unsent: .schedule(draft), by: caller.user)
     } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller.user)

@@ -34,7 +34,7 @@ enum SendMessage: PostingOperation {
   }
 
   /// The content of an input, and what identifies its repeats.
-  struct Said {
+  struct ParsedMessage {
     let content: Content
     let forward: ForwardDraft?
     let replyTo: PublicID?
@@ -42,7 +42,7 @@ enum SendMessage: PostingOperation {
     let key: RepeatKey
   }
 
-  static func said(_ input: SendMessageInput, by author: Party, _ parley: Parley) throws(Problem) -> Said {
+  static func parse(_ input: SendMessageInput, by author: Party, _ parley: Parley) throws(Problem) -> ParsedMessage {
     try Checks.clientID(input.clientId)
     if input.sendAt != nil {
       throw Problem(
@@ -63,7 +63,7 @@ enum SendMessage: PostingOperation {
     }
     let mentions = try Checks.mentions(input.mentions, domain: author.address.domain)
     for mention in mentions { digest.combine("\(mention)") }
-    return Said(
+    return ParsedMessage(
       content: content, forward: forward, replyTo: replyTo, mentions: mentions,
       key: RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish()))
   }
@@ -71,17 +71,17 @@ enum SendMessage: PostingOperation {
   static func intents(
     _ input: SendMessageInput, by author: Accounts.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
-    let said = try said(input, by: author.user, parley)
-    let reference = said.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
+    let parsed = try parse(input, by: author.user, parley)
+    let reference = parsed.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
     switch place {
     case .peer(_, let peer):
       return [
         .message(
           MessageDraft(
-            to: peer.address, content: said.content,
+            to: peer.address, content: parsed.content,
             envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
-            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: said.key,
-            reference: reference, mentions: said.mentions, forward: said.forward))
+            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: parsed.key,
+            reference: reference, mentions: parsed.mentions, forward: parsed.forward))
       ]
     case .room(let room):
       // There are no delivery receipts for a whole group (XEP-0184 5.3).
@@ -90,9 +90,9 @@ enum SendMessage: PostingOperation {
           .say(
             .dialog(room.dialog),
             RoomMessageDraft(
-              content: said.content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
-              traits: [.counts, .archived, .markable, .fromApp], key: said.key, reference: reference,
-              mentions: said.mentions, forward: said.forward)))
+              content: parsed.content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
+              traits: [.counts, .archived, .markable, .fromApp], key: parsed.key, reference: reference,
+              mentions: parsed.mentions, forward: parsed.forward)))
       ]
     }
   }

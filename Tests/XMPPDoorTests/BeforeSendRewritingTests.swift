@@ -2,8 +2,8 @@ import Testing
 
 @testable import XMPPDoor
 
-/// Another text for what XMPP said.
-@Suite struct GateRewritingTests {
+/// A backend's replacement of the text of an XMPP message.
+@Suite struct BeforeSendRewritingTests {
   @Test(arguments: [
     ("<body>damn</body>", "<body>d &amp; n</body>"),
     (

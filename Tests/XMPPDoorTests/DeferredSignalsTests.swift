@@ -5,8 +5,8 @@ import Testing
 
 @testable import XMPPDoor
 
-/// XEP-0352: what waits for a client that nobody looks at.
-@Suite struct HeldSignalsTests {
+/// XEP-0352: the signals that wait for an inactive client.
+@Suite struct DeferredSignalsTests {
   /// The signals that wait. It is a class so that expectations can change it.
   private final class Waiting {
     var signals = DeferredSignals()

@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPDoor
 
 /// The messages that a client has confirmed, of those it was sent.
-@Suite struct IntakeTests {
+@Suite struct DeliveryConfirmationTests {
   private final class Walk {
     var value: DeliveryConfirmation
     init(_ value: DeliveryConfirmation = DeliveryConfirmation()) { self.value = value }
