@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Bookmarks of rooms: which the server writes, who is told by them and who by an

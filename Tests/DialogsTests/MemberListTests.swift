@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// The member list by version (XEP-0463): who has it applies what is told, and has what whoever comes anew is told.

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// A closed room that nobody lists is not there for whom it does not concern.
