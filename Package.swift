@@ -76,13 +76,17 @@ let package = Package(
       name: "Accounts", dependencies: ["Basics", "Dialogs", "Addresses", "CKeyDerivation", logging] + crypto,
       swiftSettings: settings),
 
-    // What the server asks of others: requests and mail, identity tokens, push services
-    .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
+    // What the server asks of others: requests and mail, identity tokens, push services, an app's backend
+    .target(name: "WebClient", dependencies: ["Basics", "CCurl", logging] + crypto, swiftSettings: settings),
     .target(
       name: "IdentityTokens", dependencies: ["Basics", "JSON", "Accounts", "Dialogs"] + crypto,
       swiftSettings: settings),
     .target(
-      name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "JSON", logging] + crypto,
+      name: "PushServices",
+      dependencies: ["Basics", "Dialogs", "Addresses", "WebClient", "JSON", logging] + crypto,
+      swiftSettings: settings),
+    .target(
+      name: "Backends", dependencies: ["Basics", "Dialogs", "WebClient", "JSON", logging],
       swiftSettings: settings),
 
     // The HTTP port, which doors share
@@ -100,16 +104,16 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "HTTPPort", nioCore, nioPosix,
-        nioTLS, nioSSL, nioWebSocket, logging,
+        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort", nioCore,
+        nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
     .target(
       name: "AppDoor",
       dependencies: [
-        "Basics", "HTTPPort", "JSON", "Dialogs", "Accounts", "Addresses", nioCore, nioPosix, nioWebSocket,
-        logging,
+        "Basics", "HTTPPort", "JSON", "Dialogs", "Accounts", "Backends", "Addresses", nioCore, nioPosix,
+        nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -138,17 +142,17 @@ let package = Package(
     .target(
       name: "Administration",
       dependencies: [
-        "ServerConfiguration", "Dialogs", "Accounts", "Addresses", "Basics", "XMPP", "XMPPDoor", "AppDoor",
-        "JSON", "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
+        "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "XMPP",
+        "XMPPDoor", "AppDoor", "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
     .target(
       name: "ParleyServer",
       dependencies: [
-        "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Addresses",
-        "Basics",
-        "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient", "IdentityTokens", "PushServices",
+        "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Backends",
+        "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient",
+        "IdentityTokens", "PushServices",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -181,16 +185,19 @@ let package = Package(
     .testTarget(
       name: "WebClientTests",
       dependencies: [
-        "WebClient", nioCore, nioPosix, nioHTTP1, logging,
+        "WebClient", "Basics", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-      ], swiftSettings: settings),
+      ] + crypto, swiftSettings: settings),
     .testTarget(
       name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Basics", "Dialogs", "Accounts", jwt] + crypto,
       swiftSettings: settings),
     .testTarget(
       name: "PushServicesTests",
-      dependencies: ["PushServices", "WebClient", "Basics", "JSON", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1]
-        + crypto,
+      dependencies: [
+        "PushServices", "DialogsFixtures", "StoreConformance", "WebClient", "Basics", "Addresses", "JSON", "Dialogs",
+        "Accounts",
+        jwt, nioCore, nioPosix, nioHTTP1,
+      ] + crypto,
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
@@ -207,10 +214,24 @@ let package = Package(
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
       swiftSettings: settings),
-    // Over a real store: the contract of the log is about what is durable.
+    // The core over a real store: the contract of the log is about what is durable.
+    .target(
+      name: "DialogsFixtures",
+      dependencies: ["Dialogs", "Accounts", "Basics", "SQLiteStore", "StoreConformance", "Addresses", logging],
+      path: "Tests/DialogsFixtures", swiftSettings: settings),
     .testTarget(
       name: "DialogsTests",
-      dependencies: ["Dialogs", "Accounts", "Basics", "SQLiteStore", "StoreConformance", "Addresses", logging] + crypto,
+      dependencies: ["DialogsFixtures", "Dialogs", "Accounts", "Basics", "StoreConformance", "Addresses", logging]
+        + crypto,
+      swiftSettings: settings),
+    .testTarget(
+      name: "AccountsTests",
+      dependencies: ["DialogsFixtures", "Accounts", "Dialogs", "Basics", "StoreConformance", "Addresses", logging]
+        + crypto,
+      swiftSettings: settings),
+    .testTarget(
+      name: "BackendsTests",
+      dependencies: ["DialogsFixtures", "Backends", "Dialogs", "Accounts", "Basics", logging],
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",

@@ -8,7 +8,7 @@ extension Accounts {
   /// Creates a key, and returns its secret this once.
   ///
   /// - Throws: `.malformed` without a name or a scope; `.conflict` if another key has the name; `.tooLarge` at
-  ///   `Limits.appKeysMax`.
+  ///   `AccountLimits.appKeysMax`.
   public func makeAppKey(
     name: String, scopes: Set<AppKey.Scope>, in realm: RealmID
   ) async throws(Problem) -> (key: AppKey, secret: String) {
@@ -29,8 +29,9 @@ extension Accounts {
       guard !others.contains(where: { $0.name == name }) else {
         throw Problem(.conflict, "name-taken", "There is a key of this name.", field: "name")
       }
-      guard others.count < Limits.appKeysMax else {
-        throw Problem(.tooLarge, "too-many-keys", "There are at most \(Limits.appKeysMax) keys; revoke one first.")
+      guard others.count < AccountLimits.appKeysMax else {
+        throw Problem(
+          .tooLarge, "too-many-keys", "There are at most \(AccountLimits.appKeysMax) keys; revoke one first.")
       }
       try writer.put(key)
     }
@@ -60,7 +61,7 @@ extension Accounts {
       throw Problem(.unauthenticated, "key-invalid", "The key is not valid.")
     }
     let now = parley.clock.now
-    if key.usedAt.map({ $0 + Limits.appKeyUseGrain <= now }) ?? true {
+    if key.usedAt.map({ $0 + AccountLimits.appKeyUseGrain <= now }) ?? true {
       // Only for the list, so no one waits for it.
       let work = WriteTransaction(keepsCaches: true) { writer in
         try writer.setUsed(now, appKey: key.id)
@@ -73,11 +74,11 @@ extension Accounts {
 
   /// Records a call; it is durable when this returns.
   public func note(_ operation: String, target: String, status: Int, by key: AppKey) async throws(Problem) {
-    let target = String(decoding: target.utf8.prefix(Limits.auditTargetBytesMax), as: UTF8.self)
+    let target = String(decoding: target.utf8.prefix(AccountLimits.auditTargetBytesMax), as: UTF8.self)
     let record = AuditRecord(
       realm: key.realm, key: key.id, keyName: key.name, time: parley.clock.now, operation: operation, target: target,
       status: status)
-    try await parley.work(keepingCaches: true) { try $0.insert(record, keeping: Limits.auditRecordsMax) }
+    try await parley.work(keepingCaches: true) { try $0.insert(record, keeping: AccountLimits.auditRecordsMax) }
   }
 
   /// Returns the records, the newest first.

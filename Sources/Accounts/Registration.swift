@@ -32,7 +32,7 @@ extension Accounts {
   /// Creates many accounts: keys derived on all cores, one transaction. The results are in the order of `rows`; a
   /// failing row does not affect the others.
   public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
-    let iterations = Limits.scramIterations
+    let iterations = AccountLimits.scramIterations
     let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
       of: (Int, [Result<[SCRAMKeys], Problem>]).self
     ) { group in
@@ -150,10 +150,10 @@ extension Accounts {
       }
     }
     if let name = address.local,
-      let reserving = try writer.invite(reserving: name, in: realm, after: Parley.outlived(now)),
+      let reserving = try writer.invite(reserving: name, in: realm, after: Invites.outlived(now)),
       reserving.id != invite?.id
     {
-      return Parley.reserved(address)
+      return Invites.reserved(address)
     }
     return nil
   }

@@ -8,9 +8,10 @@ extension Accounts {
   public func accept(terms version: String, by user: Party) async throws(Problem) {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     if version.isEmpty { throw Problem(.malformed, "version-missing", "version is empty.", field: "version") }
-    guard version.utf8.count <= Limits.termsVersionBytesMax else {
+    guard version.utf8.count <= AccountLimits.termsVersionBytesMax else {
       throw Problem(
-        .tooLarge, "version-too-long", "version has at most \(Limits.termsVersionBytesMax) bytes.", field: "version")
+        .tooLarge, "version-too-long", "version has at most \(AccountLimits.termsVersionBytesMax) bytes.",
+        field: "version")
     }
     let now = parley.clock.now
     try await parley.work(keepingCaches: true) { writer in

@@ -1,5 +1,6 @@
 package import Accounts
 import AppDoor
+package import Backends
 package import Basics
 package import Dialogs
 import HTTPPort
@@ -51,8 +52,10 @@ package struct AdminContext: Sendable {
 
   package var parley: Parley { accounts.parley }
 
-  /// The events that hooks receive.
+  /// The rendering of what backends get.
   var hookEvents: HookEvents { HookEvents(parley: parley) }
+
+  var hooks: Hooks { Hooks(parley, rendering: hookEvents) }
 }
 
 /// The list of all operations, and the dispatch of requests to them.

@@ -107,7 +107,7 @@ package struct FileSite: Sendable {
 
   private func put(_ request: Request, _ context: HTTPContext) async throws -> Response {
     let (id, name) = try Self.place(context)
-    let upload = try await parley.upload(
+    let upload = try await UserFiles(parley).upload(
       id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
       mediaType: request.headers[.contentType])
     do {
@@ -126,7 +126,7 @@ package struct FileSite: Sendable {
   private func get(_ request: Request, _ context: HTTPContext, isThumbnail: Bool = false) async throws -> Response {
     let (id, name) = try Self.place(context)
     if isThumbnail { return try await thumbnail(of: id, name, request) }
-    guard let file = try await parley.openBlob(id, name: name) else { throw Self.unknown }
+    guard let file = try await UserFiles(parley).open(id, name: name) else { throw Self.unknown }
     let blob = file.blob
     var headers = Self.headers(of: blob)
     if Self.isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
@@ -152,7 +152,7 @@ package struct FileSite: Sendable {
 
   /// Returns a thumbnail, which is small and never sent in ranges.
   private func thumbnail(of id: BlobID, _ name: String, _ request: Request) async throws -> Response {
-    guard let file = try await parley.openThumbnail(id, name: name) else { throw Self.unknown }
+    guard let file = try await UserFiles(parley).openThumbnail(id, name: name) else { throw Self.unknown }
     var headers = Self.headers(of: file.blob)
     if Self.isHeld(file.blob, by: request) { return Response(status: .notModified, headers: headers) }
     headers.merge(Self.safety(type: "image/jpeg", name: BlobLinks.thumbnail))

@@ -32,7 +32,7 @@ enum ResumableUpload {
 extension FileSite {
   func progress(_ request: Request, _ context: HTTPContext) async throws -> Response {
     let (id, name) = try Self.place(context)
-    let progress = try await parley.uploadProgress(id, key: Self.key(request), name: name)
+    let progress = try await UserFiles(parley).uploadProgress(id, key: Self.key(request), name: name)
     var headers: HTTPFields = [
       .uploadOffset: "\(progress.offset)", .uploadLength: "\(progress.length)",
       .uploadComplete: ResumableUpload.flag(progress.isComplete), .cacheControl: "no-store",
@@ -58,7 +58,7 @@ extension FileSite {
         status: 400, code: "upload-complete-malformed",
         detail: "Say with Upload-Complete whether this is the last part.")
     }
-    let upload = try await parley.resumeUpload(id, key: Self.key(request), name: name)
+    let upload = try await UserFiles(parley).resumeUpload(id, key: Self.key(request), name: name)
     do {
       guard upload.offset == offset else {
         throw HTTPRefusal(
@@ -88,7 +88,7 @@ extension FileSite {
 
   func delete(_ request: Request, _ context: HTTPContext) async throws -> Response {
     let (id, name) = try Self.place(context)
-    try await parley.cancelUpload(id, key: Self.key(request), name: name)
+    try await UserFiles(parley).cancelUpload(id, key: Self.key(request), name: name)
     return Response(status: .noContent)
   }
 }

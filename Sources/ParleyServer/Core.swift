@@ -1,6 +1,7 @@
 package import Accounts
 import Administration
 import AppDoor
+import Backends
 import Basics
 package import Dialogs
 import FileStorage
@@ -28,7 +29,7 @@ package struct Core: Sendable {
   ///
   /// - Parameter beforeSend: The hook that sees messages before they are committed; nil for none.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendGate?, logger: Logger
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, logger: Logger
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
@@ -57,11 +58,14 @@ package struct Core: Sendable {
       options.services = settings.services
       options.callRinging = settings.callRinging
       options.pushes = settings.pushes.policy(webPushKey)
-      options.beforeSend = beforeSend.map {
-        BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting())
+      if let beforeSend, let settings = settings.beforeSend {
+        let policy = BeforeSendPolicy(
+          passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)
+        options.beforeSend = BeforeSendOptions(
+          policy: policy, beforeSend: beforeSend, rewriting: BeforeSendRewriting())
       }
       let parley = try Parley(store: store, clock: SystemClock(), options: options, logger: logger)
-      beforeSend?.serve(parley)
+      beforeSend?.render(by: HookEvents(parley: parley))
       parley.grant(settings.privileges)
       var accountOptions = Accounts.Options()
       accountOptions.signIn = signIn

@@ -1,6 +1,7 @@
 import Accounts
 import Administration
 import AppDoor
+import Backends
 import Basics
 import Dialogs
 import FileDoor
@@ -9,6 +10,7 @@ import HTTPPort
 import Logging
 import NIOCore
 import NIOPosix
+import PushServices
 public import ServerConfiguration
 import ServiceLifecycle
 public import UnixSignals
@@ -40,14 +42,16 @@ public enum Server {
     let certificates = try Certificates(settings, folder: folder, logger: logger)
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
-    let beforeSend = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
+    let beforeSend = settings.beforeSend.map {
+      BeforeSendClient(url: $0.url, signer: $0.signer, timeout: $0.timeout, client: outgoing.named)
+    }
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
       beforeSend: beforeSend, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
-    try await core.parley.settleBlobs()
+    try await UserFiles(core.parley).settle()
     let guests = try await core.accounts.removeGuests()
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
@@ -58,16 +62,18 @@ public enum Server {
     }
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.accounts, certificates, loops, readiness, logger)
-    let devices = settings.pushes.services(
-      pushKeys, core.webPushKey, content: settings.pushContent, outgoing, clock: core.parley.clock, logger)
-    let pusher = Pusher(parley: core.parley, route: PushRoutes(services: xmpp.pushes, devices: devices))
+    let pushes = settings.pushes.services(
+      pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
+      clock: core.parley.clock, logger)
+    let pusher = Pusher(parley: core.parley, route: pushes)
     let app = HTTPPorts.app(settings, core.accounts, loops, logger)
     let invites = InvitePage(accounts: core.accounts, logger: logger)
-    let hookRoute = WebHookRoute(outgoing: outgoing)
+    let hookRoute = WebHookRoute(
+      trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
     let context = AdminContext(
       accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute)
     let hooks = HookRunner(
-      parley: core.parley, rendering: HookEvents(parley: core.parley), route: hookRoute, logger: logger)
+      Hooks(core.parley, rendering: HookEvents(parley: core.parley)), route: hookRoute, logger: logger)
     let sites = [
       app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
       AdminSite(context, logger: logger).site,
@@ -85,13 +91,9 @@ public enum Server {
     let services: [any Service] =
       [
         // Posts that wait for the backend's answer are committed last.
-        outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
-        BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(accounts: core.accounts, logger: logger),
-        AccountTaskService(accounts: core.accounts), DueTimerService(alarm: core.parley.scheduleAlarm),
-        DueTimerService(alarm: core.parley.callAlarm), reload,
-        admin, greeter, PushService(pusher: pusher),
-        xmpp,
-      ] + http
+        outgoing, CoreService(core: core, logger: logger), Background { await hooks.run() },
+      ] + Background.timed(core.accounts, logger)
+      + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

@@ -43,15 +43,6 @@ enum ServerLimits {
   /// The remaining days at which a start creates a new certificate.
   static let selfSignedRenewalDays = 30
 
-  /// The maximum length of a webhook's answer in bytes, whose content is ignored. A longer one is a failure.
-  static let hookAnswerBytesMax = 1_048_576
-  /// The maximum length of an answer to `message.before_send` in bytes: the longest text fits. A longer one counts as
-  /// no answer.
-  static let beforeSendAnswerBytesMax = 131_072
-  /// The maximum length of a refusal's code in bytes, and of its text in characters, which is truncated.
-  static let refusalCodeBytesMax = 64
-  static let refusalCharactersMax = 500
-
   /// The time for a graceful stop, after which the sockets are closed. Container engines kill after 10 s.
   static let stopWait: Duration = .seconds(8)
 }

@@ -73,15 +73,6 @@ struct CoreService: Service {
   }
 }
 
-/// Sends pending notifications to push services. A service that is not available yet is retried.
-struct PushService: Service {
-  let pusher: Pusher
-
-  func run() async throws {
-    await cancelWhenGracefulShutdown { await pusher.run() }
-  }
-}
-
 struct AdminService: Service {
   let settings: Settings
   let context: AdminContext

@@ -6,26 +6,15 @@ public import WebClient
 
 /// The operator's own push gateway: a request signed as in Standard Webhooks 1.0.0.
 public struct Gateway: PushSender {
-  /// The secret shared with the gateway: `whsec_` and 24 to 64 bytes in Base64.
-  public struct Secret: Sendable {
-    let key: [UInt8]
-    public init(_ text: String) throws(PushKeyProblem) {
-      guard let bytes = StandardWebhooks.secret(text) else {
-        throw PushKeyProblem("whsec_ and 24 to 64 random bytes in base64 are expected")
-      }
-      key = bytes
-    }
-  }
-
   private let url: String
-  private let secret: Secret
+  private let signer: WebhookSigner
   private let client: WebClient
   private let clock: any Clock
   private let warnings: ProviderWarnings
 
-  public init(url: String, secret: Secret, client: WebClient, clock: any Clock, logger: Logger) {
+  public init(url: String, signer: WebhookSigner, client: WebClient, clock: any Clock, logger: Logger) {
     self.url = url
-    self.secret = secret
+    self.signer = signer
     self.client = client
     self.clock = clock
     warnings = ProviderWarnings(provider: .webhook, logger: logger)
@@ -37,8 +26,7 @@ public struct Gateway: PushSender {
       let answer = try await client.send(
         WebRequest(
           .post, url,
-          headers: StandardWebhooks.headers(
-            id: "push_" + notice.id(for: device), now: clock.now, body: body, secrets: [secret.key]),
+          headers: signer.headers(id: "push_" + notice.id(for: device), now: clock.now, body: body),
           body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
       let outcome = Self.outcome(of: answer)
       if case .unavailable = outcome { warnings.say("status \(answer.status)") }

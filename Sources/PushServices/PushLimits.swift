@@ -1,5 +1,14 @@
 /// The bounds of pushes.
 public enum PushLimits {
+  /// The time between two publications for one user; later messages are combined.
+  static let interval: Duration = .seconds(1)
+  /// Users whose services are called at the same time; the others wait.
+  static let usersAtOnceMax = 256
+  /// The wait before a failed publication is tried again, doubled each time up to the second.
+  static let retry: Duration = .seconds(5)
+  static let retryMax: Duration = .seconds(21_600)
+  /// Dialogs and calls in one publication to a device, the newest; the badge counts the others too.
+  public static let noticesMax = 10
   /// The bytes of a text and of a name in a notice; the rest is cut off: a notification shows some four lines.
   static let textBytesMax = 1_500
   static let nameBytesMax = 100

@@ -15,14 +15,18 @@ public protocol PushSender: Sendable {
   func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome
 }
 
-/// The push route to the devices of apps.
+/// The push route to the devices of apps by their providers, and to the services that XMPP clients name by XMPP.
 public struct PushServices: PushRoute {
   private let senders: [PushDevice.Provider: any PushSender]
+  private let xmpp: any PushRoute
   private let content: PushContent
   private let logger: Logger
 
-  public init(_ senders: [PushDevice.Provider: any PushSender], content: PushContent, logger: Logger) {
+  public init(
+    _ senders: [PushDevice.Provider: any PushSender], xmpp: any PushRoute, content: PushContent, logger: Logger
+  ) {
     self.senders = senders
+    self.xmpp = xmpp
     self.content = content
     self.logger = logger
   }
@@ -30,7 +34,9 @@ public struct PushServices: PushRoute {
   public func publish(
     _ summary: PushSummary, to registration: PushRegistration, of user: Party
   ) async -> PushOutcome {
-    guard let device = registration.target.device else { return .refused }
+    guard let device = registration.target.device else {
+      return await xmpp.publish(summary, to: registration, of: user)
+    }
     // The operator has turned it off: it may be turned on again.
     guard let sender = senders[device.provider] else { return .unavailable(seconds: nil) }
     for notice in summary.notices {

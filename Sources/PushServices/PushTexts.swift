@@ -1,4 +1,4 @@
-public import Dialogs
+import Dialogs
 
 /// The texts of a notification, as far as the operator allows them: keys of the app's own texts, so that a phone uses
 /// its owner's language, and texts that people have written.

@@ -1,9 +1,10 @@
+public import WebClient
+
 extension Settings {
   /// The hook that sees messages before they are committed.
   public struct BeforeSend: Sendable, Hashable {
     public let url: String
-    /// The secret that signs requests.
-    public let secret: [UInt8]
+    public let signer: WebhookSigner
     /// The maximum time that an author waits.
     public let timeout: Duration
     /// Whether a message passes if the hook does not answer.
@@ -25,12 +26,12 @@ extension SettingsReader {
     if !Host.isWebURL(url) || url.hasPrefix("http:///") || url.hasPrefix("https:///") {
       mistake(keys.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
     }
-    let webhook = StandardWebhook(secret: secret)
-    if webhook == nil {
+    let signer = WebhookSigner(secret: secret)
+    if signer == nil {
       mistake(keys.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
     }
     return Settings.BeforeSend(
-      url: url, secret: webhook?.key ?? [], timeout: timeout, passesUnanswered: passesUnanswered,
+      url: url, signer: signer ?? WebhookSigner(keys: []), timeout: timeout, passesUnanswered: passesUnanswered,
       passesEncrypted: passesEncrypted)
   }
 }

@@ -14,7 +14,7 @@ extension Settings {
     }
     public struct Hook: Hashable, Sendable {
       public let url: String
-      package let webhook: StandardWebhook
+      public let signer: WebhookSigner
     }
     public var mail: Mail?
     public var hook: Hook?
@@ -70,10 +70,10 @@ extension SettingsReader {
     let (url, secret) = (read(keys.deliveryURL), read(keys.deliverySecret))
     if url.isEmpty { return nil }
     if !Host.isWebURL(url) { mistake(keys.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
-    guard let webhook = StandardWebhook(secret: secret) else {
+    guard let signer = WebhookSigner(secret: secret) else {
       mistake(keys.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
       return nil
     }
-    return Settings.Delivery.Hook(url: url, webhook: webhook)
+    return Settings.Delivery.Hook(url: url, signer: signer)
   }
 }

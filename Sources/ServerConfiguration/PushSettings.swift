@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import PushServices
+public import WebClient
 
 extension Settings {
   /// The push providers of app devices.
@@ -22,7 +23,7 @@ extension Settings {
     }
     public struct Webhook: Hashable, Sendable {
       public let url: String
-      public let secret: String
+      public let signer: WebhookSigner
     }
 
     /// nil if APNs is off; likewise for the others.
@@ -97,9 +98,10 @@ extension SettingsReader {
       if !secret.isEmpty { mistake(keys.pushWebhookSecret, "push.webhook.url is missing beside it") }
       return nil
     }
-    do throws(PushKeyProblem) { _ = try Gateway.Secret(secret) } catch {
-      mistake(keys.pushWebhookSecret, error.description)
+    guard let signer = WebhookSigner(secret: secret) else {
+      mistake(keys.pushWebhookSecret, "whsec_ and 24 to 64 random bytes in base64 are expected")
+      return nil
     }
-    return Settings.Pushes.Webhook(url: url, secret: secret)
+    return Settings.Pushes.Webhook(url: url, signer: signer)
   }
 }

@@ -4,6 +4,7 @@ public import Dialogs
 public import FileStorage
 public import Logging
 import NIOCore
+public import PushServices
 public import XMPPDoor
 
 /// The configuration of the server, read once and validated as a whole. Nothing else reads the environment, the file or

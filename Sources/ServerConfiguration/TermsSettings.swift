@@ -1,11 +1,12 @@
+import Accounts
 import Dialogs
 
 extension SettingsReader {
   /// Reads the version of the terms; nil if there are none.
   mutating func terms() -> String? {
     let version = read(keys.termsVersion)
-    if version.utf8.count > Limits.termsVersionBytesMax {
-      mistake(keys.termsVersion, "has more than \(Limits.termsVersionBytesMax) bytes")
+    if version.utf8.count > AccountLimits.termsVersionBytesMax {
+      mistake(keys.termsVersion, "has more than \(AccountLimits.termsVersionBytesMax) bytes")
     }
     return version.isEmpty ? nil : version
   }

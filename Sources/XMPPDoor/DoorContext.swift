@@ -1,8 +1,9 @@
 public import Accounts
 import Basics
-public import Dialogs
+import Dialogs
 public import Logging
 import NIOCore
+public import PushServices
 import XMLStream
 import XMPP
 
@@ -110,7 +111,7 @@ public final class DoorContext: Sendable {
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
     var authentication = AuthenticationPolicy(
       allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
-      decoy: SCRAMDecoy(secret: accounts.decoySecret, iterations: Limits.scramIterations))
+      decoy: SCRAMDecoy(secret: accounts.decoySecret, iterations: AccountLimits.scramIterations))
     func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,

@@ -150,18 +150,18 @@ import Testing
   /// A user who must not know of a dialog gets the same answer as for an invented id.
   @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
   func strangersLearnNothing(problem: Problem) {
-    #expect(access(isMember: false).told(problem) == DialogResolver.unknown)
+    #expect(access(isMember: false).refusal(problem) == DialogResolver.unknown)
     #expect(problem.isTelling)
   }
 
   @Test func membersLearnWhy() {
-    #expect(access(isMember: true).told(.notAdmin) == .notAdmin)
-    #expect(access(isMember: true).told(.roomUnknown) == .roomUnknown)
+    #expect(access(isMember: true).refusal(.notAdmin) == .notAdmin)
+    #expect(access(isMember: true).refusal(.roomUnknown) == .roomUnknown)
   }
 
   @Test func whoSeesAListedDialogIsToldToJoin() {
-    #expect(access(isMember: false, .open).told(.roomUnknown).code == "dialog-not-joined")
-    #expect(access(isMember: false, .open).told(.roomBanned) == .roomBanned)
+    #expect(access(isMember: false, .open).refusal(.roomUnknown).code == "dialog-not-joined")
+    #expect(access(isMember: false, .open).refusal(.roomBanned) == .roomBanned)
   }
 
   @Test func theServersOwnTroublesTellNothing() {

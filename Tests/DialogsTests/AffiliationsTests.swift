@@ -1,4 +1,5 @@
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// The charts of XEP-0045 on changes of affiliations, cell by cell. A watcher, which the XEP does not define, is a

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Bookmarks of rooms: those that the server writes, the users who learn of a room by a bookmark or by an invitation,

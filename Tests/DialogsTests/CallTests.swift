@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import DialogsFixtures
 import StoreConformance
 import Testing
 
@@ -86,13 +87,13 @@ import Testing
   @Test func itRingsForAMinuteAndEndsOnce() async throws {
     let cast = try await Cast()
     let call = try await cast.ring()
-    #expect(await cast.stage.parley.endDueCalls() == .seconds(60))
+    #expect(await Calls(cast.stage.parley).endDue() == .seconds(60))
     cast.wait(59)
-    #expect(await cast.stage.parley.endDueCalls() == .seconds(1))
+    #expect(await Calls(cast.stage.parley).endDue() == .seconds(1))
     #expect(try await cast.found(call)?.state == .ringing)
     cast.wait(1)
-    #expect(await cast.stage.parley.endDueCalls() == nil)
-    #expect(await cast.stage.parley.endDueCalls() == nil)
+    #expect(await Calls(cast.stage.parley).endDue() == nil)
+    #expect(await Calls(cast.stage.parley).endDue() == nil)
     // As by whoever saw it due at the same time.
     try await cast.stage.parley.post(.call(.expire(call.id)), by: cast.romeo)
     #expect(try await cast.found(call)?.reason == .timeout)
@@ -105,10 +106,10 @@ import Testing
     let call = try await cast.ring()
     try await cast.move(call, .accept, by: cast.juliet)
     cast.wait(60)
-    #expect(await cast.stage.parley.endDueCalls() == .seconds(60))
+    #expect(await Calls(cast.stage.parley).endDue() == .seconds(60))
     #expect(try await cast.found(call)?.state == .accepted)
     cast.wait(86_400)
-    #expect(await cast.stage.parley.endDueCalls() == nil)
+    #expect(await Calls(cast.stage.parley).endDue() == nil)
     #expect(try await cast.found(call)?.reason == .failed)
     #expect(try await cast.logged() == ["Audio call"])
   }
@@ -133,7 +134,7 @@ import Testing
     let cast = try await Cast()
     cast.stage.store.failNext(1)
     await #expect(throws: Problem.self) { try await cast.ring() }
-    #expect(try await cast.stage.parley.openCalls(of: cast.juliet).isEmpty)
+    #expect(try await Calls(cast.stage.parley).open(of: cast.juliet).isEmpty)
     let call = try await cast.ring()
     cast.stage.store.failNext(1)
     await #expect(throws: Problem.self) { try await cast.move(call, .end(nil), by: cast.romeo) }
@@ -162,7 +163,7 @@ import Testing
       try await cast.ring("more")
       Issue.record("a fifth call rings")
     } catch let problem as Problem { #expect(problem.code == "too-many-calls") }
-    for call in try await cast.stage.parley.openCalls(of: cast.romeo) {
+    for call in try await Calls(cast.stage.parley).open(of: cast.romeo) {
       try await cast.move(call, .end(nil), by: cast.romeo)
     }
     for number in Limits.callsRingingMax..<Limits.callsPerMinuteMax {
@@ -209,7 +210,7 @@ import Testing
     // The same stanza again, by a client that did not hear of the first.
     try await cast.say(.ring, "a", from: cast.romeo, "orchard", to: cast.juliet, id: "1")
     #expect(app.taken() == [.call(.ring, .ringing, nil, .feed)])
-    let call = try #require(try await cast.stage.parley.openCalls(of: cast.juliet).first)
+    let call = try #require(try await Calls(cast.stage.parley).open(of: cast.juliet).first)
     try await cast.move(call, .accept, by: cast.juliet)
     #expect(commitLoop.taken() == [.call(.accept, .accepted, nil, .direct)])
     try await cast.say(.finish, "a", from: cast.romeo, "orchard", to: cast.juliet)
@@ -286,7 +287,7 @@ import Testing
     }
     #expect(try await cast.found(call)?.reason == .crossed)
     #expect(try await cast.logged() == [])
-    let open = try await cast.stage.parley.openCalls(of: cast.juliet)
+    let open = try await Calls(cast.stage.parley).open(of: cast.juliet)
     #expect(open.map(\.name) == ["!"])
   }
 

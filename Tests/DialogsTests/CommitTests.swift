@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Synchronization
 import Testing
 
@@ -136,29 +137,4 @@ import Testing
     #expect(sealer.seal(1).description != sealer.seal(2).description)
     #expect(PublicID("xyz") == nil)
   }
-}
-
-/// Holds the committer until it is opened.
-final class Gate: Sendable {
-  private let state = Mutex((open: false, entered: nil as CheckedContinuation<Void, Never>?, isIn: false))
-  func wait() {
-    let waiting = state.withLock { state in
-      state.isIn = true
-      defer { state.entered = nil }
-      return state.entered
-    }
-    waiting?.resume()
-    while !state.withLock({ $0.open }) {}
-  }
-  func entered() async {
-    await withCheckedContinuation { continuation in
-      let now = state.withLock { state in
-        if state.isIn { return true }
-        state.entered = continuation
-        return false
-      }
-      if now { continuation.resume() }
-    }
-  }
-  func open() { state.withLock { $0.open = true } }
 }

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import StoreConformance
 import Testing
 

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import StoreConformance
 import Testing
 
@@ -24,31 +25,32 @@ import Testing
         try await stage.user("romeo"), try await stage.user("paris"), try await stage.user("admin")
       )
       let own = InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo)
-      #expect(await code { _ = try await stage.parley.makeInvite(own, by: romeo) } == (isOn ? nil : "invitations-off"))
+      #expect(
+        await code { _ = try await Invites(stage.parley).make(own, by: romeo) } == (isOn ? nil : "invitations-off"))
       // Not for somebody else, not to an account of a name.
-      #expect(await code { _ = try await stage.parley.makeInvite(own, by: paris) } == "invitations-off")
+      #expect(await code { _ = try await Invites(stage.parley).make(own, by: paris) } == "invitations-off")
       let account = InviteDraft(realm: romeo.realm, kind: .account, name: "mercutio")
-      #expect(await code { _ = try await stage.parley.makeInvite(account, by: romeo) } == "invitations-off")
-      #expect(await code { _ = try await stage.parley.makeInvite(account, by: boss) } == nil)
+      #expect(await code { _ = try await Invites(stage.parley).make(account, by: romeo) } == "invitations-off")
+      #expect(await code { _ = try await Invites(stage.parley).make(account, by: boss) } == nil)
     }
   }
 
   @Test func anAccountComesOfItOnceAndTheInviterIsItsContact() async throws {
     let stage = try Stage(invitations: true)
     let romeo = try await stage.user("romeo")
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
     #expect(new.token.utf8.count == 24)
-    let open = try #require(try await stage.parley.invite(token: new.token))
+    let open = try #require(try await Invites(stage.parley).find(token: new.token))
     #expect(open.state == .open && open.makesAccount && open.inviter?.id == romeo.id)
-    #expect(try await stage.parley.invite(token: new.token + "x") == nil)
+    #expect(try await Invites(stage.parley).find(token: new.token + "x") == nil)
 
     // A name that is taken does not use it up.
     let taken = await code {
       _ = try await stage.accounts.register(romeo.address, password: "x", displayName: nil, invite: open.invite)
     }
     #expect(taken == "name-taken")
-    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .open)
 
     // Account, use and contact are one transaction: of a commit that fails nothing is left.
     let name = try BareJID("juliet@localhost")
@@ -60,13 +62,13 @@ import Testing
     #expect(failed == "storage-failed" && stage.store.commits == commits)
     #expect(try await stage.parley.read { try $0.user(name) } == nil)
     #expect(try await contact(stage, romeo.id, name) == nil)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .open)
 
     let juliet = try await stage.accounts.register(name, password: "x", displayName: nil, invite: open.invite)
     #expect(stage.store.commits == commits + 1)
     #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
     #expect(try await contact(stage, juliet.id, romeo.address) == .mutual)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .used)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .used)
     let again = await code {
       _ = try await stage.accounts.register(
         try BareJID("paris@localhost"), password: "x", displayName: nil, invite: open.invite)
@@ -78,7 +80,7 @@ import Testing
   @Test func ofManyAtOnceOneGetsIn() async throws {
     let stage = try Stage()
     let realm = stage.parley.realms[0].id
-    let invite = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
+    let invite = try await Invites(stage.parley).make(InviteDraft(realm: realm, kind: .account), by: nil).invite
     let made = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<8 {
         group.addTask {
@@ -98,10 +100,10 @@ import Testing
     let stage = try Stage()
     let realm = stage.parley.realms[0].id
     let juliet = try BareJID("juliet@localhost")
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: realm, kind: .account, name: "Juliet"), by: nil)
     #expect(new.invite.name == "juliet")
-    let other = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
+    let other = try await Invites(stage.parley).make(InviteDraft(realm: realm, kind: .account), by: nil).invite
     #expect(
       await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     #expect(
@@ -109,7 +111,7 @@ import Testing
         == "name-taken")
     #expect(
       await code {
-        _ = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
+        _ = try await Invites(stage.parley).make(InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
       } == "name-taken")
     #expect(
       await code {
@@ -119,7 +121,7 @@ import Testing
 
     // Who was let in before the end may still finish; others find it expired. Then the name is free.
     stage.clock.set(new.invite.expires.milliseconds)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .expired)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .expired)
     #expect(
       await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     stage.clock.set(new.invite.expires.milliseconds + 3_600_001)
@@ -129,7 +131,7 @@ import Testing
   @Test func anExpiredInvitationServesWhoWasLetIn() async throws {
     let stage = try Stage()
     let realm = stage.parley.realms[0].id
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
     stage.clock.set(new.invite.expires.milliseconds + 60_000)
     let user = try await stage.accounts.register(
@@ -141,31 +143,31 @@ import Testing
     let stage = try Stage(invitations: true)
     let romeo = try await stage.user("romeo")
     let draft = InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo)
-    for _ in 0..<Limits.invitesPerUserMax { _ = try await stage.parley.makeInvite(draft, by: romeo) }
-    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == "too-many-invitations")
-    let first = try #require(try await stage.parley.invites(in: romeo.realm).first)
-    try await stage.parley.revokeInvite(first.id)
-    #expect(await code { try await stage.parley.revokeInvite(first.id) } == "invitation-unknown")
-    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == nil)
+    for _ in 0..<Limits.invitesPerUserMax { _ = try await Invites(stage.parley).make(draft, by: romeo) }
+    #expect(await code { _ = try await Invites(stage.parley).make(draft, by: romeo) } == "too-many-invitations")
+    let first = try #require(try await Invites(stage.parley).all(in: romeo.realm).first)
+    try await Invites(stage.parley).revoke(first.id)
+    #expect(await code { try await Invites(stage.parley).revoke(first.id) } == "invitation-unknown")
+    #expect(await code { _ = try await Invites(stage.parley).make(draft, by: romeo) } == nil)
     stage.clock.set(stage.clock.now.milliseconds + 7 * 86_400_000 + 3_600_001)
-    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == nil)
+    #expect(await code { _ = try await Invites(stage.parley).make(draft, by: romeo) } == nil)
     #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 1)
   }
 
   @Test func whoIsGoneInvitesNobody() async throws {
     let stage = try Stage(invitations: true)
     let romeo = try await stage.user("romeo")
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
     try await stage.accounts.setState(of: romeo.id, .disabled)
-    #expect(try await stage.parley.invite(token: new.token) == nil)
+    #expect(try await Invites(stage.parley).find(token: new.token) == nil)
     #expect(
       await code {
         let paris = try BareJID("paris@localhost")
         _ = try await stage.accounts.register(paris, password: "x", displayName: nil, invite: new.invite)
       } == "invitation-unknown")
     try await stage.accounts.setState(of: romeo.id, .active)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .open)
     try await stage.accounts.setState(of: romeo.id, .deleted)
     #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 0)
   }
@@ -177,11 +179,11 @@ import Testing
     let (romeo, juliet, paris) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
     )
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
     func redeem(_ guest: Party, _ token: String, _ address: BareJID = romeo.address) async throws {
       try await stage.parley.post(
-        .redeem(token: Parley.hash(ofToken: token), from: address, stanza: nil), by: guest)
+        .redeem(token: Invites.hash(ofToken: token), from: address, stanza: nil), by: guest)
     }
     try await stage.parley.post(.contact(address: romeo.address, name: "R", groups: ["Verona"]), by: juliet)
     // A token that is none, and one of somebody else's: requests like others.
@@ -189,13 +191,13 @@ import Testing
     #expect(try await contact(stage, romeo.id, juliet.address) == .pendingIn)
     try await redeem(juliet, new.token, paris.address)
     #expect(try await contact(stage, paris.id, juliet.address) == .pendingIn)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .open)
 
     try await redeem(juliet, new.token)
     #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
     let item = try #require(try await stage.parley.read { try $0.contact(of: juliet.id, romeo.address) })
     #expect(item.subscription.wireState == .mutual && item.name == "R" && item.groups == ["Verona"])
-    #expect(try await stage.parley.invite(token: new.token)?.state == .used)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .used)
     try await redeem(paris, new.token)
     #expect(try await contact(stage, romeo.id, paris.address) == .pendingIn)
   }
@@ -203,13 +205,13 @@ import Testing
   @Test func whoIsBlockedDoesNotGetInByAToken() async throws {
     let stage = try Stage(invitations: true)
     let (romeo, paris) = (try await stage.user("romeo"), try await stage.user("paris"))
-    let new = try await stage.parley.makeInvite(
+    let new = try await Invites(stage.parley).make(
       InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
     try await stage.parley.post(.block([BlockPattern(JID(paris.address))]), by: romeo)
     try await stage.parley.post(
-      .redeem(token: Parley.hash(ofToken: new.token), from: romeo.address, stanza: nil), by: paris)
+      .redeem(token: Invites.hash(ofToken: new.token), from: romeo.address, stanza: nil), by: paris)
     #expect(try await contact(stage, romeo.id, paris.address) == nil)
-    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    #expect(try await Invites(stage.parley).find(token: new.token)?.state == .open)
   }
 
   // MARK: Passwords and the end
@@ -246,9 +248,9 @@ import Testing
     let kept = try #require((receipt.value as? [Report])?.first)
     #expect(kept.messages.map(\.text) == ["Buy my daggers", nil, nil])
     #expect(try await stage.parley.read { try $0.blocks(of: juliet.id) } == [report.reported])
-    #expect(try await stage.parley.reports(in: juliet.realm) == [kept])
-    try await stage.parley.dismissReport(kept.id)
-    #expect(try await stage.parley.reports(in: juliet.realm) == [])
+    #expect(try await Reports(stage.parley).all(in: juliet.realm) == [kept])
+    try await Reports(stage.parley).dismiss(kept.id)
+    #expect(try await Reports(stage.parley).all(in: juliet.realm) == [])
   }
 
   @Test func whatAReportSaysAndQuotesIsBounded() async throws {
@@ -272,13 +274,13 @@ import Testing
     let report = draft(paris)
     let many = [ReportDraft](repeating: report, count: Limits.reportsPerDayMax + 1)
     try await stage.parley.post(.block([report.reported], reports: many), by: juliet)
-    #expect(try await stage.parley.reports(in: juliet.realm).count == Limits.reportsPerDayMax)
+    #expect(try await Reports(stage.parley).all(in: juliet.realm).count == Limits.reportsPerDayMax)
     try await stage.parley.post(.unblock([]), by: juliet)
     let receipt = try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
     #expect((receipt.value as? [Report]) == [])
     #expect(try await stage.parley.read { try $0.blocks(of: juliet.id) } == [report.reported])
     stage.clock.set(stage.clock.now.milliseconds + 86_400_001)
     try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
-    #expect(try await stage.parley.reports(in: juliet.realm).count == Limits.reportsPerDayMax + 1)
+    #expect(try await Reports(stage.parley).all(in: juliet.realm).count == Limits.reportsPerDayMax + 1)
   }
 }

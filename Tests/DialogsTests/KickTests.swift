@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// A kick takes the seat (XEP-0045 8.2), and from members who follow with the app the

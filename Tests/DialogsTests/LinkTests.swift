@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import DialogsFixtures
 import Logging
 import StoreConformance
 import Testing

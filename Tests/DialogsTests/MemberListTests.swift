@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// The member list by version (XEP-0463): a client that has it and applies the changes has the same list as a client

@@ -1,4 +1,5 @@
 import Addresses
+import DialogsFixtures
 import StoreConformance
 import Testing
 

@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import DialogsFixtures
 import StoreConformance
 import Testing
 
@@ -389,7 +390,7 @@ import Testing
     }
     try await flag(said[0], by: juliet)
     try await flag(said[0], by: juliet)
-    let reports = try await stage.parley.reports(in: juliet.realm)
+    let reports = try await Reports(stage.parley).all(in: juliet.realm)
     #expect(reports.map(\.reported) == ["romeo@localhost"])
     #expect(reports.first?.messages == [Report.Message(id: said[0].id.description, text: "0")])
     await #expect { try await flag(said[0], by: romeo) } throws: { ($0 as? Problem)?.code == "message-own" }

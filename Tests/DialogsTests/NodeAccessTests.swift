@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Reading, writing and notification of other users' nodes: every access model, tried by users without access.

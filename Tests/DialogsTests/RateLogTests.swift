@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import DialogsFixtures
 import Testing
 
 @testable import Accounts

@@ -1,5 +1,6 @@
 import Accounts
 import Addresses
+import DialogsFixtures
 import Testing
 
 @testable import Dialogs
@@ -384,7 +385,7 @@ import Testing
   }
 
   private func walk(_ scene: Scene, _ people: [Viewer: Party]) async throws {
-    try await scene.stage.parley.indexMessages()
+    try await MessageIndex(scene.stage.parley).update()
     for (viewer, party) in people {
       for surface in Self.surfaces {
         var expected = scene.kind.readable(by: viewer, byAddress: surface.namesAddress).intersection(scene.said.keys)
@@ -461,7 +462,7 @@ import Testing
     let author = try #require(people[.author])
     let room = try #require(try await stage.parley.read { try $0.room(scene.room.dialog) })
     try await stage.act(.destroy(.dialog(scene.room.dialog), reason: nil, alternate: nil), by: author)
-    try await stage.parley.indexMessages()
+    try await MessageIndex(stage.parley).update()
     var destroyed = room
     destroyed.isDestroyed = true
     for (viewer, party) in people {
@@ -521,7 +522,7 @@ import Testing
     let (romeo, juliet, paris) = try await cast(stage)
     let said = try #require(try await stage.say("hello", from: romeo, to: juliet).entry)
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
-    try await stage.parley.indexMessages()
+    try await MessageIndex(stage.parley).update()
     func surfaces(_ viewer: Party) async throws -> [Bool] {
       let isForwarded =
         try await problem {

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// In a room that shows addresses to moderators only, the committer states with each delivery whether the receiving app

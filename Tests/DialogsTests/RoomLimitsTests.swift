@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Each bound of a room: at it, and above.

@@ -1,6 +1,7 @@
 import Accounts
 import Addresses
 import Dialogs
+import DialogsFixtures
 import StoreConformance
 import Testing
 

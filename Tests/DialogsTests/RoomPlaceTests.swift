@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// A user's place in a room, queried without the list of the others; and whether a list of members is still current.

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// The occupants of a room, who is shown to whom, and who may enter.

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Messages in rooms, and their deliveries to others.

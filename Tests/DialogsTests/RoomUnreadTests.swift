@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 
 /// Unread counts of a room, and how far every member has read.

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import StoreConformance
 import Testing
 
@@ -53,11 +54,11 @@ import Testing
     let cast = try await Cast()
     let receipt = try await cast.schedule("good morrow", id: "s1")
     #expect((receipt.value as? ScheduledMessage)?.content.text == "good morrow")
-    #expect(await cast.stage.parley.sendDue() == .seconds(1))
+    #expect(await Unsent(cast.stage.parley).sendDue() == .seconds(1))
     #expect(try await cast.said() == [])
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await cast.stage.parley.sendDue() == nil)
-    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
+    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
     // As by whoever saw it due at the same time.
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
     try await cast.stage.parley.post(.unsent(.send(id)), by: cast.romeo)
@@ -94,7 +95,7 @@ import Testing
     _ = try await cast.schedule("hello", id: "s1")
     try await cast.stage.parley.post(.block([BlockPattern(JID(cast.romeo.address))]), by: cast.juliet)
     cast.stage.clock.set(cast.now + 2_000)
-    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == [])
     let failed = try #require(try await cast.scheduled().first)
     #expect(failed.failure?.code == "user-unreachable")
@@ -106,9 +107,9 @@ import Testing
     // Given another time, it is tried again.
     try await cast.stage.parley.post(.unblock([]), by: cast.juliet)
     let due = Timestamp(milliseconds: cast.now + 1_000)
-    try await cast.stage.parley.post(unsent: .reschedule(failed.id, due: due, content: nil), by: cast.romeo)
+    try await Unsent(cast.stage.parley).post(.reschedule(failed.id, due: due, content: nil), by: cast.romeo)
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == ["hello"])
   }
 
@@ -120,7 +121,7 @@ import Testing
     for intent in [
       UnsentIntent.cancel(id), .reschedule(id, due: nil, content: nil), .draft(cast.dialog, text: "x", replyTo: nil),
     ] {
-      await #expect(throws: Problem.self) { try await cast.stage.parley.post(unsent: intent, by: nurse) }
+      await #expect(throws: Problem.self) { try await Unsent(cast.stage.parley).post(intent, by: nurse) }
     }
     await #expect(throws: Problem.self) { try await cast.schedule("x", id: "s2", by: nurse) }
     #expect(try await cast.scheduled().map(\.id) == [id])
@@ -155,14 +156,14 @@ import Testing
       unsent: .reschedule(id, due: nil, content: Content(kind: .text, text: "Ju")), by: cast.romeo)
     #expect(try await cast.scheduled().map(\.mentions) == [[mention(nil, nil)]])
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == ["Ju"])
   }
 
   @Test func theLogHoldsTheLastDraftOnly() async throws {
     let cast = try await Cast()
     for text in ["a", "ab", "abc", "abc"] {
-      try await cast.stage.parley.post(unsent: .draft(cast.dialog, text: text, replyTo: nil), by: cast.romeo)
+      try await Unsent(cast.stage.parley).post(.draft(cast.dialog, text: text, replyTo: nil), by: cast.romeo)
     }
     let (romeo, dialog) = (cast.romeo.id, cast.dialog)
     let drafts = try await cast.stage.parley.read { reader in
@@ -173,7 +174,7 @@ import Testing
     }
     #expect(drafts == ["abc"])
     #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog)?.text } == "abc")
-    try await cast.stage.parley.post(unsent: .draft(cast.dialog, text: "", replyTo: nil), by: cast.romeo)
+    try await Unsent(cast.stage.parley).post(.draft(cast.dialog, text: "", replyTo: nil), by: cast.romeo)
     #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog) } == nil)
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import DialogsFixtures
 import Logging
 import Synchronization
 import Testing
@@ -114,19 +115,19 @@ private struct Opinion: BlobScanner {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: Array(SHA256.hash(data: bytes)))
-    let first = try await parley.resumeUpload(id, key: key, name: "a")
+    let first = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     try await first.append(Array(bytes[..<5]))
     #expect(try await first.suspend() == 5)
-    let progress = try await parley.uploadProgress(id, key: key, name: "a")
+    let progress = try await UserFiles(parley).uploadProgress(id, key: key, name: "a")
     #expect((progress.offset, progress.length, progress.isComplete) == (5, Int64(bytes.count), false))
-    let second = try await parley.resumeUpload(id, key: key, name: "a")
+    let second = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     #expect(second.offset == 5)
     try await second.append(Array(bytes[5...]))
     let blob = try await second.finish()
     #expect(blob.sha256 == Array(SHA256.hash(data: bytes)))
     #expect(files.kept.withLock { $0.whole[BlobName(id)] == bytes && $0.parts.isEmpty })
-    #expect(try await parley.uploadProgress(id, key: key, name: "a").isComplete)
-    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "upload-taken")
+    #expect(try await UserFiles(parley).uploadProgress(id, key: key, name: "a").isComplete)
+    #expect(await refusal { _ = try await UserFiles(parley).resumeUpload(id, key: key, name: "a") } == "upload-taken")
   }
 
   /// The connection of the first is lost, and the server has not noticed yet.
@@ -134,9 +135,9 @@ private struct Opinion: BlobScanner {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
-    let first = try await parley.resumeUpload(id, key: key, name: "a")
+    let first = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     try await first.append(Array(bytes[..<5]))
-    let second = try await parley.resumeUpload(id, key: key, name: "a")
+    let second = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     #expect(second.offset == 5)
     #expect(await refusal { try await first.append([0]) } == "upload-taken")
     _ = try? await first.suspend()
@@ -149,23 +150,24 @@ private struct Opinion: BlobScanner {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: [UInt8](repeating: 0, count: 32), isResumable: false)
-    let upload = try await parley.upload(
+    let upload = try await UserFiles(parley).upload(
       id, key: key, name: "a", length: Int64(bytes.count), mediaType: "text/plain")
     try await upload.append(bytes)
     #expect(await refusal { _ = try await upload.finish() } == "hash-mismatch")
     #expect(files.kept.withLock { $0.whole.isEmpty })
-    #expect(try await parley.blob(id) == nil)
+    #expect(try await UserFiles(parley).find(id) == nil)
     // It can be tried again.
-    let again = try await parley.upload(id, key: key, name: "a", length: Int64(bytes.count), mediaType: nil)
+    let again = try await UserFiles(parley).upload(id, key: key, name: "a", length: Int64(bytes.count), mediaType: nil)
     await again.cancel()
-    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "upload-not-resumable")
+    #expect(
+      await refusal { _ = try await UserFiles(parley).resumeUpload(id, key: key, name: "a") } == "upload-not-resumable")
   }
 
   @Test func tooMuchIsNoFile() async throws {
     let (parley, romeo, _, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
-    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     #expect(await refusal { _ = try await upload.finish() } == "length-mismatch")
     try await upload.append(bytes)
     #expect(await refusal { try await upload.append([1]) } == "length-mismatch")
@@ -176,14 +178,14 @@ private struct Opinion: BlobScanner {
       BlobTools(scanner: Opinion(verdict: .success(.refused("Dagger")))))
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
-    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     try await upload.append(bytes)
     #expect(await refusal { _ = try await upload.finish() } == "file-refused")
     #expect(files.kept.withLock { $0.whole.isEmpty && $0.parts.isEmpty })
-    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "file-refused")
-    #expect(try await parley.blob(id) == nil)
+    #expect(await refusal { _ = try await UserFiles(parley).resumeUpload(id, key: key, name: "a") } == "file-refused")
+    #expect(try await UserFiles(parley).find(id) == nil)
     // It counts for the day.
-    #expect(try await parley.blobUse(of: romeo.id)?.use.recentBytes == Int64(bytes.count))
+    #expect(try await UserFiles(parley).use(of: romeo.id)?.use.recentBytes == Int64(bytes.count))
   }
 
   @Test func withoutAVerdictItIsTheOperatorsChoice() async throws {
@@ -192,14 +194,14 @@ private struct Opinion: BlobScanner {
         BlobTools(scanner: Opinion(verdict: .failure(ScanFailure("asleep"))), isScanNeeded: isNeeded))
       defer { withExtendedLifetime(stage) {} }
       let (id, key) = try await slot(parley, romeo)
-      let upload = try await parley.resumeUpload(id, key: key, name: "a")
+      let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
       try await upload.append(bytes)
       #expect(await refusal { _ = try await upload.finish() } == (isNeeded ? "scan-unavailable" : nil))
       #expect(files.kept.withLock { $0.whole.isEmpty } == isNeeded)
       guard isNeeded else { continue }
       // All of it is there: only the end has to be tried again.
       try await upload.suspend()
-      #expect(try await parley.uploadProgress(id, key: key, name: "a").offset == Int64(bytes.count))
+      #expect(try await UserFiles(parley).uploadProgress(id, key: key, name: "a").offset == Int64(bytes.count))
     }
   }
 
@@ -207,13 +209,14 @@ private struct Opinion: BlobScanner {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
-    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
     try await upload.append(Array(bytes[..<5]))
-    try await parley.cancelUpload(id, key: key, name: "a")
+    try await UserFiles(parley).cancelUpload(id, key: key, name: "a")
     #expect(files.kept.withLock { $0.parts.isEmpty })
     #expect(await refusal { try await upload.append([1]) } == "upload-taken")
-    #expect(await refusal { _ = try await parley.uploadProgress(id, key: key, name: "a") } == "upload-unknown")
-    let use = try await parley.blobUse(of: romeo.id)?.use
+    #expect(
+      await refusal { _ = try await UserFiles(parley).uploadProgress(id, key: key, name: "a") } == "upload-unknown")
+    let use = try await UserFiles(parley).use(of: romeo.id)?.use
     #expect(use?.awaited == 0 && use?.bytes == 0 && use?.recentBytes == Int64(bytes.count))
   }
 
@@ -222,13 +225,13 @@ private struct Opinion: BlobScanner {
     defer { withExtendedLifetime(stage) {} }
     let (waiting, _) = try await slot(parley, romeo)
     let (done, key) = try await slot(parley, romeo)
-    let upload = try await parley.resumeUpload(done, key: key, name: "a")
+    let upload = try await UserFiles(parley).resumeUpload(done, key: key, name: "a")
     try await upload.append(bytes)
     _ = try await upload.finish()
     files.kept.withLock { kept in
       for id in [waiting, done, .random()] { kept.parts[BlobName(id)] = [1] }
     }
-    try await parley.settleBlobs()
+    try await UserFiles(parley).settle()
     #expect(files.unsettled == [waiting])
     #expect(files.kept.withLock { $0.whole[BlobName(done)] } == bytes)
   }
@@ -246,7 +249,7 @@ private struct Opinion: BlobScanner {
       defer { withExtendedLifetime(stage) {} }
       let padded = content + [UInt8](repeating: 0, count: bytes.count - content.count)
       let (id, key) = try await slot(parley, romeo, type: announced)
-      let upload = try await parley.resumeUpload(id, key: key, name: "a")
+      let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
       try await upload.append(padded)
       let blob = try await upload.finish()
       #expect(blob.mediaType == found)

@@ -13,9 +13,9 @@ import Testing
     try await withCore(["invitations": "true"]) { core, _, _ in
       let user = try await core.accounts.register(
         try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")
-      let new = try await core.parley.makeInvite(
+      let new = try await Invites(core.parley).make(
         InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)
-      let open = try #require(try await core.parley.invite(token: new.token))
+      let open = try #require(try await Invites(core.parley).find(token: new.token))
       let page = InvitePage.page(open, token: new.token, allowsForm: true, name: "\"><b>", problem: "<i>")
       #expect(page.body.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot; &amp; Co invites you"))
       #expect(!page.body.contains("<script") && !page.body.contains("<b>") && !page.body.contains("<i>"))

@@ -47,8 +47,9 @@ import XMLStream
           "<authenticate xmlns='urn:xmpp:sasl:2' mechanism='ANONYMOUS'>"
             + (text.map { "<initial-response>\($0)</initial-response>" } ?? "") + "</authenticate>")
       #expect(machine.received(request) == .needGuest(attempt: 1))
-      #expect(machine.guestMade(.made(username: "juliet"), attempt: 2) == .nothing)
-      #expect(machine.guestMade(.made(username: "juliet"), attempt: 1) == .success(try #require(Self.juliet), nil))
+      #expect(machine.answered(.guest(.made(username: "juliet")), attempt: 2) == .nothing)
+      #expect(
+        machine.answered(.guest(.made(username: "juliet")), attempt: 1) == .success(try #require(Self.juliet), nil))
     }
   }
 
@@ -61,11 +62,11 @@ import XMLStream
       machine.received(Self.auth("ANONYMOUS", String(repeating: "x", count: 256)))
         == failure(.malformedRequest, "no trace information of ANONYMOUS"))
     #expect(machine.received(Self.auth("ANONYMOUS")) == .needGuest(attempt: 2))
-    #expect(machine.guestMade(.refused("full"), attempt: 2) == failure(.temporaryAuthFailure, "full", .server))
+    #expect(machine.answered(.guest(.refused("full")), attempt: 2) == failure(.temporaryAuthFailure, "full", .server))
     // An answer behind an abort makes nobody.
     #expect(machine.received(Self.auth("ANONYMOUS")) == .needGuest(attempt: 3))
     #expect(machine.received(Element(Name("abort", NS.sasl))) == failure(.aborted))
-    #expect(machine.guestMade(.made(username: "juliet"), attempt: 3) == .nothing)
+    #expect(machine.answered(.guest(.made(username: "juliet")), attempt: 3) == .nothing)
   }
 
   /// Offered to streams of domains that take guests, and there beside all else.
@@ -90,7 +91,7 @@ import XMLStream
       "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>AGp1bGlldAByMG0zMG15cjBtMzA=</auth>")
     #expect(
       machine.received(auth) == .verifyPassword(username: "juliet", password: Password("r0m30myr0m30"), attempt: 1))
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .success(try #require(Self.juliet), nil))
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .success(try #require(Self.juliet), nil))
     #expect(machine.received(auth) == .close(StreamError(.notAuthorized, "the stream is authenticated")))
   }
 
@@ -101,7 +102,8 @@ import XMLStream
     #expect(
       machine.received(Self.response("\0Juliet\0x"))
         == .verifyPassword(username: "juliet", password: Password("x"), attempt: 1))
-    #expect(machine.passwordVerified(.wrong, attempt: 1) == failure(.notAuthorized, nil, .password(username: "juliet")))
+    #expect(
+      machine.answered(.password(.wrong), attempt: 1) == failure(.notAuthorized, nil, .password(username: "juliet")))
   }
 
   @Test(arguments: [
@@ -153,7 +155,7 @@ import XMLStream
     #expect(
       machine.received(Self.auth("PLAIN", "\(authzid)\0juliet\0x"))
         == .verifyPassword(username: "juliet", password: Password("x"), attempt: 1))
-    let output = machine.passwordVerified(.right(.active), attempt: 1)
+    let output = machine.answered(.password(.right(.active)), attempt: 1)
     #expect(
       output
         == (isOwn
@@ -164,14 +166,14 @@ import XMLStream
     var machine = Self.machine()
     _ = machine.received(Self.auth("PLAIN", "\0juliet\0x"))
     #expect(
-      machine.passwordVerified(.right(.disabled), attempt: 1)
+      machine.answered(.password(.right(.disabled)), attempt: 1)
         == failure(.accountDisabled, nil, .account(username: "juliet")))
     _ = machine.received(Self.auth("PLAIN", "\0juliet\0x"))
     #expect(
-      machine.passwordVerified(.right(.expired), attempt: 2)
+      machine.answered(.password(.right(.expired)), attempt: 2)
         == failure(.credentialsExpired, nil, .account(username: "juliet")))
     _ = machine.received(Self.auth("PLAIN", "\0juliet\0x"))
-    #expect(machine.passwordVerified(.unavailable, attempt: 3) == failure(.temporaryAuthFailure, nil, .server))
+    #expect(machine.answered(.password(.unavailable), attempt: 3) == failure(.temporaryAuthFailure, nil, .server))
   }
 
   // MARK: SCRAM
@@ -185,7 +187,7 @@ import XMLStream
     #expect(
       machine.received(Self.auth(name, text(client.first)))
         == .needCredentials(username: "juliet", mechanism: mechanism, attempt: 1))
-    let challenge = machine.credentialsFound(.found(exchange.credentials, .active), attempt: 1, nonce: "server")
+    let challenge = machine.answered(.credentials(.found(exchange.credentials, .active), nonce: "server"), attempt: 1)
     #expect(
       challenge
         == .challenge(
@@ -206,7 +208,7 @@ import XMLStream
     var client = SCRAMClient(
       mechanism: .sha256, username: "juliet", password: password, nonce: "client", authzid: authzid)
     guard case .needCredentials(_, _, let attempt) = machine.received(Self.auth("SCRAM-SHA-256", text(client.first))),
-      case .challenge(let message) = machine.credentialsFound(answer, attempt: attempt, nonce: "server")
+      case .challenge(let message) = machine.answered(.credentials(answer, nonce: "server"), attempt: attempt)
     else {
       Issue.record("no challenge")
       return .nothing
@@ -245,7 +247,7 @@ import XMLStream
     for attempt in 1...2 {
       _ = machine.received(Self.auth("SCRAM-SHA-1", "n,,n=nobody,r=abc"))
       #expect(
-        machine.credentialsFound(answer, attempt: attempt, nonce: "X")
+        machine.answered(.credentials(answer, nonce: "X"), attempt: attempt)
           == .challenge(bytes("r=abcX,s=\(salt),i=4096,h=\(Self.offered(.sha1))")))
     }
   }
@@ -254,7 +256,8 @@ import XMLStream
     var machine = Self.machine()
     _ = machine.received(Self.auth("SCRAM-SHA-1", "n,,n=juliet,r=abc"))
     #expect(
-      machine.credentialsFound(.unavailable, attempt: 1, nonce: "X") == failure(.temporaryAuthFailure, nil, .server))
+      machine.answered(.credentials(.unavailable, nonce: "X"), attempt: 1)
+        == failure(.temporaryAuthFailure, nil, .server))
     #expect(
       machine.received(Self.auth("SCRAM-SHA-1", "p=tls-unique,,n=juliet,r=abc"))
         == failure(.notAuthorized, "channel binding is not supported or does not match"))
@@ -293,10 +296,11 @@ import XMLStream
     #expect(
       machine.received(Self.auth("PLAIN", "\0romeo\0x"))
         == .verifyPassword(username: "romeo", password: Password("x"), attempt: 2))
-    #expect(machine.credentialsFound(.found(Self.pencil.credentials, .active), attempt: 1, nonce: "X") == .nothing)
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .nothing)
+    #expect(
+      machine.answered(.credentials(.found(Self.pencil.credentials, .active), nonce: "X"), attempt: 1) == .nothing)
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .nothing)
     #expect(machine.received(Element(.abort)) == failure(.aborted))
-    #expect(machine.passwordVerified(.right(.active), attempt: 2) == .nothing)
+    #expect(machine.answered(.password(.right(.active)), attempt: 2) == .nothing)
   }
 
   /// RFC 6120 6.4.5.

@@ -68,7 +68,7 @@ import XMLStream
     #expect(
       machine.received(try Self.request("\(mechanism.boundName)", text(client.first)))
         == .needCredentials(username: "juliet", mechanism: mechanism, attempt: 1))
-    let output = machine.credentialsFound(.found(exchange.credentials, .active), attempt: 1, nonce: "server")
+    let output = machine.answered(.credentials(.found(exchange.credentials, .active), nonce: "server"), attempt: 1)
     let names = [
       "OAUTHBEARER", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS", "SCRAM-SHA-512",
       "SCRAM-SHA-512-PLUS",
@@ -96,7 +96,7 @@ import XMLStream
       var client = SCRAMClient(
         mechanism: .sha256, username: "juliet", password: "pencil", nonce: "client", channelBinding: said)
       _ = machine.received(try Self.request("SCRAM-SHA-256-PLUS", text(client.first)))
-      guard case .challenge(let challenge) = machine.credentialsFound(answer, attempt: 1, nonce: "server") else {
+      guard case .challenge(let challenge) = machine.answered(.credentials(answer, nonce: "server"), attempt: 1) else {
         Issue.record("no challenge")
         return
       }
@@ -118,7 +118,7 @@ import XMLStream
       channelBinding: .tlsExporter(Array(repeating: 8, count: 32)))
     _ = machine.received(try Self.request("SCRAM-SHA-256-PLUS", text(client.first)))
     let answer = CredentialsAnswer.found(Base.pencil.credentials, .active)
-    guard case .challenge(let challenge) = machine.credentialsFound(answer, attempt: 1, nonce: "server") else {
+    guard case .challenge(let challenge) = machine.answered(.credentials(answer, nonce: "server"), attempt: 1) else {
       Issue.record("no challenge")
       return
     }
@@ -178,7 +178,7 @@ import XMLStream
       bytes(
         "PLAIN\u{1E}SCRAM-SHA-1\u{1E}SCRAM-SHA-256\u{1E}SCRAM-SHA-512\u{1F}tls-exporter"))
     #expect(
-      machine.credentialsFound(.found(SCRAMTests.exchanges[0].credentials, .active), attempt: 1, nonce: "X")
+      machine.answered(.credentials(.found(SCRAMTests.exchanges[0].credentials, .active), nonce: "X"), attempt: 1)
         == .challenge(bytes("r=abcX,s=\(salt),i=4096,h=\(Base64.string(hash))")))
   }
 

@@ -68,7 +68,7 @@ import XMLStream
       policy: Base.policy, domain: "im.example.com", isSecured: true, claimed: claimed)
     let message = Base64.string(bytes("juliet@im.example.com\0juliet\0x"))
     _ = machine.received(try Self.request("<initial-response>\(message)</initial-response>"))
-    let output = machine.passwordVerified(.right(.active), attempt: 1)
+    let output = machine.answered(.password(.right(.active)), attempt: 1)
     #expect(
       output
         == (fits
@@ -98,7 +98,7 @@ import XMLStream
     var machine = StreamMachine(policy: StreamMachineTests.policy(), isSecured: true)
     _ = machine.opened(try clientHeader(), id: "s1")
     _ = machine.received(try Self.request(Self.plain))
-    let output = machine.passwordVerified(.right(.active), attempt: 1)
+    let output = machine.answered(.password(.right(.active)), attempt: 1)
     guard case .admitted(let user, nil, let request) = output else {
       Issue.record("\(output)")
       return

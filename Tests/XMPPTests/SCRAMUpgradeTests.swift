@@ -26,7 +26,7 @@ import XMLStream
     var client = SCRAMClient(mechanism: .sha1, username: "juliet", password: "pencil", nonce: "client")
     _ = machine.received(try ChannelBindingTests.request("SCRAM-SHA-1", text(client.first), wish))
     let answer = CredentialsAnswer.found(SCRAMTests.exchanges[0].credentials, .active)
-    guard case .challenge(let challenge) = machine.credentialsFound(answer, attempt: 1, nonce: "server") else {
+    guard case .challenge(let challenge) = machine.answered(.credentials(answer, nonce: "server"), attempt: 1) else {
       throw NotAStanza(xml: "no challenge")
     }
     let output = machine.received(try ChannelBindingTests.response(try client.respond(to: challenge)))
@@ -51,7 +51,7 @@ import XMLStream
     var (machine, output) = try Self.proved()
     #expect(output == .needUpgrades([.sha256, .sha512], username: "juliet", attempt: 1))
     #expect(machine.isExclusive)
-    output = machine.upgradesFound([Self.to256, Self.to512], attempt: 1)
+    output = machine.answered(.upgrades([Self.to256, Self.to512]), attempt: 1)
     guard case .upgrade(.sha256, let data?) = output else {
       Issue.record("\(output)")
       return
@@ -63,20 +63,20 @@ import XMLStream
       machine.received(try Self.hash(salted))
         == .storeUpgrade(Self.to256, SaltedPassword(salted), username: "juliet", attempt: 1))
     // The mechanism's last word was said once.
-    #expect(machine.upgradeStored(.stored, attempt: 1) == .upgrade(.sha512, nil))
+    #expect(machine.answered(.upgrade(.stored), attempt: 1) == .upgrade(.sha512, nil))
     #expect(machine.received(try Self.next("UPGR-SCRAM-SHA-512")) == .taskData(Self.to512))
     let other = [UInt8](repeating: 6, count: 64)
     #expect(
       machine.received(try Self.hash(other))
         == .storeUpgrade(Self.to512, SaltedPassword(other), username: "juliet", attempt: 1))
-    #expect(machine.upgradeStored(.stored, attempt: 1) == .success(try #require(Base.juliet), nil))
+    #expect(machine.answered(.upgrade(.stored), attempt: 1) == .success(try #require(Base.juliet), nil))
     #expect(String(reflecting: SaltedPassword([1])) == "SaltedPassword")
   }
 
   /// A user with all keys gets no task, and the usual success.
   @Test func nothingToDo() throws {
     var (machine, _) = try Self.proved()
-    guard case .success(let user, let data?) = machine.upgradesFound([], attempt: 1) else {
+    guard case .success(let user, let data?) = machine.answered(.upgrades([]), attempt: 1) else {
       Issue.record("no success")
       return
     }
@@ -97,7 +97,7 @@ import XMLStream
     }
     var machine = Base.machine()
     _ = machine.received(try ChannelBindingTests.request("PLAIN", "\0juliet\0x", Self.wish))
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .success(try #require(Base.juliet), nil))
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .success(try #require(Base.juliet), nil))
   }
 
   @Test func whatDoesNotFit() throws {
@@ -105,11 +105,11 @@ import XMLStream
     #expect(
       machine.received(try Self.next("UPGR-SCRAM-SHA-256")) == failure(.malformedRequest, "a task nobody asked for"))
     (machine, _) = try Self.proved()
-    _ = machine.upgradesFound([Self.to256], attempt: 1)
+    _ = machine.answered(.upgrades([Self.to256]), attempt: 1)
     #expect(
       machine.received(try Self.next("UPGR-SCRAM-SHA-512")) == failure(.malformedRequest, "a task nobody asked for"))
     (machine, _) = try Self.proved()
-    _ = machine.upgradesFound([Self.to256], attempt: 1)
+    _ = machine.answered(.upgrades([Self.to256]), attempt: 1)
     #expect(
       machine.received(try Self.hash([1])) == failure(.malformedRequest, "data of a task nobody asked for"))
     for (xml, output) in [
@@ -122,10 +122,10 @@ import XMLStream
       ("", failure(.malformedRequest, "data of a task nobody asked for")),
     ] {
       (machine, _) = try Self.proved()
-      _ = machine.upgradesFound([Self.to256], attempt: 1)
+      _ = machine.answered(.upgrades([Self.to256]), attempt: 1)
       _ = machine.received(try Self.next("UPGR-SCRAM-SHA-256"))
       #expect(machine.received(try element("<task-data xmlns='urn:xmpp:sasl:2'>\(xml)</task-data>")) == output)
-      #expect(machine.upgradeStored(.stored, attempt: 1) == .nothing)
+      #expect(machine.answered(.upgrade(.stored), attempt: 1) == .nothing)
     }
   }
 
@@ -133,7 +133,7 @@ import XMLStream
   @Test func nobodyBeginsAnew() throws {
     for isOver in [false, true] {
       var (machine, _) = try Self.proved()
-      _ = machine.upgradesFound([Self.to256], attempt: 1)
+      _ = machine.answered(.upgrades([Self.to256]), attempt: 1)
       if isOver {
         #expect(machine.received(try element("<abort xmlns='urn:xmpp:sasl:2'/>")) == failure(.aborted))
       }
@@ -149,11 +149,11 @@ import XMLStream
   ])
   func notStored(answer: UpgradeAnswer, failure: SASLFailure, fault: AuthenticationFault) throws {
     var (machine, _) = try Self.proved()
-    _ = machine.upgradesFound([Self.to256], attempt: 1)
+    _ = machine.answered(.upgrades([Self.to256]), attempt: 1)
     _ = machine.received(try Self.next("UPGR-SCRAM-SHA-256"))
     _ = machine.received(try Self.hash([UInt8](repeating: 5, count: 32)))
-    #expect(machine.upgradeStored(.stored, attempt: 7) == .nothing)
-    #expect(machine.upgradeStored(answer, attempt: 1) == .failure(failure, fault))
+    #expect(machine.answered(.upgrade(.stored), attempt: 7) == .nothing)
+    #expect(machine.answered(.upgrade(answer), attempt: 1) == .failure(failure, fault))
   }
 
   /// XEP-0480 3, as its example.

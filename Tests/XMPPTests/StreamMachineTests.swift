@@ -33,7 +33,7 @@ import XMLStream
     var machine = StreamMachine(policy: policy, isSecured: true)
     _ = machine.opened(try clientHeader(), id: "s1")
     _ = machine.received(login)
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .authenticated(try user(), nil))
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .authenticated(try user(), nil))
     _ = machine.opened(try clientHeader(), id: "s2")
     #expect(machine.phase == .authenticated)
     return machine
@@ -74,7 +74,7 @@ import XMLStream
     #expect(second == .open(Self.response(id: "s2"), [mechanisms]))
     #expect(machine.language == "pl")
     #expect(machine.received(Self.login) == .verifyPassword(username: "juliet", password: Password("x"), attempt: 1))
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .authenticated(try Self.user(), nil))
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .authenticated(try Self.user(), nil))
     #expect(machine.user == (try Self.user()))
 
     let third = machine.opened(try clientHeader(language: "pl"), id: "s3")
@@ -103,8 +103,8 @@ import XMLStream
       machine.received(AuthenticationMachineTests.auth("SCRAM-SHA-256", text(client.first)))
         == .needCredentials(username: "juliet", mechanism: .sha256, attempt: 1))
     guard
-      case .challenge(let challenge) = machine.credentialsFound(
-        .found(exchange.credentials, .active), attempt: 1, nonce: "xyz")
+      case .challenge(let challenge) = machine.answered(
+        .credentials(.found(exchange.credentials, .active), nonce: "xyz"), attempt: 1)
     else {
       Issue.record("no challenge")
       return
@@ -212,7 +212,7 @@ import XMLStream
     var machine = StreamMachine(policy: Self.policy(), isSecured: true)
     _ = machine.opened(try clientHeader(), id: "s1")
     _ = machine.received(Self.login)
-    _ = machine.passwordVerified(.right(.active), attempt: 1)
+    _ = machine.answered(.password(.right(.active)), attempt: 1)
     #expect(
       machine.opened(try clientHeader(to: "example.org"), id: "s2")
         == .refuse(
@@ -311,14 +311,14 @@ import XMLStream
     _ = machine.opened(try clientHeader(language: "de"), id: "1")
     #expect(machine.received(Self.login) == .verifyPassword(username: "juliet", password: Password("x"), attempt: 1))
     _ = machine.received(try element("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"))
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .nothing)
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .nothing)
     machine.secured()
     #expect(machine.domain == nil)
     #expect(machine.language == nil)
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .nothing)
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .nothing)
     _ = machine.opened(try clientHeader(to: "example.org"), id: "2")
     #expect(machine.domain == "example.org")
-    #expect(machine.passwordVerified(.right(.active), attempt: 1) == .nothing)
+    #expect(machine.answered(.password(.right(.active)), attempt: 1) == .nothing)
   }
 
   @Test func securedOutOfTurnChangesNothing() throws {

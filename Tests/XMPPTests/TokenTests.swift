@@ -43,7 +43,7 @@ import XMLStream
     let answer = Array(HMAC<SHA256>.authenticationCode(for: bytes("Responder"), using: key))
     #expect(proof.answer("secret") == answer)
     #expect(
-      machine.tokenVerified(.right(answer, .active), attempt: 1) == .success(try #require(Base.juliet), answer))
+      machine.answered(.token(.right(answer, .active)), attempt: 1) == .success(try #require(Base.juliet), answer))
   }
 
   /// The channel binding data is in both messages, and only if the mechanism says so.
@@ -108,8 +108,8 @@ import XMLStream
     var machine = Self.machine()
     _ = machine.received(try Self.request(TokenProof.message(username: "juliet", token: "t")))
     #expect(machine.isExclusive)
-    #expect(machine.tokenVerified(answer, attempt: 2) == .nothing)
-    #expect(machine.tokenVerified(answer, attempt: 1) == .failure(SASLFailure(condition), fault))
+    #expect(machine.answered(.token(answer), attempt: 2) == .nothing)
+    #expect(machine.answered(.token(answer), attempt: 1) == .failure(SASLFailure(condition), fault))
     #expect(!machine.isExclusive)
   }
 
@@ -155,7 +155,7 @@ import XMLStream
       machine.received(try Self.bearer(message))
         == .verifyBearer(Password("vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=="), attempt: 1))
     #expect(
-      machine.bearerVerified(.right(username: "juliet", .active), attempt: 1)
+      machine.answered(.bearer(.right(username: "juliet", .active)), attempt: 1)
         == .success(try #require(Base.juliet), nil))
   }
 
@@ -163,7 +163,7 @@ import XMLStream
     var machine = Self.machine()
     _ = machine.received(try Self.bearer("n,a=juliet@im.example.com,\u{1}auth=bearer t\u{1}\u{1}"))
     #expect(
-      machine.bearerVerified(.right(username: "romeo", .active), attempt: 1)
+      machine.answered(.bearer(.right(username: "romeo", .active)), attempt: 1)
         == .failure(SASLFailure(.invalidAuthzid), .account(username: "romeo")))
   }
 
@@ -175,7 +175,7 @@ import XMLStream
   func aFailedExchange(message: String) throws {
     var machine = Self.machine()
     var output = machine.received(try Self.bearer(message))
-    if output == .verifyBearer(Password("t"), attempt: 1) { output = machine.bearerVerified(.wrong, attempt: 1) }
+    if output == .verifyBearer(Password("t"), attempt: 1) { output = machine.answered(.bearer(.wrong), attempt: 1) }
     #expect(output == .challenge(bytes(#"{"status":"invalid_token"}"#)))
     #expect(machine.received(Base.response("\u{1}")) == .failure(SASLFailure(.notAuthorized), .mechanism))
     #expect(

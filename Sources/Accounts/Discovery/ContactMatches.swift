@@ -12,12 +12,13 @@ extension Accounts {
 
   /// Returns the matchable users of these hashes; not the asking user, nor those who block them or are blocked.
   ///
-  /// - Throws: `.tooLarge` above `Limits.matchKeysMax`; `.tooFast` above `Limits.matchRate`; `.forbidden` for guests.
+  /// - Throws: `.tooLarge` above `AccountLimits.matchKeysMax`; `.tooFast` above `AccountLimits.matchRate`; `.forbidden` for guests.
   public func matches(_ keys: [[UInt8]], for user: Party) async throws(Problem) -> [(key: [UInt8], view: UserView)] {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
-    guard keys.count <= Limits.matchKeysMax else {
+    guard keys.count <= AccountLimits.matchKeysMax else {
       throw Problem(
-        .tooLarge, "too-many-hashes", "One request takes at most \(Limits.matchKeysMax) hashes.", field: "hashes")
+        .tooLarge, "too-many-hashes", "One request takes at most \(AccountLimits.matchKeysMax) hashes.", field: "hashes"
+      )
     }
     // Counted independently of the result: otherwise looking for unknown users would be free.
     try pace(.contactMatch(user.id), count: keys.count)

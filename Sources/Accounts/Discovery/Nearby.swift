@@ -6,18 +6,18 @@ public import Dialogs
 extension Accounts {
   /// Shares the user's location, replacing the previous one.
   ///
-  /// - Parameter lifetime: the time until it expires, from `Limits.locationLifetimeMin` to `locationLifetimeMax`.
-  /// - Throws: `.malformed`; `.tooFast` above `Limits.locationRate`; `.forbidden` for guests.
+  /// - Parameter lifetime: the time until it expires, from `AccountLimits.locationLifetimeMin` to `locationLifetimeMax`.
+  /// - Throws: `.malformed`; `.tooFast` above `AccountLimits.locationRate`; `.forbidden` for guests.
   public func share(
     latitude: Double, longitude: Double, for lifetime: Duration, by user: Party
   ) async throws(Problem) -> SharedLocation {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     guard let cell = Grid.cell(latitude: latitude, longitude: longitude) else { throw Problem.coordinateMalformed }
-    guard (Limits.locationLifetimeMin...Limits.locationLifetimeMax).contains(lifetime) else {
+    guard (AccountLimits.locationLifetimeMin...AccountLimits.locationLifetimeMax).contains(lifetime) else {
       throw Problem(
         .malformed, "ttl-out-of-range",
-        "ttl is from \(Limits.locationLifetimeMin.components.seconds) to "
-          + "\(Limits.locationLifetimeMax.components.seconds) seconds.", field: "ttl")
+        "ttl is from \(AccountLimits.locationLifetimeMin.components.seconds) to "
+          + "\(AccountLimits.locationLifetimeMax.components.seconds) seconds.", field: "ttl")
     }
     // Without this bound a user could look everywhere by moving fast.
     try pace(.location(user.id))
@@ -42,9 +42,9 @@ extension Accounts {
   ) async throws(Problem) -> [(view: UserView, kilometres: Int)] {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     guard let centre = Grid.cell(latitude: latitude, longitude: longitude) else { throw Problem.coordinateMalformed }
-    guard (1...Limits.nearbyKilometresMax).contains(kilometres) else {
+    guard (1...AccountLimits.nearbyKilometresMax).contains(kilometres) else {
       throw Problem(
-        .malformed, "radius-out-of-range", "radius is from 1 to \(Limits.nearbyKilometresMax) kilometres.",
+        .malformed, "radius-out-of-range", "radius is from 1 to \(AccountLimits.nearbyKilometresMax) kilometres.",
         field: "radius")
     }
     try pace(.nearby(user.id))
@@ -53,13 +53,14 @@ extension Accounts {
       guard let own = try reader.location(of: user.id), own.expires > now else {
         throw Problem(.forbidden, "location-not-shared", "Share where you are to find others.", field: "near")
       }
-      guard Grid.kilometres(own.cell, centre) <= Limits.nearbyKilometresMax else {
+      guard Grid.kilometres(own.cell, centre) <= AccountLimits.nearbyKilometresMax else {
         throw Problem(.forbidden, "location-elsewhere", "near is not near where you share to be.", field: "near")
       }
       var found: [(id: UserID, kilometres: Int)] = []
-      for (row, columns) in Grid.around(centre, kilometres: kilometres) where found.count < Limits.nearbyLookedAtMax {
+      for (row, columns) in Grid.around(centre, kilometres: kilometres)
+      where found.count < AccountLimits.nearbyLookedAtMax {
         for location in try reader.locations(
-          in: user.realm, row: row, columns: columns, after: now, limit: Limits.nearbyLookedAtMax)
+          in: user.realm, row: row, columns: columns, after: now, limit: AccountLimits.nearbyLookedAtMax)
         where location.user != user.id {
           let distance = Grid.kilometres(centre, location.cell)
           if distance <= kilometres { found.append((location.user, distance)) }

@@ -36,10 +36,10 @@ extension Accounts {
       guard !others.contains(where: { $0.name == name }) else {
         throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
       }
-      guard others.count < Limits.appPasswordsPerUserMax else {
+      guard others.count < AccountLimits.appPasswordsPerUserMax else {
         throw Problem(
           .tooLarge, "too-many-app-passwords",
-          "A user has at most \(Limits.appPasswordsPerUserMax) app passwords; revoke one first.")
+          "A user has at most \(AccountLimits.appPasswordsPerUserMax) app passwords; revoke one first.")
       }
       if before.isEmpty { try writer.setCredentials(own, for: user) }
       // Ids are public: random ones do not reveal their number.

@@ -91,7 +91,7 @@ extension Accounts {
       } else {
         if let former { try writer.removeClient(former.id, of: user) }
         let all = try writer.clients(of: user)
-        if all.count >= Limits.clientsPerUserMax, let oldest = all.min(by: { $0.usedAt < $1.usedAt }) {
+        if all.count >= AccountLimits.clientsPerUserMax, let oldest = all.min(by: { $0.usedAt < $1.usedAt }) {
           try writer.removeClient(oldest.id, of: user)
         }
         client = Client(
@@ -174,7 +174,9 @@ extension Client {
     var offered: Token?
     if let wanted = use.wanted {
       offered = offer(wanted, now: now)
-    } else if !use.invalidates, token.expires < now + (Limits.clientTokenLifetime - Limits.clientTokenRotation) {
+    } else if !use.invalidates,
+      token.expires < now + (AccountLimits.clientTokenLifetime - AccountLimits.clientTokenRotation)
+    {
       offered = offer(token.mechanism, now: now)
     }
     return .accepted(text, offered: offered)
@@ -184,13 +186,13 @@ extension Client {
   func isWorthStoring(after former: Client) -> Bool {
     var same = self
     same.usedAt = former.usedAt
-    return same != former || usedAt >= former.usedAt + Limits.clientUseGrain
+    return same != former || usedAt >= former.usedAt + AccountLimits.clientUseGrain
   }
 
   /// Creates another token. One that was offered before and not used becomes invalid (3.5).
   mutating func offer(_ mechanism: String, now: Timestamp) -> Token {
     let token = Token(
-      mechanism: mechanism, nonce: .random(count: 16), expires: now + Limits.clientTokenLifetime)
+      mechanism: mechanism, nonce: .random(count: 16), expires: now + AccountLimits.clientTokenLifetime)
     new = token
     return token
   }

@@ -51,7 +51,7 @@ extension Accounts {
     let refresh = Token.make()
     let now = parley.clock.now
     let grant = Grant(
-      id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
+      id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + AccountLimits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
     let secret = options.accountSecret
     let (stored, gone): (Grant, Set<Int64>) = try await parley.work(keepingCaches: true) { writer in
@@ -65,7 +65,7 @@ extension Accounts {
       // There is one login per device; at the bound the one unused for longest is removed.
       var gone = Set(before.filter { $0.device == device }.map(\.id))
       let others = before.filter { $0.device != device }
-      if others.count >= Limits.grantsPerUserMax, let oldest = others.min(by: { $0.usedAt < $1.usedAt }) {
+      if others.count >= AccountLimits.grantsPerUserMax, let oldest = others.min(by: { $0.usedAt < $1.usedAt }) {
         gone.insert(oldest.id)
       }
       for id in gone { try Self.remove(grant: id, of: user.id, writer) }
@@ -97,7 +97,7 @@ extension Accounts {
       grant.previousRefresh = grant.refresh
       grant.refresh = refresh.hash
       grant.access = access.hash
-      grant.accessExpires = now + Limits.accessLifetime
+      grant.accessExpires = now + AccountLimits.accessLifetime
       grant.usedAt = now
       try writer.put(grant)
       return (Login(grant: grant, accessToken: access.text, refreshToken: refresh.text, user: user), nil)

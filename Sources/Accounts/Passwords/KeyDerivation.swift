@@ -113,7 +113,7 @@ extension SCRAMKeys {
 
   /// Returns keys that no password fits: nothing is known to hash to zeros. Salt and iterations are real ones.
   public static func locked(
-    hash: SCRAMHash, salt: [UInt8] = randomSalt(), iterations: Int = Limits.scramIterations
+    hash: SCRAMHash, salt: [UInt8] = randomSalt(), iterations: Int = AccountLimits.scramIterations
   ) -> SCRAMKeys {
     let nothing = [UInt8](repeating: 0, count: hash.byteCount)
     return SCRAMKeys(hash: hash, salt: salt, iterations: iterations, storedKey: nothing, serverKey: nothing)

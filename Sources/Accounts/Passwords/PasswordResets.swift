@@ -12,7 +12,7 @@ extension Accounts {
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let token = Token.make()
     let now = parley.clock.now
-    let expires = now + Limits.passwordResetLifetime
+    let expires = now + AccountLimits.passwordResetLifetime
     let user: User? = try await parley.work(keepingCaches: true) { writer in
       try writer.removePasswordResets(endedBy: now)
       let user = try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))

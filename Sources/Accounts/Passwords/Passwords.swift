@@ -60,7 +60,8 @@ extension Accounts {
   /// one.
   public func decoy(_ address: BareJID, _ hash: SCRAMHash) -> SCRAMKeys {
     SCRAMKeys.decoy(
-      username: address.description, secret: parley.realmTable.all.first?.key ?? [], iterations: Limits.scramIterations,
+      username: address.description, secret: parley.realmTable.all.first?.key ?? [],
+      iterations: AccountLimits.scramIterations,
       hash: hash)
   }
 
@@ -93,9 +94,9 @@ extension Accounts {
 
   /// Checks a new password from an app.
   public static func checkNew(_ password: String) throws(Problem) {
-    guard password.unicodeScalars.count >= Limits.passwordCharactersMin else {
+    guard password.unicodeScalars.count >= AccountLimits.passwordCharactersMin else {
       throw Problem(
-        .malformed, "password-too-short", "A password has at least \(Limits.passwordCharactersMin) characters.",
+        .malformed, "password-too-short", "A password has at least \(AccountLimits.passwordCharactersMin) characters.",
         field: "password")
     }
   }
@@ -144,7 +145,7 @@ extension Accounts {
   }
 
   func keys(for password: String) async throws(Problem) -> [SCRAMKeys] {
-    try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
+    try await derive { Self.keys(for: [password], iterations: AccountLimits.scramIterations)[0] }.get()
   }
 
   static func replacePassword(

@@ -32,20 +32,20 @@ public enum PacedAct: Hashable, Sendable {
 
   var rate: Rate {
     switch self {
-    case .registration: Limits.registrationRate
-    case .invite: Limits.inviteRate
-    case .passwordChange: Limits.passwordChangeRate
-    case .search: Limits.searchRate
-    case .guest: Limits.guestRate
-    case .outgoing: Limits.outgoingCodeRate
-    case .codeOfHour: Limits.codesOfHour
-    case .codeOfDay: Limits.codesOfDay
-    case .secondFactor: Limits.secondFactorRate
-    case .tokenLogin: Limits.tokenLoginRate
-    case .location: Limits.locationRate
-    case .nearby: Limits.nearbyRate
-    case .contactMatch: Limits.matchRate
-    case .export: Limits.exportRate
+    case .registration: AccountLimits.registrationRate
+    case .invite: AccountLimits.inviteRate
+    case .passwordChange: AccountLimits.passwordChangeRate
+    case .search: AccountLimits.searchRate
+    case .guest: AccountLimits.guestRate
+    case .outgoing: AccountLimits.outgoingCodeRate
+    case .codeOfHour: AccountLimits.codesOfHour
+    case .codeOfDay: AccountLimits.codesOfDay
+    case .secondFactor: AccountLimits.secondFactorRate
+    case .tokenLogin: AccountLimits.tokenLoginRate
+    case .location: AccountLimits.locationRate
+    case .nearby: AccountLimits.nearbyRate
+    case .contactMatch: AccountLimits.matchRate
+    case .export: AccountLimits.exportRate
     }
   }
 
@@ -103,7 +103,7 @@ public enum PacedAct: Hashable, Sendable {
 
 /// The token buckets of acts. Not stored, and bounded in number.
 final class AccountPace: Sendable {
-  private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: Limits.countedStrangersMax))
+  private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: AccountLimits.countedStrangersMax))
 
   /// Counts an act. Returns the seconds to wait (`nil` if it may be done), and the state of the rate.
   func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> (wait: Int?, standing: RateStanding) {

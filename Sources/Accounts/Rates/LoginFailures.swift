@@ -82,7 +82,7 @@ final class LoginFailures: Sendable {
     fileprivate let attempt: LoginAttempt
   }
 
-  init(knownMax: Int = Limits.knownLoginsMax, strangersMax: Int = Limits.countedStrangersMax) {
+  init(knownMax: Int = AccountLimits.knownLoginsMax, strangersMax: Int = AccountLimits.countedStrangersMax) {
     state = Mutex(State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax)))
   }
 

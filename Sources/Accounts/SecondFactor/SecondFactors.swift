@@ -54,7 +54,7 @@ extension Accounts {
     }
     if method == .sms, let phone {
       try await sendCode(to: phone, for: user, as: .secondFactor, in: user.realm, from: network)
-      return .sms(expires: now + Limits.codeLifetime)
+      return .sms(expires: now + AccountLimits.codeLifetime)
     }
     return .totp(secret: totp.base32, uri: totp.uri(account: user.address.description, issuer: user.address.domain))
   }
@@ -67,7 +67,7 @@ extension Accounts {
     let attempt = PacedAct.secondFactor(user.id)
     try pace(attempt)
     let isRedeemed = try await redeemSent(.code(code), of: user, refusing: .forbidden, from: network)
-    let codes = (0..<Limits.recoveryCodes).map { _ in Self.makeRecoveryCode() }
+    let codes = (0..<AccountLimits.recoveryCodes).map { _ in Self.makeRecoveryCode() }
     let (secret, now) = (options.accountSecret, parley.clock.now)
     let hashes = codes.map { Self.hash(ofRecoveryCode: $0, of: user.id, secret) }
     try await parley.work(keepingCaches: true) { writer in
@@ -217,7 +217,7 @@ extension Accounts {
     if let given, given.challenge.fingerprint != fingerprint { throw Problem.challengeInvalid }
     guard let factor = try writer.secondFactor(of: user), factor.isOn else { return }
     guard let given else {
-      let challenge = Challenge(user: user, expires: now + Limits.challengeLifetime, fingerprint: fingerprint)
+      let challenge = Challenge(user: user, expires: now + AccountLimits.challengeLifetime, fingerprint: fingerprint)
       throw Problem.secondFactorRequired(factor.method, challenge: try challenge.text(secret))
     }
     try use(given.proof, isRedeemed: given.isRedeemed, factor, secret, now, writer, loggedIn: false)

@@ -14,9 +14,9 @@ extension Identity {
   /// - Throws: `.malformed` `email-malformed`.
   public static func email(_ text: String, field: String = "email") throws(Problem) -> Identity {
     let bad = Problem(.malformed, "email-malformed", "This is no mail address.", field: field)
-    guard text.utf8.count <= Limits.emailBytesMax, let at = text.lastIndex(of: "@") else { throw bad }
+    guard text.utf8.count <= AccountLimits.emailBytesMax, let at = text.lastIndex(of: "@") else { throw bad }
     let (local, domain) = (text[..<at].lowercased(), text[text.index(after: at)...])
-    guard (1...Limits.emailLocalBytesMax).contains(local.utf8.count),
+    guard (1...AccountLimits.emailLocalBytesMax).contains(local.utf8.count),
       local.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }),
       local.utf8.allSatisfy({ isAtom($0) }), !domain.isEmpty,
       domain.unicodeScalars.allSatisfy({ !"@/[]:".unicodeScalars.contains($0) }),

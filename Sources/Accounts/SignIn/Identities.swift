@@ -71,7 +71,7 @@ extension Accounts {
 
   /// Returns whether a name is the same in every protocol, without escaping (RFC 7622 3.3, XEP-0106).
   private static func isPlain(_ name: String) -> Bool {
-    (1...Limits.plainNameBytesMax).contains(name.utf8.count)
+    (1...AccountLimits.plainNameBytesMax).contains(name.utf8.count)
       && name.utf8.allSatisfy {
         (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || [0x2d, 0x2e, 0x5f].contains($0)
       }

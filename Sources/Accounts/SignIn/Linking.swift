@@ -25,10 +25,10 @@ extension Accounts {
       if let nonce { try Self.use(nonce, in: user.realm, now: now, writer) }
       let before = try writer.identities(of: user.id)
       if let found = before.first(where: { $0.identity == proof.identity }) { return (found, false, row) }
-      guard before.count + proof.contacts.count < Limits.identitiesPerUserMax else {
+      guard before.count + proof.contacts.count < AccountLimits.identitiesPerUserMax else {
         throw Problem(
           .tooLarge, "too-many-identities",
-          "A user has at most \(Limits.identitiesPerUserMax) identities; remove one first.")
+          "A user has at most \(AccountLimits.identitiesPerUserMax) identities; remove one first.")
       }
       try Self.bind(proof.identity, to: user, now: now, writer)
       try Self.bindFree(proof.contacts, to: row, now: now, writer)

@@ -19,7 +19,7 @@ extension Accounts {
   /// Returns a nonce that is valid once, in this realm, until it expires.
   public func makeNonce(in realm: RealmID) throws(Problem) -> (text: String, expires: Timestamp) {
     guard let realm = parley.realmTable.realm(realm) else { throw Problem.unreachable }
-    let expires = parley.clock.now + Limits.nonceLifetime
+    let expires = parley.clock.now + AccountLimits.nonceLifetime
     let id = Base64URL.string([UInt8].random(count: 16))
     return (Self.sealed(Nonce(id: id, expires: expires), realm), expires)
   }
@@ -33,7 +33,7 @@ extension Accounts {
 
   func read(nonce text: String, in realm: RealmID) -> NonceReading {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, text.utf8.count <= Limits.nonceBytesMax, let realm = parley.realmTable.realm(realm),
+    guard parts.count == 3, text.utf8.count <= AccountLimits.nonceBytesMax, let realm = parley.realmTable.realm(realm),
       let milliseconds = Int64(parts[1])
     else { return .foreign }
     let nonce = Nonce(id: String(parts[0]), expires: Timestamp(milliseconds: milliseconds))

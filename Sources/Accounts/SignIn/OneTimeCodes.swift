@@ -37,7 +37,7 @@ extension Accounts {
     let (secret, now) = (options.accountSecret, parley.clock.now)
     let code = OneTimeCode(
       identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
-      expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
+      expires: now + AccountLimits.codeLifetime, attemptsLeft: AccountLimits.codeAttemptsMax)
     let known: User? = try await parley.work(keepingCaches: true) { writer in
       try writer.removeCodes(endedBy: now)
       try writer.put(code, in: realm)

@@ -35,7 +35,7 @@ extension Accounts {
     }
     var keys: [SCRAMKeys] = []
     if let password = provision.password {
-      keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
+      keys = try await derive { Self.keys(for: [password], iterations: AccountLimits.scramIterations)[0] }.get()
     }
     let now = parley.clock.now
     return try await parley.work { [self, address, keys] writer in

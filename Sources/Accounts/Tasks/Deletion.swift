@@ -62,12 +62,12 @@ extension Accounts {
     }
   }
 
-  /// Returns whether the login of a token is recent (`Limits.freshLogin`), and not only refreshed.
+  /// Returns whether the login of a token is recent (`AccountLimits.freshLogin`), and not only refreshed.
   public func isFresh(_ caller: Caller) async throws(Problem) -> Bool {
     let since = parley.clock.now
     return try await parley.read { reader in
       try reader.grants(of: caller.user.id).contains { grant in
-        grant.id == caller.grant && since < grant.createdAt + Limits.freshLogin
+        grant.id == caller.grant && since < grant.createdAt + AccountLimits.freshLogin
       }
     }
   }
@@ -159,7 +159,7 @@ extension Accounts {
   /// Ends the calls of a user who is being deleted.
   func endCalls(of user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    for call in try await parley.openCalls(of: party) {
+    for call in try await Calls(parley).open(of: party) {
       try await parley.post(.call(.move(call.id, .end(nil), resource: nil)), by: party)
     }
   }
@@ -173,12 +173,12 @@ extension Accounts {
     while true {
       let after = task.reached
       let page = try await parley.read {
-        try $0.authored(by: author.id, after: after, limit: Limits.authoredLookedAtMax)
+        try $0.authored(by: author.id, after: after, limit: AccountLimits.authoredLookedAtMax)
       }
       guard let reached = page.reached else { return }
       var rest = page.messages[...]
       while !rest.isEmpty {
-        let piece = rest.prefix(Limits.retractedAtOnce)
+        let piece = rest.prefix(AccountLimits.retractedAtOnce)
         rest = rest.dropFirst(piece.count)
         let outcomes = await withTaskGroup(of: Problem?.self) { group in
           for (position, dialog) in piece {

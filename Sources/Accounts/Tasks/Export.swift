@@ -25,7 +25,7 @@ extension Accounts {
     return try await parley.work(keepingCaches: true) { writer in
       let before = try writer.accountTasks(of: user.id).filter { $0.kind == .export }
       if let pending = before.first(where: { $0.state == .pending }) { return pending }
-      for old in before.dropFirst(Limits.exportsPerUserMax - 1) {
+      for old in before.dropFirst(AccountLimits.exportsPerUserMax - 1) {
         if let blob = try old.blob.flatMap({ try writer.blob($0, .server(.rules)) }) {
           try writer.put(blob.over(at: now))
         }
@@ -42,7 +42,9 @@ extension Accounts {
 
   /// Returns the URL of an export, which needs no login; `nil` if it is not finished, or expired.
   public func exportURL(_ task: AccountTask) async throws(Problem) -> (url: String, expires: Timestamp?)? {
-    guard let id = task.blob, let blobs = parley.blobs, let blob = try await parley.blob(id) else { return nil }
+    guard let id = task.blob, let blobs = parley.blobs, let blob = try await UserFiles(parley).find(id) else {
+      return nil
+    }
     return (blobs.policy.links.url(of: blob), blob.expiresAt)
   }
 
@@ -75,7 +77,7 @@ extension Accounts {
           Blob(
             id: id, realm: user.realm, owner: user.id, name: "export.tar", mediaType: "application/x-tar",
             size: made.size, purpose: .ephemeral, state: .stored, createdAt: ends,
-            expiresAt: ends + Limits.exportLifetime, sha256: made.sha256))
+            expiresAt: ends + AccountLimits.exportLifetime, sha256: made.sha256))
         try writer.replace(done)
       }
     } catch {

@@ -27,7 +27,7 @@ public final class ExportArchive: Sendable {
     try await append(Self.header(name, size: bytes.count, time: time) + bytes + [UInt8](repeating: 0, count: padding))
   }
 
-  /// Adds lines, as files of about `Limits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns further
+  /// Adds lines, as files of about `AccountLimits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns further
   /// lines, or `nil` at the end.
   public func addLines(
     _ name: String, _ next: () async throws(Problem) -> [[UInt8]]?
@@ -39,7 +39,7 @@ public final class ExportArchive: Sendable {
         part += line
         part.append(UInt8(ascii: "\n"))
       }
-      if part.count < Limits.exportPartBytes { continue }
+      if part.count < AccountLimits.exportPartBytes { continue }
       try await add("\(name)-\(number).jsonl", part)
       part.removeAll(keepingCapacity: true)
       number += 1

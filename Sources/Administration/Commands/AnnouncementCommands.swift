@@ -29,7 +29,7 @@ extension AdHocCommand {
     admin(
       "edit-motd", "Edit the message of the day", "Those who were told the message before are not told the new text.",
       fields: { party in
-        let lines = context.parley.messageOfTheDay(in: party.realm)?.text.split(
+        let lines = Announcements(context.parley).messageOfTheDay(in: party.realm)?.text.split(
           separator: "\n", omittingEmptySubsequences: false)
         return [
           DataForm.Field(

@@ -54,7 +54,7 @@ enum Checks {
     let isSmall = size.map { max($0.width, $0.height) <= Limits.avatarSide } ?? false
     if isSmall, bytes.count <= Limits.avatarBytesMax { return given }
     guard (size.map { $0.width * $0.height } ?? 0) <= Limits.picturePixelsMax,
-      let small = await parley.avatar(of: bytes)
+      let small = await UserFiles(parley).avatar(of: bytes)
     else { return given }
     return try avatar(small)
   }

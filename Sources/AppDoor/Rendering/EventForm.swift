@@ -10,6 +10,10 @@ final class EventForm: Sendable {
   /// The frame without its last member and its closing brace; `nil` if the entry is no event (a stanza that only XMPP
   /// understands).
   let head: ByteBuffer?
+  /// The name of the event; `nil` without a head.
+  let name: EventName?
+  /// The index in the head at which the value of the member `data` begins; it ends with the head.
+  let dataStart: Int
   /// The `Message` alone, which its author's answer contains; for a change of a message, the changed
   /// one.
   let message: ByteBuffer?
@@ -17,8 +21,13 @@ final class EventForm: Sendable {
   /// The naming of the room's occupants; `nil` if they are known.
   private let anonymizer: Anonymizer?
 
-  private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String, anonymizer: Anonymizer? = nil) {
+  private init(
+    _ name: EventName? = nil, head: ByteBuffer?, dataStart: Int = 0, message: ByteBuffer?, cursor: String,
+    anonymizer: Anonymizer? = nil
+  ) {
+    self.name = name
     self.head = head
+    self.dataStart = dataStart
     self.message = message
     self.cursor = cursor
     self.anonymizer = anonymizer
@@ -39,7 +48,9 @@ final class EventForm: Sendable {
     let shared = entry.forms.form(for: .anonymized) {
       let anonymizer = Anonymizer(room, rendering.parley)
       let form = make(entry, rendering, ParticipantNaming(anonymizer, viewer: nil), subjects)
-      return EventForm(head: form.head, message: form.message, cursor: form.cursor, anonymizer: anonymizer)
+      return EventForm(
+        form.name, head: form.head, dataStart: form.dataStart, message: form.message, cursor: form.cursor,
+        anonymizer: anonymizer)
     }
     guard let anonymizer = shared.anonymizer, anonymizer.hasNamed(viewer) else { return shared }
     return make(entry, rendering, ParticipantNaming(anonymizer, viewer: viewer), subjects)
@@ -102,7 +113,7 @@ final class EventForm: Sendable {
   private static func form(_ name: EventName, _ entry: Entry, _ cursor: String, _ message: MessageBody?) -> EventForm {
     guard let message else { return EventForm(head: nil, message: nil, cursor: cursor) }
     var writer = JSONWriter(capacity: 768)
-    open(name, entry, cursor, &writer)
+    let dataStart = open(name, entry, cursor, &writer)
     writer.beginObject()
     writer.name("message")
     let start = writer.bytes.count
@@ -110,7 +121,8 @@ final class EventForm: Sendable {
     let length = writer.bytes.count - start
     writer.endObject()
     let head = ByteBuffer(bytes: writer.bytes)
-    return EventForm(head: head, message: head.getSlice(at: start, length: length), cursor: cursor)
+    return EventForm(
+      name, head: head, dataStart: dataStart, message: head.getSlice(at: start, length: length), cursor: cursor)
   }
 
   /// Returns the event of a reference. `target` is `nil` if it was removed, or the viewer may not read it.
@@ -187,18 +199,20 @@ final class EventForm: Sendable {
   private static func form(_ name: EventName, _ entry: Entry, _ cursor: String, _ body: some JSONWritable) -> EventForm
   {
     var writer = JSONWriter()
-    open(name, entry, cursor, &writer)
+    let dataStart = open(name, entry, cursor, &writer)
     body.write(to: &writer)
-    return EventForm(head: ByteBuffer(bytes: writer.bytes), message: nil, cursor: cursor)
+    return EventForm(
+      name, head: ByteBuffer(bytes: writer.bytes), dataStart: dataStart, message: nil, cursor: cursor)
   }
 
-  /// Writes the frame up to the name of `data`; the object stays open for `prevCursor`.
-  private static func open(_ name: EventName, _ entry: Entry, _ cursor: String, _ writer: inout JSONWriter) {
+  /// Writes a frame up to the name of `data`; the object stays open for `prevCursor`. Returns where the data begin.
+  private static func open(_ name: EventName, _ entry: Entry, _ cursor: String, _ writer: inout JSONWriter) -> Int {
     writer.beginObject()
     writer.member("type", name.rawValue)
     writer.member("cursor", cursor)
     writer.member("time", entry.time)
     writer.name("data")
+    return writer.bytes.count
   }
 
   /// A complete frame for one viewer.

@@ -1,4 +1,5 @@
 import Addresses
+public import Backends
 import Basics
 public import Dialogs
 public import JSON
@@ -31,13 +32,9 @@ public struct HookEvents: HookRendering {
     }
     let rendering = Rendering(parley: parley, realm: realm)
     let form = EventForm.of(entry, rendering, isAnonymized: false, for: entry.author.id, subjects)
-    guard let head = form.head else { return nil }
-    let bytes = Array(head.readableBytesView)
-    // Three members precede the data, whose values contain no quotes.
-    guard let name = Self.text(after: "\"type\":\"", bytes), let data = Self.place(after: "\"data\":", bytes) else {
-      return nil
-    }
-    return (name, Self.body(name, entry.time, by: entry.author.name, bytes[data...]))
+    guard let name = form.name?.rawValue, let head = form.head else { return nil }
+    let data = Array(head.readableBytesView)[form.dataStart...]
+    return (name, Self.body(name, entry.time, by: entry.author.name, data))
   }
 
   public func event(
@@ -121,16 +118,5 @@ public struct HookEvents: HookRendering {
     writer.raw(data)
     writer.endObject()
     return writer.bytes
-  }
-
-  private static func place(after text: StaticString, _ bytes: [UInt8]) -> Int? {
-    let wanted = Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    guard bytes.count >= wanted.count else { return nil }
-    return (0...bytes.count - wanted.count).first { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
-      .map { $0 + wanted.count }
-  }
-
-  private static func text(after text: StaticString, _ bytes: [UInt8]) -> String? {
-    place(after: text, bytes).map { String(decoding: bytes[$0...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self) }
   }
 }

@@ -30,7 +30,7 @@ public struct AppKey: Hashable, Sendable {
   public let hash: [UInt8]
   public let scopes: Set<Scope>
   public let createdAt: Timestamp
-  /// The time of the last use, with a precision of `Limits.appKeyUseGrain`.
+  /// The time of the last use, with a precision of `AccountLimits.appKeyUseGrain`.
   public var usedAt: Timestamp?
 
   public init(
@@ -59,7 +59,7 @@ public struct AuditRecord: Hashable, Sendable {
   public let time: Timestamp
   /// The operation's name, such as `users.add`.
   public let operation: String
-  /// The called path, at most `Limits.auditTargetBytesMax`.
+  /// The called path, at most `AccountLimits.auditTargetBytesMax`.
   public let target: String
   /// The HTTP status of the answer.
   public let status: Int

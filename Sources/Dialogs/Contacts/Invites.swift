@@ -1,16 +1,20 @@
 package import Addresses
 package import Basics
 
-/// Creates, finds and redeems invitations.
-extension Parley {
+/// The invitations to a realm.
+public struct Invites: Sendable {
+  private let parley: Parley
+
+  public init(_ parley: Parley) { self.parley = parley }
+
   /// An invitation with its token, which is returned once and not stored.
-  public struct NewInvite: Sendable {
+  public struct New: Sendable {
     public let invite: Invite
     public let token: String
   }
 
   /// An invitation as the holder of its token sees it.
-  public struct OpenInvite: Sendable {
+  public struct Open: Sendable {
     public enum State: Sendable { case open, used, expired }
     public let invite: Invite
     public let state: State
@@ -26,26 +30,26 @@ extension Parley {
   /// - Parameter asker: the user; `nil` for an operator. Users invite their own contacts only, admins also as operators
   ///   do.
   /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`.
-  public func makeInvite(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> NewInvite {
+  public func make(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> New {
     if let asker {
       let isOwn =
-        !isGuest(asker.id) && draft.kind == .contact && draft.inviter == asker && draft.name == nil
+        !parley.isGuest(asker.id) && draft.kind == .contact && draft.inviter == asker && draft.name == nil
         && draft.realm == asker.realm
-      guard options.admins.contains(asker.address) || options.allowsInvitations && isOwn else {
+      guard parley.options.admins.contains(asker.address) || parley.options.allowsInvitations && isOwn else {
         throw Problem(.forbidden, "invitations-off", "This server's operators invite.")
       }
     }
-    guard let realm = realms.first(where: { $0.id == draft.realm }) else { throw Problem.unreachable }
+    guard let realm = parley.realms.first(where: { $0.id == draft.realm }) else { throw Problem.unreachable }
     let address = draft.name.flatMap { try? BareJID(local: $0, domain: realm.domain) }
     if let name = draft.name, address == nil {
       throw Problem(.malformed, "username-malformed", "\(name) cannot be the name of a user.", field: "username")
     }
     let token = InviteToken.make()
-    let now = clock.now
+    let now = parley.clock.now
     let invite = Invite(
       realm: realm.id, kind: draft.kind, token: Token.hash(token), inviter: draft.inviter?.id, name: address?.local,
       createdAt: now, expires: now + Limits.inviteLifetime)
-    let result: Result<Invite, Problem> = try await work(keepingCaches: true) { writer in
+    let result: Result<Invite, Problem> = try await parley.work(keepingCaches: true) { writer in
       try writer.removeInvites(before: Self.outlived(now))
       let most = invite.inviter == nil ? Limits.invitesOfOperatorsMax : Limits.invitesPerUserMax
       guard try writer.inviteCount(by: invite.inviter, in: realm.id) < most else {
@@ -63,44 +67,50 @@ extension Parley {
       }
       return .success(try writer.put(invite))
     }
-    return NewInvite(invite: try result.get(), token: token)
+    return New(invite: try result.get(), token: token)
   }
 
   /// Returns the invitation of a token; `nil` if there is none, or its inviter's account is not active.
-  public func invite(token: String) async throws(Problem) -> OpenInvite? {
+  public func find(token: String) async throws(Problem) -> Open? {
     let hash = Token.hash(token)
-    let now = clock.now
-    let found: (Invite, User?)? = try await read { reader in
+    let now = parley.clock.now
+    let found: (Invite, User?)? = try await parley.read { reader in
       guard let invite = try reader.invite(token: hash) else { return nil }
       return (invite, try invite.inviter.flatMap { try reader.user($0) })
     }
-    guard let (invite, inviter) = found, let realm = realms.first(where: { $0.id == invite.realm }) else { return nil }
+    guard let (invite, inviter) = found, let realm = parley.realms.first(where: { $0.id == invite.realm }) else {
+      return nil
+    }
     // A deleted or disabled user invites no one.
     if invite.inviter != nil, inviter?.state != .active { return nil }
-    let state: OpenInvite.State = invite.isUsed ? .used : invite.expires <= now ? .expired : .open
+    let state: Open.State = invite.isUsed ? .used : invite.expires <= now ? .expired : .open
     let makesAccount =
       switch invite.kind {
       case .account: true
-      case .contact: options.allowsInvitations || inviter.map { options.admins.contains($0.address) } ?? true
+      case .contact:
+        parley.options.allowsInvitations || inviter.map { parley.options.admins.contains($0.address) } ?? true
       }
-    return OpenInvite(invite: invite, state: state, realm: realm, inviter: inviter, makesAccount: makesAccount)
+    return Open(invite: invite, state: state, realm: realm, inviter: inviter, makesAccount: makesAccount)
   }
 
   /// Returns the open invitations of a realm, the oldest first.
-  public func invites(in realm: RealmID) async throws(Problem) -> [Invite] {
-    let now = clock.now
-    return try await read { try $0.invites(in: realm, limit: Limits.invitesListed) }
+  public func all(in realm: RealmID) async throws(Problem) -> [Invite] {
+    let now = parley.clock.now
+    return try await parley.read { try $0.invites(in: realm, limit: Limits.invitesListed) }
       .filter { !$0.isUsed && $0.expires > now }
   }
 
   /// Revokes an invitation: its token becomes invalid, and the name it reserved is free.
   ///
   /// - Throws: `.missing`.
-  public func revokeInvite(_ id: Int64) async throws(Problem) {
-    guard try await work(keepingCaches: true, { try $0.removeInvite(id) }) else {
+  public func revoke(_ id: Int64) async throws(Problem) {
+    guard try await parley.work(keepingCaches: true, { try $0.removeInvite(id) }) else {
       throw Problem(.missing, "invitation-unknown", "There is no invitation \(id).")
     }
   }
+
+  /// Returns the stored hash of a token.
+  public static func hash(ofToken text: String) -> [UInt8] { Token.hash(text) }
 
   // MARK: Creating accounts
 
@@ -124,11 +134,6 @@ enum InviteToken {
     return String(
       decoding: (0..<length).map { _ in alphabet.randomElement(using: &generator) ?? 0x41 }, as: UTF8.self)
   }
-}
-
-extension Parley {
-  /// Returns the stored hash of a token.
-  public static func hash(ofToken text: String) -> [UInt8] { Token.hash(text) }
 }
 
 extension Judge {

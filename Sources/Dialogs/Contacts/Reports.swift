@@ -2,28 +2,32 @@ import Addresses
 import Basics
 
 /// The users' reports of blocked addresses (XEP-0377), for operators.
-extension Parley {
+public struct Reports: Sendable {
+  private let parley: Parley
+
+  public init(_ parley: Parley) { self.parley = parley }
+
   /// Returns the reports of a realm, the newest first.
-  public func reports(in realm: RealmID) async throws(Problem) -> [Report] {
-    try await read { try $0.reports(in: realm, limit: Limits.reportsMax) }
+  public func all(in realm: RealmID) async throws(Problem) -> [Report] {
+    try await parley.read { try $0.reports(in: realm, limit: Limits.reportsMax) }
   }
 
   /// Returns a report.
   ///
   /// - Throws: `.missing`.
-  public func report(_ id: Int64) async throws(Problem) -> Report {
-    guard let found = try await read({ try $0.report(id) }) else { throw Self.unknownReport(id) }
+  public func find(_ id: Int64) async throws(Problem) -> Report {
+    guard let found = try await parley.read({ try $0.report(id) }) else { throw Self.unknown(id) }
     return found
   }
 
   /// Removes a report, with the copies of messages in it.
   ///
   /// - Throws: `.missing`.
-  public func dismissReport(_ id: Int64) async throws(Problem) {
-    guard try await work(keepingCaches: true, { try $0.removeReport(id) }) else { throw Self.unknownReport(id) }
+  public func dismiss(_ id: Int64) async throws(Problem) {
+    guard try await parley.work(keepingCaches: true, { try $0.removeReport(id) }) else { throw Self.unknown(id) }
   }
 
-  private static func unknownReport(_ id: Int64) -> Problem {
+  private static func unknown(_ id: Int64) -> Problem {
     Problem(.missing, "report-unknown", "There is no report \(id).")
   }
 }

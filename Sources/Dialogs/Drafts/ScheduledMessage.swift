@@ -58,7 +58,7 @@ public struct ScheduledMessage: Sendable, Hashable {
 /// A request to schedule a message.
 ///
 ///     let draft = ScheduleDraft(dialog: dialog, due: due, content: content, replyTo: nil, mentions: [], key: key)
-///     let receipt = try await parley.post(unsent: .schedule(draft), by: user)
+///     let receipt = try await Unsent(parley).post(.schedule(draft), by: user)
 public struct ScheduleDraft: Sendable {
   public var dialog: DialogID
   public var due: Timestamp

@@ -11,7 +11,7 @@ public final class HookRegistry: Sendable {
   private let state: Mutex<State>
   private let wakes: AsyncStream<Void>.Continuation
   /// The signal that there may be events; for one listener.
-  let wakeSignal: AsyncStream<Void>
+  package let wakeSignal: AsyncStream<Void>
 
   /// Loads the registry; blocks.
   init(_ reader: any StoreReader) throws {
@@ -22,11 +22,11 @@ public final class HookRegistry: Sendable {
   }
 
   /// The number of changes of any hook by others than its follower.
-  var changes: UInt64 { state.withLock { $0.changes } }
+  package var changes: UInt64 { state.withLock { $0.changes } }
 
   func has(_ realm: RealmID) -> Bool { state.withLock { $0.realms.contains(realm) } }
 
-  func set(_ hooks: [Hook]) {
+  package func set(_ hooks: [Hook]) {
     state.withLock {
       $0.realms = Set(hooks.map(\.realm))
       $0.changes += 1

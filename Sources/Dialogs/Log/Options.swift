@@ -35,6 +35,7 @@ extension Parley {
   public struct Registries: Sendable {
     public let pushes: PushRegistry
     public let hooks: HookRegistry
+    let announcements: AnnouncementCache
     package let guests: GuestRegistry
     /// Wakes the timer that ends calls.
     package let calls = WakeSignal()
@@ -42,7 +43,8 @@ extension Parley {
     package let schedule = WakeSignal()
 
     /// Loads the registries; blocks.
-    init(_ reader: any StoreReader, guests: GuestPolicy) throws {
+    init(_ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy) throws {
+      announcements = try AnnouncementCache(realms, reader)
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)
       self.guests = GuestRegistry(guests)

@@ -4,9 +4,9 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// The interface of the core for the doors and the command line: one log, one committer, one hub. The functions of a
-/// feature are in a struct with the feature's name that holds a `Parley`, and state of a feature is created beside it,
-/// so that this type does not grow.
+/// Parley is the core's entrance for the doors, the services and the command line: one log, its committer and readers, and
+/// the hub of sessions. The functions of a feature are in a struct of the feature's name that holds a `Parley`, such as
+/// `Calls(parley)`; a service with a state of its own, such as `Accounts`, is created beside it.
 public final class Parley: Sendable {
   public let store: any Store
   public let hub: Hub
@@ -25,7 +25,6 @@ public final class Parley: Sendable {
   /// The queue of messages that a backend checks before they are committed; `nil` if none does.
   private let beforeSend: BeforeSendQueue?
   private let readers: ThreadPool
-  let standing: AnnouncementCache
 
   /// Opens the log and creates new realms.
   public init(store: any Store, clock: any Clock, options: Options, logger: Logger) throws {
@@ -40,11 +39,10 @@ public final class Parley: Sendable {
     self.clock = clock
     self.options = options
     self.logger = logger
-    registries = try store.read { try Registries($0, guests: options.guests) }
+    registries = try store.read { try Registries($0, served, guests: options.guests) }
     hub = Hub(guests: registries.guests)
     let inbox = Inbox()
     self.inbox = inbox
-    standing = try AnnouncementCache(served, store)
     let threads = max(2, options.threads)
     readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
     blobs = options.blobs.map { policy, files in
@@ -159,15 +157,15 @@ public final class Parley: Sendable {
     PublicID(text).flatMap { realmTable.user(ofMemberCursor: $0, in: room) }
   }
 
-  /// Whether the user has no account of their own (`GuestPolicy`).
+  /// Returns whether the user is a guest (`GuestPolicy`).
   public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
 
   // MARK: Writing
 
-  /// Queues a post. Never blocks. Returns false if the inbox is full or closed: nothing was queued, and the completion
-  /// will not be called.
+  /// Queues a post; never blocks.
   ///
-  /// - Parameter isFromBackend: the backend says it itself, and is not asked (`BeforeSendHook`).
+  /// - Parameter isFromBackend: whether the post is the backend's own, about which it is not asked (`BeforeSendHook`).
+  /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
     switch inbox.append(post) {
@@ -198,8 +196,9 @@ public final class Parley: Sendable {
     return try result.get()
   }
 
-  /// Writes in order with the log, on the committer's thread. `keepingCaches` has the meaning of
-  /// `WriteTransaction.keepsCaches`.
+  /// Writes in order with the log, on the committer's thread.
+  ///
+  /// - Parameter keepingCaches: as `WriteTransaction.keepsCaches`.
   public func work<Value: Sendable>(
     keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
@@ -210,7 +209,7 @@ public final class Parley: Sendable {
     return value
   }
 
-  /// The same from a lane; the outcome comes back to it.
+  /// Writes as the other `work`, and passes the outcome to `then` on the lane.
   public func work<Value: Sendable>(
     on lane: Lane, keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
@@ -231,6 +230,7 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
+  /// Reads on one of the reading threads.
   public func read<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
@@ -240,7 +240,7 @@ public final class Parley: Sendable {
     return try result.get()
   }
 
-  /// Reads off the lane and comes back to it.
+  /// Reads as `read`, and passes the outcome to `then` on the lane.
   public func fetch<Value: Sendable>(
     on lane: Lane, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void

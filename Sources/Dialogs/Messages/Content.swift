@@ -39,6 +39,13 @@ public struct Content: Hashable, Sendable {
     self.extras = extras
     self.attachments = attachments
   }
+
+  /// Returns whether a text is free of the control characters that XML 1.0 2.2 excludes: XMPP clients receive it as well.
+  package static func isText(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { scalar in
+      scalar.value >= 0x20 && scalar.value & 0xfffe != 0xfffe || scalar == "\n" || scalar == "\t" || scalar == "\r"
+    }
+  }
 }
 
 /// The attributes of a stanza as its author wrote it. An entry stores them, so that the archive returns the original

@@ -143,3 +143,15 @@ extension StoreReader {
     return entry
   }
 }
+
+/// The full-text index of messages.
+public struct MessageIndex: Sendable {
+  private let parley: Parley
+
+  public init(_ parley: Parley) { self.parley = parley }
+
+  /// Updates the index; a search finds only indexed messages. Other writes run between the pieces.
+  public func update() async throws(Problem) {
+    while try await parley.work(keepingCaches: true, { try $0.indexMessages(limit: Limits.indexedAtOnce) }) {}
+  }
+}

@@ -1,15 +1,5 @@
 public import Addresses
 
-/// The content of a message in its push, which passes through third parties (XEP-0357 9).
-public enum PushContent: String, Sendable, CaseIterable {
-  /// Only the existence of a message.
-  case none
-  /// The sender too.
-  case sender
-  /// The sender and the text.
-  case body
-}
-
 /// The target of a user's pushes.
 public enum PushTarget: Hashable, Sendable {
   /// A node of a push service (XEP-0357 5): a domain, or the full address of a client that acts as one. `node` is empty
@@ -91,26 +81,6 @@ public struct OwedPush: Hashable, Sendable {
   }
 }
 
-/// The content of a publication, which a `PushRoute` renders.
-public struct PushSummary: Sendable {
-  /// The number of messages, at least one.
-  public let count: Int
-  /// The number of subscription requests that the user has not answered.
-  public let requests: Int
-  /// The last of the messages.
-  public let last: Entry
-  /// The notices for a device: one for each dialog, and one for each call, in the order of the log; at most
-  /// `Limits.pushNoticesMax`, the newest.
-  public let notices: [PushNotice]
-
-  public init(count: Int, requests: Int, last: Entry, notices: [PushNotice] = []) {
-    self.count = count
-    self.requests = requests
-    self.last = last
-    self.notices = notices
-  }
-}
-
 /// The outcome of a publication.
 public enum PushOutcome: Hashable, Sendable {
   case taken
@@ -121,12 +91,6 @@ public enum PushOutcome: Hashable, Sendable {
   /// The service serves no one now, or not this server, independently of the target. It must not be called again before
   /// `seconds`.
   case unavailable(seconds: Int?)
-}
-
-/// The connection to push services.
-public protocol PushRoute: Sendable {
-  /// Publishes and waits for the answer, for a bounded time; returns early when its task is cancelled.
-  func publish(_ summary: PushSummary, to registration: PushRegistration, of user: Party) async -> PushOutcome
 }
 
 /// A change of the author's push registrations.

@@ -76,7 +76,7 @@ public final class PushRegistry: Sendable {
   private let state: Mutex<State>
   private let wakes: AsyncStream<Void>.Continuation
   /// The signal of pending pushes; for one listener.
-  let wakeSignal: AsyncStream<Void>
+  package let wakeSignal: AsyncStream<Void>
 
   /// Loads the registry; blocks.
   init(_ reader: any StoreReader) throws {
@@ -136,15 +136,15 @@ public final class PushRegistry: Sendable {
     }
   }
 
-  func ring(_ user: UserID) {
+  package func ring(_ user: UserID) {
     state.withLock { _ = $0.owed.insert(user) }
     wakes.yield()
   }
 
   /// Wakes the pusher without a further user.
-  func wake() { wakes.yield() }
+  package func wake() { wakes.yield() }
 
-  func takeOwed() -> Set<UserID> {
+  package func takeOwed() -> Set<UserID> {
     state.withLock { state in
       defer { state.owed = [] }
       return state.owed

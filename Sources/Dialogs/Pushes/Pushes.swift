@@ -3,15 +3,15 @@ import Addresses
 // Pushes (XEP-0357, and devices of apps). Theory:
 //
 // If a recipient has push registrations and no active session, the message's transaction also inserts a pending-push
-// row, so that neither a crash nor a slow service loses it. A `Pusher` reads the rows, publishes, and posts the
-// outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed twice, and
+// row, so that neither a crash nor a slow service loses it. The pusher (`PushServices`) reads the rows, publishes, and
+// posts the outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed twice, and
 // rows are removed once all registrations have them.
 //
 // A session may end before anyone notices. When this is discovered, its last confirmed position is posted, and later
 // messages to it are pushed too.
 
 /// Decides whether a message is pushed; pure functions.
-enum Pushes {
+package enum Pushes {
   /// Returns the default of members without a setting (XEP-0492 5): in a group all messages, unless it is too large to
   /// follow.
   static func usual(in room: Room) -> Alerts {
@@ -55,7 +55,7 @@ enum Pushes {
   }
 
   /// Returns whether the user is active in one of these sessions, as far as the server can tell.
-  static func isAttended(_ onlineSessions: [OnlineSession]) -> Bool {
+  package static func isAttended(_ onlineSessions: [OnlineSession]) -> Bool {
     onlineSessions.contains { onlineSession in
       switch onlineSession.door {
       // A session without presence is catching up. An app in the background sends away: the system may stop it at any
@@ -70,7 +70,7 @@ enum Pushes {
   }
 
   /// Returns whether an app session shows this dialog: then it needs no alert, even if the user is otherwise away.
-  static func isOnScreen(_ dialog: DialogID, _ onlineSessions: [OnlineSession]) -> Bool {
+  package static func isOnScreen(_ dialog: DialogID, _ onlineSessions: [OnlineSession]) -> Bool {
     onlineSessions.contains { $0.door == .app && $0.activeDialog == dialog }
   }
 
@@ -80,39 +80,11 @@ enum Pushes {
     case .away, .extendedAway, .offline: false
     }
   }
-
-  /// Returns whether the device of this registration need not be woken, as its session is connected. An app session in
-  /// the background does not count.
-  static func isHere(_ registration: PushRegistration, _ onlineSessions: [OnlineSession]) -> Bool {
-    let own = onlineSessions.filter { $0.resource == registration.resource }
-    if registration.target.device != nil { return isAttended(own.filter { $0.door == .app }) }
-    return own.contains { $0.door == .xmpp && $0.isConnected && $0.isAvailable }
-  }
-
-  /// Returns whether a target gets a push.
-  ///
-  /// - Parameters:
-  ///   - rings: the logins of the user that have devices for calls alone.
-  ///   - isAttended: whether another session is active, or shows the dialog.
-  static func isFor(
-    _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, rings: Set<Int64?>, isAttended: Bool
-  ) -> Bool {
-    guard let device = target.target.device else { return kind == .alert && !isAttended }
-    let takesCalls = device.kind == .voip || !rings.contains(target.grant)
-    switch kind {
-    case .callEnd: return takesCalls
-    case .silent: return device.kind == .alert && device.hearsSilently && !isAttended
-    case .alert where isCall: return takesCalls && (device.kind == .voip || !isAttended)
-    case .alert: return device.kind == .alert && !isAttended
-    // No session gets it, so it is pushed even to active users.
-    case .notification: return device.kind == .alert
-    }
-  }
 }
 
 extension Entry {
   /// The message that a push is about: the entry's own, or that of a ringing call.
-  var pushed: Message? {
+  package var pushed: Message? {
     switch fact {
     case .message(let message): message
     case .call(let change):

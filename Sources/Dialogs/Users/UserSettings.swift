@@ -36,7 +36,7 @@ public struct UserSettings: Hashable, Sendable {
 
 /// The record of a user's acceptance of the app's terms.
 public struct TermsAcceptance: Hashable, Sendable {
-  /// The app's version of the terms, at most `Limits.termsVersionBytesMax`.
+  /// The app's version of the terms, at most `AccountLimits.termsVersionBytesMax`.
   public let version: String
   public let time: Timestamp
   public init(version: String, time: Timestamp) {

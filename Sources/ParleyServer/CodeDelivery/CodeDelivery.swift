@@ -86,7 +86,7 @@ extension CodeDelivery {
     if let hook = settings.delivery.hook {
       carriers.append(
         HookCodeTransport(
-          url: hook.url, webhook: hook.webhook, client: outgoing.named, clock: clock, reaches: [.email, .phone]))
+          url: hook.url, signer: hook.signer, client: outgoing.named, clock: clock, reaches: [.email, .phone]))
     }
     return carriers.isEmpty ? nil : CodeDelivery(carriers, logger: logger)
   }

@@ -8,7 +8,7 @@ import WebClient
 /// Passes codes to the app's backend in a signed POST; the backend delivers them.
 struct HookCodeTransport: CodeTransport {
   let url: String
-  let webhook: StandardWebhook
+  let signer: WebhookSigner
   let client: WebClient
   let clock: any Clock
   let reaches: Set<Identity.Issuer>
@@ -17,7 +17,7 @@ struct HookCodeTransport: CodeTransport {
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode) {
     let now = clock.now
     let body = Self.body(of: outgoing, at: now)
-    let headers = webhook.headers(id: outgoing.id, now: now, body: body)
+    let headers = signer.headers(id: outgoing.id, now: now, body: body)
     let answer: WebAnswer
     do throws(WebFailure) {
       answer = try await client.send(WebRequest(.post, url, headers: headers, body: .bytes(body)))

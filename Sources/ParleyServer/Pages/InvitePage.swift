@@ -64,7 +64,7 @@ struct InvitePage: Sendable {
   private func register(
     _ token: String, _ name: String, _ password: String, from peer: HTTPPeer
   ) async throws(Problem) -> HTMLPage {
-    let open: Parley.OpenInvite
+    let open: Invites.Open
     switch try await find(token) {
     case .open(let found): open = found
     case .closed(let page): return page
@@ -98,12 +98,12 @@ struct InvitePage: Sendable {
   }
 
   private enum Found {
-    case open(Parley.OpenInvite)
+    case open(Invites.Open)
     case closed(HTMLPage)
   }
 
   private func find(_ token: String) async throws(Problem) -> Found {
-    guard let open = try await parley.invite(token: token) else {
+    guard let open = try await Invites(parley).find(token: token) else {
       return .closed(
         Self.notice(
           .notFound, "No such invitation",
@@ -129,7 +129,7 @@ struct InvitePage: Sendable {
   }
 
   static func page(
-    _ open: Parley.OpenInvite, token: String, allowsForm: Bool, name: String = "", problem: String? = nil,
+    _ open: Invites.Open, token: String, allowsForm: Bool, name: String = "", problem: String? = nil,
     status: HTTPResponse.Status = .ok
   ) -> HTMLPage {
     let domain = HTMLPage.escaped(open.realm.domain)
@@ -161,7 +161,7 @@ struct InvitePage: Sendable {
     return HTMLPage(status: status, title: "Invitation to \(open.realm.domain)", body: body)
   }
 
-  private static func form(_ open: Parley.OpenInvite, domain: String, name: String, problem: String?) -> String {
+  private static func form(_ open: Invites.Open, domain: String, name: String, problem: String?) -> String {
     let fixed = open.invite.name
     return """
       <section><h2>Or make your account here</h2>
@@ -178,7 +178,7 @@ struct InvitePage: Sendable {
       """
   }
 
-  private static func success(_ address: BareJID, _ open: Parley.OpenInvite) -> HTMLPage {
+  private static func success(_ address: BareJID, _ open: Invites.Open) -> HTMLPage {
     let contact = open.inviter.map {
       "<p><span class=\"address\">\(HTMLPage.escaped("\($0.address)"))</span> is your first contact.</p>"
     }

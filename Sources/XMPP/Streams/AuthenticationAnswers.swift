@@ -1,4 +1,20 @@
-// The answers that the caller of `AuthenticationMachine` gives, one type for each of its questions.
+/// The answer to a question of `AuthenticationMachine`.
+public enum AuthenticationAnswer: Sendable {
+  /// The answer to `needCredentials`, and the server's part of the nonce: fresh random printable ASCII without commas.
+  case credentials(CredentialsAnswer, nonce: String)
+  /// The answer to `verifyPassword`.
+  case password(PasswordAnswer)
+  /// The answer to `verifyToken`.
+  case token(TokenAnswer)
+  /// The answer to `verifyBearer`.
+  case bearer(BearerAnswer)
+  /// The answer to `needGuest`.
+  case guest(GuestAnswer)
+  /// The upgrades of `needUpgrades` that the user needs.
+  case upgrades([SCRAMUpgrade])
+  /// The outcome of `storeUpgrade`.
+  case upgrade(UpgradeAnswer)
+}
 
 /// The state of an account whose password was right.
 public enum AccountStanding: Sendable, Equatable {

@@ -49,7 +49,7 @@ public struct AuthenticationMachine: Sendable {
   public private(set) var attempt = 0
   /// The request in the extensible profile; `nil` in the core's.
   public private(set) var request: AuthenticateRequest?
-  /// The index of the proved password among those given with `credentialsFound` (`SCRAMExchange.verify`).
+  /// The index of the proved password among those in the answer `credentials` (`SCRAMExchange.verify`).
   public private(set) var password = 0
   /// The profile in which the current attempt is made, and answered.
   public private(set) var profile = SASLProfile.core
@@ -154,15 +154,62 @@ public struct AuthenticationMachine: Sendable {
     return decode(element).map { .some($0) }
   }
 
-  /// Takes the keys that `needCredentials` asked for.
-  ///
-  /// - Parameter nonce: the server's part of the nonce, fresh random printable ASCII without commas.
-  public mutating func credentialsFound(
-    _ answer: CredentialsAnswer, attempt: Int, nonce: String
-  ) -> AuthenticationOutput {
-    guard case .credentials(let mechanism, let first, let binding, let username) = state, attempt == self.attempt else {
-      return .nothing
+  /// Takes the answer to the question that is open. An answer to another question, or of an earlier attempt, changes
+  /// nothing.
+  public mutating func answered(_ answer: AuthenticationAnswer, attempt: Int) -> AuthenticationOutput {
+    guard attempt == self.attempt else { return .nothing }
+    switch (answer, state) {
+    case (.credentials(let answer, let nonce), .credentials(let mechanism, let first, let binding, let username)):
+      return credentialsFound(answer, nonce: nonce, mechanism, first, binding, username: username)
+    case (.password(let answer), .password(let username, let authzid)):
+      switch answer {
+      case .right(let standing): return succeed(username, authzid: authzid, standing: standing, data: nil)
+      case .wrong: return fail(.notAuthorized, fault: .password(username: username))
+      case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+      }
+    case (.token(let answer), .token(let username)):
+      switch answer {
+      case .right(let data, let standing): return succeed(username, authzid: nil, standing: standing, data: data)
+      // 256 random bits cannot be guessed: no password was tried.
+      case .wrong: return fail(.notAuthorized)
+      case .expired: return fail(.credentialsExpired)
+      case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+      }
+    case (.bearer(let answer), .bearer(let authzid)):
+      switch answer {
+      case .right(let username, let standing):
+        return succeed(username, authzid: authzid, standing: standing, data: nil)
+      case .wrong:
+        // RFC 7628 3.2.2: the reason is in a challenge, and the failure follows the client's answer to it.
+        state = .refused
+        return .challenge(BearerMessage.invalidToken)
+      case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+      }
+    case (.guest(let answer), .guest):
+      switch answer {
+      case .made(let username): return succeed(username, authzid: nil, standing: .active, data: nil)
+      case .refused(let text): return fail(.temporaryAuthFailure, text, fault: .server)
+      }
+    case (.upgrades(let upgrades), .upgrades(var proved)):
+      proved.upgrades = upgrades
+      return proceed(proved)
+    case (.upgrade(let answer), .storing(var proved)):
+      switch answer {
+      case .stored:
+        proved.upgrades.removeFirst()
+        return proceed(proved)
+      case .outdated: return fail(.notAuthorized, "the password was changed")
+      // A success would mean that the keys are stored.
+      case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+      }
+    default: return .nothing
     }
+  }
+
+  private mutating func credentialsFound(
+    _ answer: CredentialsAnswer, nonce: String, _ mechanism: SCRAMMechanism, _ first: SCRAMClientFirst,
+    _ binding: ChannelBinding?, username: String
+  ) -> AuthenticationOutput {
     // The decoy is made in any case, so that the time taken reveals nothing.
     let decoy = policy.decoy.credentials(for: username, mechanism: mechanism)
     let credentials: SCRAMCredentials
@@ -195,71 +242,6 @@ public struct AuthenticationMachine: Sendable {
   public mutating func proofRefused() -> AuthenticationOutput {
     guard isProofDue else { return .nothing }
     return fail(.temporaryAuthFailure, fault: .server)
-  }
-
-  /// Takes the verdict that `verifyPassword` asked for.
-  public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> AuthenticationOutput {
-    guard case .password(let username, let authzid) = state, attempt == self.attempt else { return .nothing }
-    switch answer {
-    case .right(let standing): return succeed(username, authzid: authzid, standing: standing, data: nil)
-    case .wrong: return fail(.notAuthorized, fault: .password(username: username))
-    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
-    }
-  }
-
-  /// Takes the verdict that `verifyToken` asked for.
-  public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> AuthenticationOutput {
-    guard case .token(let username) = state, attempt == self.attempt else { return .nothing }
-    switch answer {
-    case .right(let data, let standing): return succeed(username, authzid: nil, standing: standing, data: data)
-    // 256 random bits cannot be guessed: no password was tried.
-    case .wrong: return fail(.notAuthorized)
-    case .expired: return fail(.credentialsExpired)
-    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
-    }
-  }
-
-  /// Takes the verdict that `verifyBearer` asked for.
-  public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> AuthenticationOutput {
-    guard case .bearer(let authzid) = state, attempt == self.attempt else { return .nothing }
-    switch answer {
-    case .right(let username, let standing):
-      return succeed(username, authzid: authzid, standing: standing, data: nil)
-    case .wrong:
-      // RFC 7628 3.2.2: the reason is in a challenge, and the failure follows the client's answer to it.
-      state = .refused
-      return .challenge(BearerMessage.invalidToken)
-    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
-    }
-  }
-
-  /// Takes the guest that `needGuest` asked for.
-  public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> AuthenticationOutput {
-    guard case .guest = state, attempt == self.attempt else { return .nothing }
-    switch answer {
-    case .made(let username): return succeed(username, authzid: nil, standing: .active, data: nil)
-    case .refused(let text): return fail(.temporaryAuthFailure, text, fault: .server)
-    }
-  }
-
-  /// Takes those of the upgrades of `needUpgrades` that the user needs.
-  public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> AuthenticationOutput {
-    guard case .upgrades(var proved) = state, attempt == self.attempt else { return .nothing }
-    proved.upgrades = upgrades
-    return proceed(proved)
-  }
-
-  /// Takes the outcome of `storeUpgrade`.
-  public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> AuthenticationOutput {
-    guard case .storing(var proved) = state, attempt == self.attempt else { return .nothing }
-    switch answer {
-    case .stored:
-      proved.upgrades.removeFirst()
-      return proceed(proved)
-    case .outdated: return fail(.notAuthorized, "the password was changed")
-    // A success would mean that the keys are stored.
-    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
-    }
   }
 
   // MARK: The dialogue

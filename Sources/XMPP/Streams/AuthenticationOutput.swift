@@ -18,11 +18,11 @@ public enum AuthenticationOutput: Sendable, Equatable {
   case nothing
   /// Send `<challenge/>` with these bytes.
   case challenge([UInt8])
-  /// Fetch the keys of a user, prepared name, and answer with `credentialsFound`.
+  /// Fetch the keys of a user, prepared name, and answer with `credentials`.
   case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
-  /// Verify a password off the loop and answer with `passwordVerified`. An unknown user must cost the same time.
+  /// Verify a password off the loop and answer with `password`. An unknown user must cost the same time.
   case verifyPassword(username: String, password: Password, attempt: Int)
-  /// Answer which of these upgrades the user has no keys for with `upgradesFound` (XEP-0480). The password was proved
+  /// Answer which of these upgrades the user has no keys for with `upgrades` (XEP-0480). The password was proved
   /// by the mechanism of the last `needCredentials`.
   case needUpgrades([SCRAMMechanism], username: String, attempt: Int)
   /// Send `<continue/>` with this task, and with these bytes.
@@ -30,13 +30,13 @@ public enum AuthenticationOutput: Sendable, Equatable {
   /// Send `<task-data/>` with salt and iterations.
   case taskData(SCRAMUpgrade)
   /// Store these keys, durably, if the user's others are still those that the proof was checked with, and answer with
-  /// `upgradeStored`.
+  /// `upgrade`.
   case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
-  /// Look for a client's token that fits, and answer with `tokenVerified`.
+  /// Look for a client's token that fits, and answer with `token`.
   indirect case verifyToken(TokenProof, attempt: Int)
-  /// Look for an access token, and answer with `bearerVerified`.
+  /// Look for an access token, and answer with `bearer`.
   case verifyBearer(Password, attempt: Int)
-  /// Create a guest, and answer with `guestMade`.
+  /// Create a guest, and answer with `guest`.
   case needGuest(attempt: Int)
   /// Send `<success/>` with these bytes, if any; the stream restarts (RFC 6120 6.4.6).
   case success(BareJID, [UInt8]?)

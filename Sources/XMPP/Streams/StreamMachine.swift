@@ -86,23 +86,23 @@ public enum StreamOutput: Sendable, Equatable {
   case refuseTLS
   /// Send `<challenge/>` in the `saslProfile`.
   case challenge([UInt8])
-  /// Answer with `credentialsFound`.
+  /// Answer with `credentials`.
   case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
-  /// Answer with `passwordVerified`.
+  /// Answer with `password`.
   case verifyPassword(username: String, password: Password, attempt: Int)
-  /// See `AuthenticationOutput`; answer with `upgradesFound`.
+  /// See `AuthenticationOutput`; answer with `upgrades`.
   case needUpgrades([SCRAMMechanism], username: String, attempt: Int)
   /// Send `<continue/>` with the upgrade to this mechanism.
   case upgrade(SCRAMMechanism, [UInt8]?)
   /// Send `<task-data/>` with this upgrade.
   case taskData(SCRAMUpgrade)
-  /// Answer with `upgradeStored`.
+  /// Answer with `upgrade`.
   indirect case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
-  /// Answer with `tokenVerified`.
+  /// Answer with `token`.
   indirect case verifyToken(TokenProof, attempt: Int)
-  /// Answer with `bearerVerified`.
+  /// Answer with `bearer`.
   case verifyBearer(Password, attempt: Int)
-  /// Answer with `guestMade`.
+  /// Answer with `guest`.
   case needGuest(attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
@@ -338,10 +338,11 @@ public struct StreamMachine: Sendable {
     conditions.formUnion(StreamConditions(bindings: bindings))
   }
 
-  /// Takes the answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.
-  public mutating func credentialsFound(_ answer: CredentialsAnswer, attempt: Int, nonce: String) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.credentialsFound(answer, attempt: attempt, nonce: nonce)
-    else { return .nothing }
+  /// Takes the answer to a question of this attempt; see `AuthenticationMachine.answered`.
+  public mutating func answered(_ answer: AuthenticationAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.answered(answer, attempt: attempt) else {
+      return .nothing
+    }
     return authenticate(output)
   }
 
@@ -351,48 +352,6 @@ public struct StreamMachine: Sendable {
   /// Refuses the proof; see `AuthenticationMachine.proofRefused`.
   public mutating func proofRefused() -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.proofRefused() else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
-  public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.passwordVerified(answer, attempt: attempt)
-    else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `needUpgrades`; see `AuthenticationMachine.upgradesFound`.
-  public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.upgradesFound(upgrades, attempt: attempt)
-    else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `verifyToken`; see `AuthenticationMachine.tokenVerified`.
-  public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.tokenVerified(answer, attempt: attempt)
-    else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `storeUpgrade`; see `AuthenticationMachine.upgradeStored`.
-  public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.upgradeStored(answer, attempt: attempt)
-    else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `verifyBearer`; see `AuthenticationMachine.bearerVerified`.
-  public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.bearerVerified(answer, attempt: attempt)
-    else { return .nothing }
-    return authenticate(output)
-  }
-
-  /// Takes the answer to `needGuest`; see `AuthenticationMachine.guestMade`.
-  public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> StreamOutput {
-    guard phase == .negotiating, let output = authentication?.guestMade(answer, attempt: attempt)
-    else { return .nothing }
     return authenticate(output)
   }
 

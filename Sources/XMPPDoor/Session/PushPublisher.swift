@@ -1,6 +1,7 @@
 import Addresses
 public import Dialogs
 import NIOCore
+public import PushServices
 import XMLStream
 import XMPP
 

@@ -18,7 +18,7 @@ extension XMPPConnection {
         answer = .made(username: user.name)
       case .failure(let problem): answer = .refused(problem.text)
       }
-      connection.perform(connection.machine.guestMade(answer, attempt: attempt))
+      connection.perform(connection.machine.answered(.guest(answer), attempt: attempt))
     }
   }
 }

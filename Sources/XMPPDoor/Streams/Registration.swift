@@ -52,8 +52,8 @@ extension XMPPConnection {
     let (accounts, peer, domain) = (door.accounts, peer, machine.domain)
     later { () throws(Problem) in
       try accounts.pace(.invite(network: peer))
-      return try await accounts.parley.invite(token: token)
-    } then: { (connection, result: Result<Parley.OpenInvite?, Problem>) in
+      return try await Invites(accounts.parley).find(token: token)
+    } then: { (connection, result: Result<Invites.Open?, Problem>) in
       switch result {
       case .failure(let problem): connection.perform(.refuse(StanzaError(problem)), stanza)
       case .success(let open):

@@ -30,7 +30,7 @@ extension XMPPConnection {
         connection.issued = user.state == .active ? issued : nil
         answer = .right(proof.answer(token), user.state == .active ? .active : .disabled)
       }
-      connection.perform(connection.machine.tokenVerified(answer, attempt: attempt))
+      connection.perform(connection.machine.answered(.token(answer), attempt: attempt))
       connection.unpause(.machine)
       connection.flush()
     }
@@ -48,7 +48,7 @@ extension XMPPConnection {
       // A token of another realm is worth nothing in this one.
       case .success: answer = connection.isTooFast() ? .unavailable : .wrong
       }
-      connection.perform(connection.machine.bearerVerified(answer, attempt: attempt))
+      connection.perform(connection.machine.answered(.bearer(answer), attempt: attempt))
     }
   }
 

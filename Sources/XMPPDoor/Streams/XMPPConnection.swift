@@ -283,9 +283,9 @@ final class XMPPConnection {
       // Without the proof of an account's only password there is nothing to upgrade.
       let hashes = proof?.hashes ?? SCRAMHash.allCases
       let upgrades = mechanisms.filter { !hashes.contains($0.hash) }.map {
-        SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: Limits.scramIterations)
+        SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: AccountLimits.scramIterations)
       }
-      perform(machine.upgradesFound(upgrades, attempt: attempt))
+      perform(machine.answered(.upgrades(upgrades), attempt: attempt))
     case .upgrade(let mechanism, let data):
       write { SCRAMUpgrade.writeContinue(mechanism, data: data, into: &$0) }
     case .taskData(let upgrade):
@@ -349,7 +349,7 @@ final class XMPPConnection {
     let nonce = DoorContext.randomID()
     guard let address = account(username) else { return }
     guard let proving = self.attempt(at: address) else {
-      return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
+      return perform(machine.answered(.credentials(.unavailable, nonce: nonce), attempt: attempt))
     }
     self.proving = proving
     proof = nil
@@ -380,20 +380,20 @@ final class XMPPConnection {
           answer = .unknown
         }
       }
-      connection.perform(connection.machine.credentialsFound(answer, attempt: attempt, nonce: nonce))
+      connection.perform(connection.machine.answered(.credentials(answer, nonce: nonce), attempt: attempt))
     }
   }
 
   private func verify(_ username: String, _ password: Password, _ attempt: Int) {
     guard let address = account(username) else { return }
     guard let proving = self.attempt(at: address) else {
-      return perform(machine.passwordVerified(.unavailable, attempt: attempt))
+      return perform(machine.answered(.password(.unavailable), attempt: attempt))
     }
     let accounts = door.accounts
     let me = NIOLoopBound(self, eventLoop: loop)
     answerLater({ try Accounts.allCredentials(of: address, $0) }) { connection, result in
       guard case .success((let user, let keys, let others)) = result else {
-        return connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
+        return connection.perform(connection.machine.answered(.password(.unavailable), attempt: attempt))
       }
       // An unknown user costs the same derivation.
       let key = accounts.verifier(keys, of: address)
@@ -415,7 +415,7 @@ final class XMPPConnection {
         let connection = me.value
         guard !connection.isOver else { return }
         guard case .success(let match) = result else {
-          connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
+          connection.perform(connection.machine.answered(.password(.unavailable), attempt: attempt))
           connection.unpause(.machine)
           return connection.flush()
         }
@@ -423,7 +423,7 @@ final class XMPPConnection {
         connection.access = Access(source, since: accounts.parley.clock.now, salt: key.salt)
         let answer: PasswordAnswer =
           if match != nil, let user { .right(user.state == .active ? .active : .disabled) } else { .wrong }
-        connection.perform(connection.machine.passwordVerified(answer, attempt: attempt))
+        connection.perform(connection.machine.answered(.password(answer), attempt: attempt))
         connection.unpause(.machine)
         connection.flush()
       }
@@ -435,7 +435,7 @@ final class XMPPConnection {
     guard let user = known?.id, let proved = proof?.used,
       let keys = try? SCRAMKeys.keys(
         saltedPassword: salted.bytes, salt: upgrade.salt, iterations: upgrade.iterations, hash: upgrade.mechanism.hash)
-    else { return perform(machine.upgradeStored(.unavailable, attempt: attempt)) }
+    else { return perform(machine.answered(.upgrade(.unavailable), attempt: attempt)) }
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
     let (accounts, loop) = (door.accounts, loop)
@@ -449,7 +449,7 @@ final class XMPPConnection {
       loop.execute {
         let connection = me.value
         guard !connection.isOver else { return }
-        connection.perform(connection.machine.upgradeStored(answer, attempt: attempt))
+        connection.perform(connection.machine.answered(.upgrade(answer), attempt: attempt))
         connection.unpause(.machine)
         connection.flush()
       }

@@ -29,6 +29,6 @@ package enum CreateInvite: AdminOperation {
       throw Problem(.malformed, "domains-differ", "\(contact.address) is of another domain.", field: "contact")
     }
     let draft = InviteDraft(realm: realm.id, kind: .account, inviter: contact, name: input.name)
-    return try await InviteLinks(try await context.parley.makeInvite(draft, by: nil), in: context)
+    return try await InviteLinks(try await Invites(context.parley).make(draft, by: nil), in: context)
   }
 }

@@ -11,8 +11,8 @@ package struct InviteLinks: Codable, Hashable, Sendable {
   package let page: String?
   package let expires: String
 
-  init(_ new: Parley.NewInvite, in context: AdminContext) async throws(Problem) {
-    guard let open = try await context.parley.invite(token: new.token) else {
+  init(_ new: Invites.New, in context: AdminContext) async throws(Problem) {
+    guard let open = try await Invites(context.parley).find(token: new.token) else {
       throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
     }
     id = new.invite.id
@@ -21,7 +21,7 @@ package struct InviteLinks: Codable, Hashable, Sendable {
     expires = new.invite.expires.description
   }
 
-  package static func uri(_ open: Parley.OpenInvite, token: String) -> String {
+  package static func uri(_ open: Invites.Open, token: String) -> String {
     if open.invite.kind == .contact, let inviter = open.inviter {
       return "xmpp:\(escaped("\(inviter.address)"))?roster;preauth=\(token)" + (open.makesAccount ? ";ibr=y" : "")
     }

@@ -26,7 +26,7 @@ package enum ListInvites: AdminOperation {
   package typealias Output = [Row]
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [Row] {
-    let invites = try await context.parley.invites(in: try context.realm(input.domain).id)
+    let invites = try await Invites(context.parley).all(in: try context.realm(input.domain).id)
     return try await context.parley.read { reader in
       try invites.map { invite in
         Row(

@@ -12,7 +12,7 @@ package enum RevokeInvite: AdminOperation {
   package typealias Output = Empty
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
-    try await context.parley.revokeInvite(input.id)
+    try await Invites(context.parley).revoke(input.id)
     return Empty()
   }
 }

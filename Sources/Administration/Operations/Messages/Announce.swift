@@ -27,7 +27,7 @@ package enum Announce: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
-    return Output(domain: realm.domain, sessions: try context.parley.announce(input.text, in: realm))
+    return Output(domain: realm.domain, sessions: try Announcements(context.parley).send(input.text, in: realm))
   }
 }
 

@@ -27,7 +27,7 @@ package enum DeleteMessage: AdminOperation {
       case .message(let message) = entry.fact, message.sequence > 0
     else { throw unknown }
     if entry.state?.retraction != nil { return Empty() }
-    guard AdminContext.isText(input.reason ?? "") else {
+    guard Content.isText(input.reason ?? "") else {
       throw Problem(.malformed, "reason-malformed", "reason has no control characters.", field: "reason")
     }
     let owner = try await context.owner(of: room)

@@ -24,11 +24,11 @@ package enum PostMessage: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> RawObject {
     let sender = try await context.user(input.sender).party
-    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), AdminContext.isText(input.clientId) else {
+    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), Content.isText(input.clientId) else {
       throw Problem(
         .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
     }
-    guard !input.text.isEmpty, AdminContext.isText(input.text) else {
+    guard !input.text.isEmpty, Content.isText(input.text) else {
       throw Problem(
         .malformed, "text-malformed", "text is not empty, and has no control characters.", field: "text")
     }
@@ -65,14 +65,5 @@ package enum PostMessage: AdminOperation {
       throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")
     }
     return message
-  }
-}
-
-extension AdminContext {
-  /// Whether the text is free of the control characters that XML 1.0 2.2 excludes: XMPP clients receive it as well.
-  package static func isText(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { scalar in
-      scalar.value >= 0x20 && scalar.value & 0xfffe != 0xfffe || scalar == "\n" || scalar == "\t" || scalar == "\r"
-    }
   }
 }

@@ -67,7 +67,7 @@ package enum SendNotification: AdminOperation {
   }
 
   private static func notification(_ input: Input) throws(Problem) -> AppNotification {
-    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), AdminContext.isText(input.clientId) else {
+    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), Content.isText(input.clientId) else {
       throw Problem(
         .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
     }
@@ -94,7 +94,7 @@ package enum SendNotification: AdminOperation {
   private static func phrase(
     _ text: String?, _ key: String?, _ args: [String]?, _ field: String
   ) throws(Problem) -> AppNotification.Phrase? {
-    let isClean = ([text, key] + (args ?? [])).allSatisfy { $0.map { !$0.isEmpty && AdminContext.isText($0) } ?? true }
+    let isClean = ([text, key] + (args ?? [])).allSatisfy { $0.map { !$0.isEmpty && Content.isText($0) } ?? true }
     guard isClean, (args ?? []).count <= Limits.notificationArgumentsMax else {
       throw Problem(
         .malformed, "notification-malformed",

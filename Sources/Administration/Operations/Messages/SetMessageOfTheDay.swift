@@ -21,7 +21,7 @@ package enum SetMessageOfTheDay: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
-    try await context.parley.setMessageOfTheDay(input.text, again: input.again, in: realm)
+    try await Announcements(context.parley).setMessageOfTheDay(input.text, again: input.again, in: realm)
     return Output(realm, in: context)
   }
 }

@@ -18,7 +18,7 @@ package enum ShowMessageOfTheDay: AdminOperation {
     package let setAt: String?
 
     init(_ realm: Realm, in context: AdminContext) {
-      let message = context.parley.messageOfTheDay(in: realm.id)
+      let message = Announcements(context.parley).messageOfTheDay(in: realm.id)
       domain = realm.domain
       text = message?.text
       setAt = message.map { $0.time.description }

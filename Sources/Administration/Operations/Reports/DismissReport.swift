@@ -17,7 +17,7 @@ package enum DismissReport: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     _ = try await context.report(input.id)
-    try await context.parley.dismissReport(input.id)
+    try await Reports(context.parley).dismiss(input.id)
     return Empty()
   }
 }

@@ -20,7 +20,7 @@ package enum ListReports: AdminOperation {
   package typealias Output = AdminPage<ReportRow, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    let reports = try await context.parley.reports(in: try context.realm(input.domain).id)
+    let reports = try await Reports(context.parley).all(in: try context.realm(input.domain).id)
     return Output(items: try await context.parley.read { reader in try reports.map { try ReportRow($0, reader) } })
   }
 }
@@ -54,7 +54,7 @@ package struct ReportRow: Codable, Hashable, Sendable {
 extension AdminContext {
   /// Returns a report of the caller's realm.
   func report(_ id: Int64) async throws(Problem) -> Report {
-    let report = try await parley.report(id)
+    let report = try await Reports(parley).find(id)
     guard realm.map({ $0.id == report.realm }) ?? true else {
       throw Problem(.missing, "report-unknown", "There is no report \(id).")
     }

@@ -1,3 +1,4 @@
+import Backends
 import Basics
 package import Dialogs
 import ServerConfiguration
@@ -34,7 +35,7 @@ package enum ServerStatus: AdminOperation {
       (try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) }, try reader.head().position.number)
     }
     let counts = parley.hub.counts
-    let hooks = try await parley.hookCounts()
+    let hooks = try await context.hooks.counts()
     return Output(
       version: Version.number,
       uptimeSeconds: max(0, parley.clock.now.milliseconds - context.startedAt.milliseconds) / 1_000,

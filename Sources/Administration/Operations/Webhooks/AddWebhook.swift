@@ -1,4 +1,4 @@
-import AppDoor
+import Backends
 import Basics
 package import Dialogs
 import HTTPPort
@@ -30,9 +30,8 @@ package enum AddWebhook: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
     // An operator may give any host; a URL given with a key must not lead into the server's private networks.
-    let (hook, secret) = try await context.parley.addHook(
-      url: input.url, events: input.events, known: context.hookEvents.events, isTrusted: context.realm == nil,
-      in: realm.id)
+    let (hook, secret) = try await context.hooks.add(
+      url: input.url, events: input.events, isTrusted: context.realm == nil, in: realm.id)
     return Output(webhook: WebhookRow(hook, failures: 0), secret: secret)
   }
 }

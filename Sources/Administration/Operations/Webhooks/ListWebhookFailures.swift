@@ -1,3 +1,4 @@
+import Backends
 import Basics
 package import Dialogs
 import HTTPPort
@@ -37,7 +38,7 @@ package enum ListWebhookFailures: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let limit = Output.limit(input.limit)
-    let failures = try await context.parley.hookFailures(
+    let failures = try await context.hooks.failures(
       of: input.id, in: context.realm(input.domain).id, after: input.cursor ?? 0, limit: limit)
     return Output(failures, limit: limit, cursor: \.id) {
       Row(

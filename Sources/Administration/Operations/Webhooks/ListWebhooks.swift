@@ -1,3 +1,4 @@
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -16,7 +17,7 @@ package enum ListWebhooks: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     Output(
-      items: try await context.parley.hooks(in: context.realm(input.domain).id).map {
+      items: try await context.hooks.all(in: context.realm(input.domain).id).map {
         WebhookRow($0.hook, failures: $0.failures)
       })
   }

@@ -1,3 +1,4 @@
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -10,7 +11,7 @@ package enum RemoveWebhook: AdminOperation {
   package typealias Output = Empty
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
-    try await context.parley.removeHook(input.id, in: context.realm(input.domain).id)
+    try await context.hooks.remove(input.id, in: context.realm(input.domain).id)
     return Empty()
   }
 }

@@ -1,3 +1,4 @@
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -13,7 +14,7 @@ package enum RemoveWebhookFailures: AdminOperation {
   package typealias Output = CountRow
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> CountRow {
-    let count = try await context.parley.removeHookFailures(
+    let count = try await context.hooks.removeFailures(
       input.failure.map { [$0] }, of: input.id, in: context.realm(input.domain).id)
     if input.failure != nil, count == 0 { throw Problem.failureUnknown }
     return CountRow(count: count)

@@ -1,7 +1,8 @@
+import Backends
 package import Dialogs
 import HTTPPort
 
-/// Creates a new secret for a webhook. Both secrets sign for `Limits.hookSecretOverlap`.
+/// Creates a new secret for a webhook. Both secrets sign for a day.
 package enum RotateWebhookSecret: AdminOperation {
   package static let name = "webhooks.rotate"
   package static let routes = [AdminRoute(.post, "/webhooks/{id}/secret", .webhooks)]
@@ -11,8 +12,8 @@ package enum RotateWebhookSecret: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain).id
-    let (hook, secret) = try await context.parley.rotateHookSecret(input.id, in: realm)
-    let failures = try await context.parley.hook(input.id, in: realm).failures
+    let (hook, secret) = try await context.hooks.rotateSecret(input.id, in: realm)
+    let failures = try await context.hooks.find(input.id, in: realm).failures
     return Output(webhook: WebhookRow(hook, failures: failures), secret: secret)
   }
 }

@@ -1,3 +1,4 @@
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -10,7 +11,7 @@ package enum ShowWebhook: AdminOperation {
   package typealias Output = WebhookRow
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> WebhookRow {
-    let (hook, failures) = try await context.parley.hook(input.id, in: context.realm(input.domain).id)
+    let (hook, failures) = try await context.hooks.find(input.id, in: context.realm(input.domain).id)
     return WebhookRow(hook, failures: failures)
   }
 }

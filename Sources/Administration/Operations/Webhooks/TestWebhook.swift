@@ -1,4 +1,4 @@
-import AppDoor
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -19,8 +19,7 @@ package enum TestWebhook: AdminOperation {
     guard let route = context.hookRoute else {
       throw Problem(.unsupported, "server-absent", "Only a running server sends webhooks.")
     }
-    let outcome = try await context.parley.testHook(
-      input.id, in: context.realm(input.domain).id, by: route, body: context.hookEvents.test())
+    let outcome = try await context.hooks.test(input.id, in: context.realm(input.domain).id, by: route)
     switch outcome {
     case .taken: return Output(taken: true, reason: nil)
     case .refused(let refusal): return Output(taken: false, reason: refusal.reason)

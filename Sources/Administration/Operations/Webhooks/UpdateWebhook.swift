@@ -1,4 +1,4 @@
-import AppDoor
+import Backends
 package import Dialogs
 import HTTPPort
 
@@ -29,12 +29,11 @@ package enum UpdateWebhook: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> WebhookRow {
     let realm = try context.realm(input.domain).id
     // A key must not redirect a webhook whose URL the operator has set.
-    if input.url != nil, context.realm != nil, try await context.parley.hook(input.id, in: realm).hook.isTrusted {
+    if input.url != nil, context.realm != nil, try await context.hooks.find(input.id, in: realm).hook.isTrusted {
       throw Problem(.forbidden, "webhook-of-operator", "The operator has set this webhook's URL.", field: "url")
     }
-    let hook = try await context.parley.updateHook(
-      input.id, in: realm, url: input.url, events: input.events, known: context.hookEvents.events,
-      isActive: input.state.map { $0 == .active })
-    return WebhookRow(hook, failures: try await context.parley.hook(input.id, in: realm).failures)
+    let hook = try await context.hooks.update(
+      input.id, in: realm, url: input.url, events: input.events, isActive: input.state.map { $0 == .active })
+    return WebhookRow(hook, failures: try await context.hooks.find(input.id, in: realm).failures)
   }
 }

@@ -21,6 +21,6 @@ enum SendCode: ServedOperation {
     case (nil, nil), (.some, .some):
       throw Problem(.malformed, "input-malformed", "One of email, phone and challenge is needed.", field: "email")
     }
-    return Outcome(status: 202, output: call.sent(Limits.codeLifetime))
+    return Outcome(status: 202, output: call.sent(AccountLimits.codeLifetime))
   }
 }

@@ -20,6 +20,6 @@ enum SendMyCode: ServedOperation {
     case (nil, false), (.some, true):
       throw Problem(.malformed, "input-malformed", "One of email, phone and secondFactor is needed.", field: "email")
     }
-    return Outcome(status: 202, output: call.sent(Limits.codeLifetime))
+    return Outcome(status: 202, output: call.sent(AccountLimits.codeLifetime))
   }
 }

@@ -15,6 +15,6 @@ enum SendPasswordReset: ServedOperation {
   static func perform(_ input: ReachableInput, _ call: RequestContext) async throws(Problem) -> Outcome<SentBody> {
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     try await call.accounts.sendPasswordReset(to: identity, in: call.realm.id, from: call.address)
-    return Outcome(status: 202, output: call.sent(Limits.passwordResetLifetime))
+    return Outcome(status: 202, output: call.sent(AccountLimits.passwordResetLifetime))
   }
 }

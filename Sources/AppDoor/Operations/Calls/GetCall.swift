@@ -12,7 +12,7 @@ enum GetCall: ServedOperation {
 
   static func perform(_ input: CallReference, _ call: RequestContext) async throws(Problem) -> Outcome<CallBody> {
     let user = try call.user().user
-    guard let id = PublicID(input.callId), let found = try await call.parley.call(id, of: user) else {
+    guard let id = PublicID(input.callId), let found = try await Calls(call.parley).find(id, of: user) else {
       throw Problem.callUnknown
     }
     return .ok(call.rendering.call(found))

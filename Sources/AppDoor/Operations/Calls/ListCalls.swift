@@ -11,7 +11,7 @@ enum ListCalls: ServedOperation {
   static let path = "/v1/calls"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
-    let calls = try await call.parley.openCalls(of: call.user().user)
+    let calls = try await Calls(call.parley).open(of: call.user().user)
     return .ok(PageBody(items: calls.map { call.rendering.call($0) }))
   }
 }

@@ -12,6 +12,6 @@ enum GetContactMatchSalt: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<ContactMatchSaltBody> {
     let salt = try await call.accounts.matchSalt(for: try call.user().user)
-    return .ok(ContactMatchSaltBody(salt: salt, algorithm: "sha-256", hashesMax: Limits.matchKeysMax))
+    return .ok(ContactMatchSaltBody(salt: salt, algorithm: "sha-256", hashesMax: AccountLimits.matchKeysMax))
   }
 }

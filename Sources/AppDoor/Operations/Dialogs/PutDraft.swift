@@ -31,7 +31,7 @@ enum PutDraft: ServedOperation {
   ) async throws(Problem) -> DialogDraft? {
     do throws(Problem) {
       let intent = UnsentIntent.draft(place.id, text: text, replyTo: replyTo)
-      return try await call.parley.post(unsent: intent, by: caller).value as? DialogDraft
+      return try await Unsent(call.parley).post(intent, by: caller).value as? DialogDraft
     } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }

@@ -15,7 +15,7 @@ enum GetAttachment: ServedOperation {
   {
     let caller = try call.user().user
     guard let blobs = call.parley.blobs, let id = BlobID(input.attachmentId),
-      let blob = try await call.parley.blob(id, for: caller)
+      let blob = try await UserFiles(call.parley).find(id, for: caller)
     else {
       throw Problem(
         .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",

@@ -12,7 +12,7 @@ enum GetStorage: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<StorageBody> {
     let caller = try call.user().user
-    guard let (use, policy) = try await call.parley.blobUse(of: caller.id) else {
+    guard let (use, policy) = try await UserFiles(call.parley).use(of: caller.id) else {
       throw CreateAttachment.unsupported
     }
     return .ok(

@@ -27,7 +27,7 @@ enum SearchMessages: ServedOperation {
       query.dialog = place?.id
     }
     let author = try input.from.map { from throws(Problem) in try address(from, call) }
-    if query.text != nil { try await call.parley.indexMessages() }
+    if query.text != nil { try await MessageIndex(call.parley).update() }
     let (parley, rendering) = (call.parley, call.rendering)
     return .ok(
       try await parley.read { [query, place] reader in

@@ -22,7 +22,7 @@ enum UpdateScheduledMessage: ServedOperation {
     let content = try input.content.map { body throws(Problem) in try Checks.content(body, metadata: input.metadata) }
     let due = input.sendAt
     let intent = UnsentIntent.reschedule(id, due: due, content: content)
-    guard let scheduled = try await call.parley.post(unsent: intent, by: caller).value as? ScheduledMessage else {
+    guard let scheduled = try await Unsent(call.parley).post(intent, by: caller).value as? ScheduledMessage else {
       throw Problem.scheduledUnknown
     }
     return .ok(call.rendering.scheduled(scheduled))

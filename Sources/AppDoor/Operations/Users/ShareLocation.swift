@@ -12,7 +12,7 @@ enum ShareLocation: ServedOperation {
 
   static func perform(_ input: LocationInput, _ call: RequestContext) async throws(Problem) -> Outcome<LocationBody> {
     // More than any bound, and small enough for every later computation.
-    let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? Limits.locationLifetime
+    let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? AccountLimits.locationLifetime
     let shared = try await call.accounts.share(
       latitude: input.latitude, longitude: input.longitude, for: lifetime, by: try call.user().user)
     return .ok(LocationBody(expiresAt: shared.expires))

@@ -109,6 +109,6 @@ extension Inbound {
     guard let token = stanza.element.first(.preauth)?["token"], !token.isEmpty else {
       return .subscription(.subscribe, to: address, stanza: extras)
     }
-    return .redeem(token: Parley.hash(ofToken: token), from: address, stanza: extras)
+    return .redeem(token: Invites.hash(ofToken: token), from: address, stanza: extras)
   }
 }

@@ -5,7 +5,7 @@ import XMLStream
 import XMPP
 
 /// XEP-0363: slots for file uploads. The service has a domain of its own among the server's items, where all clients
-/// look; files go over the HTTP port (`ParleyServer/Blobs`). Without HTTPS in `http.url` there is no service (5).
+/// look; files go over the HTTP port (`FileDoor`). Without HTTPS in `http.url` there is no service (5).
 struct Uploads: Feature {
   static let xep = XEP(363, "1.2.0", "HTTP File Upload", note: "The purposes message, profile and ephemeral.")
 

@@ -29,7 +29,7 @@ extension Turn {
     guard isSearch else { return then() }
     let parley = parley
     self.await { () throws(Problem) in
-      try await parley.indexMessages()
+      try await MessageIndex(parley).update()
     } then: { [self] result in
       switch result {
       case .success: then()

@@ -27,9 +27,9 @@ struct Announcements: Feature {
   /// Sends the message of the day to a user who has not got it. This is committed first: a user with two clients gets
   /// it once.
   static func greet(_ session: XMPPSession) {
-    guard let message = session.parley.messageOfTheDay(in: session.party.realm) else { return }
+    guard let message = Dialogs.Announcements(session.parley).messageOfTheDay(in: session.party.realm) else { return }
     let user = session.party.id
-    let claim = WriteTransaction(keepsCaches: true) { try Parley.claim(message, for: user, $0) }
+    let claim = WriteTransaction(keepsCaches: true) { try Dialogs.Announcements.claim(message, for: user, $0) }
     session.post(.work(claim)) { [weak session] result in
       guard let session, case .success(let receipt) = result, receipt.value as? Bool == true else { return }
       tell(message, to: session)

@@ -59,7 +59,7 @@ struct ExternalServiceDiscovery: Feature {
       writer.attribute("host", found.host)
       writer.attribute("port", found.port)
       writer.attribute("transport", found.transport.rawValue)
-      if let credentials = turn.parley.credentials(for: turn.party, at: found) {
+      if let credentials = Calls(turn.parley).credentials(for: turn.party, at: found) {
         if isWhole { writer.attribute("restricted", "true" as StaticString) }
         writer.attribute("expires", credentials.expires.description)
         writer.attribute("username", credentials.username)

@@ -1,0 +1,138 @@
+public import Dialogs
+
+/// The bounds of accounts and sign-in: each with its number, its reason, and what happens at it.
+public enum AccountLimits {
+  // Registration.
+  /// Bytes of a display name from an external identity provider that is used as the localpart of a new account; for a
+  /// longer one, a random one is used.
+  public static let plainNameBytesMax = 64
+
+  // Signing in by external identity providers.
+  /// The lifetime of a nonce: the usual one of this flow, and long enough for a slow backend. Later: `nonce-invalid`.
+  public static let nonceLifetime: Duration = .seconds(600)
+  /// Bytes of a nonce; this server's have 60. A longer one is invalid.
+  public static let nonceBytesMax = 128
+  /// Logins by one identity, whose nonces are stored until they expire: at most 180 at a time. At the bound: `tooFast`.
+  public static let tokenLoginRate = Rate(burst: 60, perSecond: 0.2)
+  /// Identities of one user; the next is `too-many-identities`.
+  public static let identitiesPerUserMax = 32
+
+  // Logins.
+  /// PBKDF2 rounds for new passwords (RFC 7677 4: at least 4,096).
+  public static let scramIterations = 4_096
+  /// Logins of one user by apps; at the bound the one unused for longest ends.
+  public static let grantsPerUserMax = 64
+  /// Origins (a network, a device) of users' earlier logins, which strangers' failures cannot lock out; beyond it the
+  /// least recently used are strangers again. Some 50 bytes each.
+  public static let knownLoginsMax = 200_000
+  /// Networks and users of failed logins of strangers; beyond it those with the oldest failures are removed.
+  public static let countedStrangersMax = 200_000
+  /// The lifetime of an access token; then the app gets another by its refresh token.
+  public static let accessLifetime: Duration = .seconds(3_600)
+  /// XMPP clients of one user that hold tokens (XEP-0484); at the bound the token of the one unused for longest is
+  /// removed, and it logs in by its password.
+  public static let clientsPerUserMax = 64
+  /// The lifetime of a client's token: a telephone that was off over a long holiday still logs in, a lost one does not
+  /// forever.
+  public static let clientTokenLifetime: Duration = .seconds(30 * 86_400)
+  /// The age at which a token is replaced when it is used: a stolen copy is valid for a day beside an active client,
+  /// and one write a day costs nothing.
+  public static let clientTokenRotation: Duration = .seconds(86_400)
+  /// The precision of the stored time of a client's last use: reconnecting by a token within that time, as telephones
+  /// do all day, writes nothing.
+  public static let clientUseGrain: Duration = .seconds(3_600)
+  /// App passwords of one user: each costs every SCRAM login of theirs two hashes. The next is refused with
+  /// `too-many-app-passwords`.
+  public static let appPasswordsPerUserMax = 32
+
+  // Accounts, over any door. At a rate's bound: `tooFast`.
+  /// New accounts, per network: each costs key derivation and uses a name permanently.
+  public static let registrationRate = Rate(burst: 100, perSecond: 1)
+  /// Reads of invitations, per network: their tokens cannot be guessed; the bound is for the reading.
+  public static let inviteRate = Rate(burst: 200, perSecond: 10)
+  /// A user's own password changes, in band: each costs key derivation.
+  public static let passwordChangeRate = Rate(burst: 10, perSecond: 1.0 / 60)
+  /// Searches of one user in band: each reads every user of the realm.
+  public static let searchRate = Rate(burst: 20, perSecond: 1)
+  /// New guests, per network: each leaves the row of a name that is never reused. A reloaded page is a new guest.
+  /// `GuestPolicy` has the number of guests at a time.
+  public static let guestRate = Rate(burst: 50, perSecond: 0.2)
+
+  // Codes, links and second factors.
+  /// The lifetime of a one-time code: mail takes minutes at times.
+  public static let codeLifetime: Duration = .seconds(600)
+  /// Wrong attempts with a code, including the one that invalidates it: five guesses out of a million codes.
+  public static let codeAttemptsMax = 5
+  /// The lifetime of the link of a password reset.
+  public static let passwordResetLifetime: Duration = .seconds(3_600)
+  /// Codes and links that one network requests, for any users: enough for a household, not for a program.
+  public static let outgoingCodeRate = Rate(burst: 20, perSecond: 1.0 / 30)
+  /// Codes and links to one mail address or telephone, from any requester: the recipient may not have requested them.
+  public static let codesOfHour = Rate(burst: 4, perSecond: 4.0 / 3_600)
+  public static let codesOfDay = Rate(burst: 10, perSecond: 10.0 / 86_400)
+  /// The time for the second factor, once the password was right: enough to find the telephone.
+  public static let challengeLifetime: Duration = .seconds(600)
+  /// Wrong second factors of one user, over all networks: with three codes valid at a time, a thief of the password
+  /// succeeds with a probability of one in a thousand per day.
+  public static let secondFactorRate = Rate(burst: 10, perSecond: 10.0 / 3_600)
+  /// Recovery codes in one set; each works once.
+  public static let recoveryCodes = 10
+  /// Characters of a new password from an app (NIST SP 800-63B 5.1.1.2). XMPP clients and operators are not checked.
+  public static let passwordCharactersMin = 8
+  /// Octets of a mail address (RFC 5321 4.5.3.1.3, without the angle brackets), and of the part before its @
+  /// (4.5.3.1.1).
+  public static let emailBytesMax = 254
+  public static let emailLocalBytesMax = 64
+
+  // Users.
+  /// Bytes of a version of the terms of use; a longer one is refused.
+  public static let termsVersionBytesMax = 128
+
+  // Nearby users.
+  /// The default lifetime of a shared location, and its bounds.
+  public static let locationLifetime: Duration = .seconds(3_600)
+  public static let locationLifetimeMin: Duration = .seconds(60)
+  public static let locationLifetimeMax: Duration = .seconds(86_400)
+  /// The greatest radius of a search, and distance from the own location: a city with its surroundings.
+  public static let nearbyKilometresMax = 50
+  /// Users who are read for one answer, nearest rows of the grid first; a larger crowd is shown in part.
+  public static let nearbyLookedAtMax = 5_000
+  /// Changes of a user's location: enough for walking, too few to search for others by moving.
+  public static let locationRate = Rate(burst: 10, perSecond: 1.0 / 60)
+  /// Searches of one user for others nearby.
+  public static let nearbyRate = Rate(burst: 20, perSecond: 0.1)
+
+  // Contact matching.
+  /// Hashes in one request, 33 KB of them; more are `too-large`.
+  public static let matchKeysMax = 500
+  /// Hashes of one user: the longest phonebooks at once, and then a thousand a day. A country's numbers would take an
+  /// account some hundred years. Not stored.
+  public static let matchRate = Rate(burst: 5_000, perSecond: 1_000.0 / 86_400)
+
+  // Export and erasure.
+  /// The time after signing in within which that login may delete the account: long enough to read the consequences.
+  public static let freshLogin: Duration = .seconds(600)
+  /// Exports of one user: two at once, for a failed first one, and then one in six hours: each reads all of a user's
+  /// messages.
+  public static let exportRate = Rate(burst: 2, perSecond: 1.0 / 21_600)
+  /// The time for which an export may be fetched.
+  public static let exportLifetime: Duration = .seconds(7 * 86_400)
+  /// Exports of one user that are kept; the oldest is removed.
+  public static let exportsPerUserMax = 4
+  /// Bytes of one file of an archive, which is built in memory.
+  static let exportPartBytes = 1_048_576
+  /// Entries of the log that are read in one piece for a user's messages: some ten milliseconds of a reader.
+  static let authoredLookedAtMax = 10_000
+  /// Retractions of an erasure that are posted together.
+  static let retractedAtOnce = 64
+
+  // App keys.
+  /// Keys of a realm: some for each program of a backend; the next is refused with `too-many-keys`.
+  public static let appKeysMax = 100
+  /// The precision of the stored time of a key's last use: a backend calls all day, and a write each time is useless.
+  public static let appKeyUseGrain: Duration = .seconds(60)
+  /// Calls of a realm's keys that are recorded, the newest: about 20 MB; an operator who needs more makes copies.
+  public static let auditRecordsMax = 100_000
+  /// Bytes of the path in a record; a longer one is cut.
+  public static let auditTargetBytesMax = 512
+}

@@ -1,0 +1,38 @@
+/// The bounds of this target, each with its number, its reason, and what happens at it.
+enum BackendLimits {
+  /// Hooks of a realm; each reads the log. The next is refused with `too-many-webhooks`.
+  static let hooksMax = 20
+  /// Bytes of a hook's URL; a longer one is `url-malformed`.
+  static let hookURLBytesMax = 2_048
+  /// Names in one hook's list of events; more are `events-malformed`.
+  static let hookEventsMax = 64
+  /// Entries that a hook reads at once, and so may be sent again after a crash.
+  static let hookPage = 64
+  /// Requests to one hook at the same time.
+  static let hookRequestsMax = 8
+  /// The wait before it is tried again, doubled each time up to the second (Standard Webhooks 1.0.0, "Deliverability
+  /// and reliability").
+  static let hookRetry: Duration = .seconds(5)
+  static let hookRetryMax: Duration = .seconds(3_600)
+  /// Attempts for one event, with the waits above some two hours; then it is recorded as a failure.
+  static let hookAttemptsMax = 12
+  /// The time without any success after which the hook is disabled, keeping its position.
+  static let hookPatience: Duration = .seconds(3 * 86_400)
+  /// Failures of one hook that are recorded, the newest.
+  static let hookFailuresMax = 1_000
+  /// Positions without events for a hook after which its position is stored again.
+  static let hookNoteEvery: Int64 = 1_000
+  /// The time for which a replaced secret still signs too.
+  static let hookSecretOverlap: Duration = .seconds(86_400)
+  /// The timeout of one request (Standard Webhooks 1.0.0, "Request timeouts": 15 to 30 s).
+  static let hookTimeout: Duration = .seconds(15)
+  /// The maximum length of a webhook's answer in bytes, whose content is ignored. A longer one is a failure.
+  static let hookAnswerBytesMax = 1_048_576
+
+  /// The maximum length of an answer to `message.before_send` in bytes: the longest text fits. A longer one counts as
+  /// no answer.
+  static let beforeSendAnswerBytesMax = 131_072
+  /// The maximum length of a refusal's code in bytes, and of its text in characters, which is truncated.
+  static let refusalCodeBytesMax = 64
+  static let refusalCharactersMax = 500
+}

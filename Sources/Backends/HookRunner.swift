@@ -1,0 +1,223 @@
+import Basics
+import Dialogs
+public import Logging
+
+/// Delivers events to hooks. Theory:
+///
+/// A hook follows the log: it reads on from its position, sends the matching events, and moves the position after their
+/// delivery. So a crash loses nothing, and repeated events have the same webhook-id; an unavailable hook costs a row
+/// and a timer, whatever happens meanwhile, and delays no other. Events of one dialog are sent one after another,
+/// others concurrently. An event that fails many times is recorded among the hook's failures, so that it does not block
+/// all others.
+public actor HookRunner {
+  private let hooks: Hooks
+  private var parley: Parley { hooks.parley }
+  private let route: any HookRoute
+  private let pause: @Sendable (Duration) async -> Void
+  private let logger: Logger
+  private var bells: [Int64: AsyncStream<Void>.Continuation] = [:]
+  private var known: UInt64 = 0
+
+  /// Creates a runner. `pause` sleeps, and returns early when its task is cancelled.
+  public init(
+    _ hooks: Hooks, route: any HookRoute, logger: Logger,
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) {
+    self.hooks = hooks
+    self.route = route
+    self.logger = logger
+    self.pause = pause
+  }
+
+  /// Runs until its task is cancelled. It can be called once.
+  public func run() async {
+    await withDiscardingTaskGroup { group in
+      for await _ in parley.registries.hooks.wakeSignal {
+        let changes = parley.registries.hooks.changes
+        if changes != known, let found = try? await parley.read({ try $0.hooks() }) {
+          known = changes
+          let ids = Set(found.map(\.id))
+          for id in bells.keys where !ids.contains(id) { bells.removeValue(forKey: id)?.finish() }
+          for id in ids where bells[id] == nil {
+            let (wakes, wakeSignal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            bells[id] = wakeSignal
+            let follower = HookFollower(id, hooks, route, logger: logger, pause: pause) {
+              wakeSignal.yield()
+            }
+            group.addTask { for await _ in wakes { await follower.goOn() } }
+          }
+        }
+        for wakeSignal in bells.values { wakeSignal.yield() }
+      }
+      for wakeSignal in bells.values { wakeSignal.finish() }
+      group.cancelAll()
+    }
+  }
+}
+
+/// The follower of one hook.
+actor HookFollower {
+  private let id: Int64
+  private let hooks: Hooks
+  private var parley: Parley { hooks.parley }
+  private let route: any HookRoute
+  private let logger: Logger
+  private let pause: @Sendable (Duration) async -> Void
+  private let ring: @Sendable () -> Void
+  /// The progress up to which all undelivered events are not for this hook.
+  private var passed = (position: Position.zero, occurrence: Int64(0))
+  /// The ids of delivered events behind an undelivered one.
+  private var taken: Set<String> = []
+  private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
+
+  init(
+    _ id: Int64, _ hooks: Hooks, _ route: any HookRoute, logger: Logger,
+    pause: @escaping @Sendable (Duration) async -> Void, ring: @escaping @Sendable () -> Void
+  ) {
+    self.id = id
+    self.hooks = hooks
+    self.route = route
+    self.logger = logger
+    self.pause = pause
+    self.ring = ring
+  }
+
+  deinit { rest?.timer.cancel() }
+
+  /// Delivers events until there are no more, or the hook has to wait.
+  func goOn() async {
+    while !Task.isCancelled {
+      if let rest, parley.clock.now < rest.until, parley.registries.hooks.changes == rest.changes { return }
+      rest?.timer.cancel()
+      rest = nil
+      let changes = parley.registries.hooks.changes
+      guard let batch = try? await hooks.batch(of: id, passed: passed) else { return }
+      if !batch.due.isEmpty { await sendAgain(batch) }
+      if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }
+      guard await advance(batch) else {
+        // Not delivered, or not stored: the next attempt reads the state again.
+        guard let hook = try? await parley.read({ [id] in try $0.hook(id) }), hook.progress.state == .active else {
+          return
+        }
+        return sleep(until: hook.progress.next ?? parley.clock.now + BackendLimits.hookRetry, changes)
+      }
+      if !batch.isMore { return }
+    }
+  }
+
+  private func sleep(until time: Timestamp, _ changes: UInt64) {
+    let wait = Duration.milliseconds(max(0, time.milliseconds - parley.clock.now.milliseconds))
+    let timer = Task { [pause, ring] in
+      await pause(wait)
+      if !Task.isCancelled { ring() }
+    }
+    rest = (time, changes, timer)
+  }
+
+  /// Delivers a batch. Returns `false` if an event was not delivered.
+  private func advance(_ batch: HookBatch) async -> Bool {
+    let waiting = batch.events.filter { !taken.contains($0.id) }
+    let refusals = await send(waiting, batch.hook)
+    // A request cancelled by the end of the process is no failure of the hook.
+    if Task.isCancelled { return false }
+    var progress = batch.hook.progress
+    var failure: HookFailure?
+    if let first = batch.events.first(where: { !taken.contains($0.id) }) {
+      let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
+      let place = batch.place(before: first, progress)
+      if place.position != progress.position || place.occurrence != progress.occurrence { progress.attempts = 0 }
+      (progress.position, progress.occurrence) = place
+      if progress.refused(refusal, now: parley.clock.now, jitter: .random(in: 0...1)) {
+        failure = HookFailure(
+          hook: id, position: first.occurrence > 0 ? .zero : first.position, occurrence: first.occurrence,
+          event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
+        if first.occurrence > 0 { progress.occurrence = first.occurrence } else { progress.position = first.position }
+      }
+      if progress.state == .disabled {
+        logger.warning(
+          "a webhook is disabled: it took nothing for too long",
+          metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+      }
+      _ = await note(progress, failure, in: batch.hook.realm)
+      return false
+    }
+    taken = []
+    progress.took(upTo: batch.position, occurrence: batch.occurrence)
+    let moved = batch.position.number - batch.hook.progress.position.number
+    // Progress without events is stored only now and then.
+    if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= BackendLimits.hookNoteEvery {
+      guard await note(progress, nil, in: batch.hook.realm) else { return false }
+    }
+    passed = (batch.position, batch.occurrence)
+    return true
+  }
+
+  private func note(_ progress: Hook.Progress, _ failure: HookFailure?, in realm: RealmID) async -> Bool {
+    do throws(Problem) {
+      return try await parley.work(keepingCaches: true) { [id] writer in
+        try writer.setProgress(progress, of: id)
+        if let failure { try writer.insert(failure, keeping: BackendLimits.hookFailuresMax) }
+        let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.occurrence)
+        if let least = all.min(), least > 0 { try writer.removeOccurrences(in: realm, upTo: least) }
+        return true
+      }
+    } catch {
+      return false
+    }
+  }
+
+  /// Sends events, those of one lane in order, several lanes concurrently; a lane ends with its first failure.
+  ///
+  /// - Returns: the failures, by id; delivered events are added to `taken`.
+  private func send(_ events: [HookEvent], _ hook: Hook) async -> [String: Hook.Progress.Refusal] {
+    if events.isEmpty { return [:] }
+    var rows: [[HookEvent]] = Array(repeating: [], count: BackendLimits.hookRequestsMax)
+    for event in events { rows[Int(event.lane.magnitude % UInt64(rows.count))].append(event) }
+    let (clock, route) = (parley.clock, route)
+    let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
+      for row in rows where !row.isEmpty {
+        group.addTask {
+          var taken: [String] = []
+          for event in row {
+            switch await route.deliver(HookDelivery(event, to: hook, now: clock.now)) {
+            case .taken: taken.append(event.id)
+            case .refused(let refusal): return (taken, (event.id, refusal))
+            }
+          }
+          return (taken, nil)
+        }
+      }
+      var results: [(taken: [String], refused: (String, Hook.Progress.Refusal)?)] = []
+      for await result in group { results.append(result) }
+      return results
+    }
+    var refusals: [String: Hook.Progress.Refusal] = [:]
+    for result in results {
+      taken.formUnion(result.taken)
+      if let (id, refusal) = result.refused { refusals[id] = refusal }
+    }
+    return refusals
+  }
+
+  /// Sends due failures once; one that fails again waits until it is requested again.
+  private func sendAgain(_ batch: HookBatch) async {
+    for (failure, event) in batch.due {
+      var failure = failure
+      var isDone = true
+      if let event {
+        switch await route.deliver(HookDelivery(event, to: batch.hook, now: parley.clock.now)) {
+        case .taken: break
+        case .refused(let refusal):
+          (failure.reason, failure.failedAt, failure.isDue) = (refusal.reason, parley.clock.now, false)
+          isDone = false
+        }
+      }
+      if Task.isCancelled { return }
+      _ = try? await parley.work(keepingCaches: true) { [id, failure, isDone] writer in
+        if isDone { return try writer.removeHookFailures([failure.id], of: id) }
+        try writer.replace(failure)
+        return 0
+      }
+    }
+  }
+}

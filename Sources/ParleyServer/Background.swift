@@ -1,0 +1,54 @@
+import Accounts
+import Dialogs
+import Logging
+import ServiceLifecycle
+
+/// A service that runs a function until shutdown; the function ends when its task is cancelled.
+struct Background: Service {
+  private let body: @Sendable () async -> Void
+
+  init(_ body: @escaping @Sendable () async -> Void) { self.body = body }
+
+  /// Creates a service that runs a function at once, and then at an interval.
+  init(every interval: Duration, _ body: @escaping @Sendable () async -> Void) {
+    self.body = {
+      // The sleep throws when the task is cancelled.
+      repeat { await body() } while (try? await Task.sleep(for: interval)) != nil
+    }
+  }
+
+  func run() async throws { await cancelWhenGracefulShutdown { await body() } }
+}
+
+extension Background {
+  /// Returns the services that act at the time that rows or clocks say: they remove expired files and guests, resume the
+  /// deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end calls
+  /// that rang too long.
+  static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
+    let parley = accounts.parley
+    return [
+      Background(every: ServerLimits.blobSweepInterval) {
+        do throws(Problem) {
+          let count = try await UserFiles(parley).sweep()
+          if count > 0 { logger.info("files removed", metadata: ["count": "\(count)"]) }
+        } catch {
+          logger.error("files could not be removed", metadata: ["reason": "\(error.text)"])
+        }
+      },
+      Background(every: ServerLimits.guestSweepInterval) {
+        do throws(Problem) {
+          let count = try await accounts.sweepGuests()
+          if count > 0 { logger.debug("guests removed", metadata: ["count": "\(count)"]) }
+        } catch {
+          logger.error("guests could not be removed", metadata: ["reason": "\(error.text)"])
+        }
+      },
+      Background(every: ServerLimits.accountTaskInterval) {
+        // Failures are logged there; a failing store is tried again the next time.
+        _ = try? await accounts.resumeAccountTasks()
+      },
+      Background { await Unsent(parley).timer.run() },
+      Background { await Calls(parley).timer.run() },
+    ]
+  }
+}

@@ -1,0 +1,154 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import StoreConformance
+import Testing
+
+@testable import Accounts
+@testable import Dialogs
+
+/// Deletion, erasure and what a crash leaves of them.
+@Suite struct AccountTaskTests {
+  private func texts(_ stage: Stage, _ dialog: DialogID) async throws -> [String] {
+    try await stage.parley.read { reader in
+      try reader.history(of: dialog, after: .zero, before: .end, limit: 99, ascending: true).map { entry in
+        guard case .message(let message) = entry.fact else { return "" }
+        return entry.state?.retraction == nil ? message.content.text : "-"
+      }
+    }
+  }
+
+  private func erase(_ stage: Stage, _ party: Party) async throws {
+    try await stage.accounts.finish(try await stage.accounts.beginDeletion(of: party.id, erasing: true))
+  }
+
+  @Test func anErasureTakesBackWhatWasSaidWhereverItWasSaid() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let tybalt = try await stage.user("tybalt")
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog)
+    _ = try await stage.say("hush", from: juliet, to: romeo)
+    let feud = try #require(try await stage.say("villain", from: romeo, to: tybalt).dialog)
+    // He could not say anything to him now.
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: tybalt)
+    let session = try await stage.session(juliet, "balcony")
+    try await erase(stage, romeo)
+    #expect(try await texts(stage, dialog.id) == ["-", "hush"])
+    #expect(try await texts(stage, feud.id) == ["-"])
+    // Who is there is told, as of any retraction.
+    let retracted = session.deliveries().contains { delivery in
+      guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
+        case .retraction = message.reference?.kind
+      else { return false }
+      return true
+    }
+    #expect(retracted)
+    let user = try #require(try await stage.parley.read { try $0.user(romeo.id) })
+    #expect(user.state == .deleted)
+    #expect(user.profile == Profile())
+    #expect(try await stage.parley.read { try $0.pendingAccountTasks() } == [])
+  }
+
+  @Test func anErasureTakesBackWhatWasSaidInRoomsAlsoThoseThatWereLeft() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    var rooms: [RoomName] = []
+    for name in ["verona", "mantua"] {
+      let room = try await stage.room(name, by: juliet, with: [(romeo, .member)])
+      try await stage.parley.post(
+        .room(
+          .say(
+            .dialog(room.dialog),
+            RoomMessageDraft(
+              content: Content(kind: .text, text: "hi"), envelope: Envelope(type: .groupchat),
+              traits: [.counts, .archived, .fromApp], key: nil))), by: romeo)
+      rooms.append(room)
+    }
+    try await stage.parley.post(
+      .room(.members(.dialog(rooms[1].dialog), [MemberDraft(address: romeo.address, affiliation: Affiliation.none)])),
+      by: romeo)
+    try await erase(stage, romeo)
+    for room in rooms { #expect(try await texts(stage, room.dialog).filter { !$0.isEmpty } == ["-"]) }
+  }
+
+  @Test func reactionsGoToo() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let said = try #require(try await stage.say("hush", from: juliet, to: romeo).entry)
+    try await stage.parley.post(
+      .message(
+        MessageDraft(
+          to: juliet.address, content: Content(kind: .none), envelope: Envelope(type: .chat),
+          traits: [.archived, .fromApp], key: nil,
+          reference: ReferenceDraft(kind: .reactions(["🌹"]), target: .entry(said.id)))), by: romeo)
+    try await erase(stage, romeo)
+    let state = try await stage.parley.read { try $0.entry(said.position, in: said.dialog)?.state }
+    #expect(state?.reactions == [])
+    #expect(try await texts(stage, said.dialog) == ["hush"])
+  }
+
+  /// A failed commit is like a crash at that moment, since nothing is written: the next start continues the task
+  /// without a new request.
+  @Test(arguments: 0..<9) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let dialog = try #require(try await stage.say("one", from: romeo, to: juliet).dialog)
+    _ = try await stage.say("two", from: romeo, to: juliet)
+    let task = try await stage.accounts.beginDeletion(of: romeo.id, erasing: true)
+    stage.store.failNext(1, after: commits)
+    try? await stage.accounts.finish(task)
+    stage.store.failNext(0)
+    try await stage.accounts.resumeAccountTasks()
+    #expect(try await texts(stage, dialog.id) == ["-", "-"])
+    #expect(try await stage.parley.read { try $0.user(romeo.id)?.state } == .deleted)
+    #expect(try await stage.parley.read { try $0.member(juliet.id, of: room.dialog)?.affiliation } == .owner)
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
+  }
+
+  @Test func aDeletionThatHasBegunShutsTheUserOutAndGoesOnByItself() async throws {
+    let stage = try Stage()
+    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: "Romeo")
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+    let first = try await stage.accounts.beginDeletion(of: user.id, erasing: false)
+    await #expect(throws: Problem.self) { try await stage.accounts.caller(accessToken: login.accessToken) }
+    // Asked again it is the same; asked for more it is more.
+    #expect(try await stage.accounts.beginDeletion(of: user.id, erasing: false).id == first.id)
+    let more = try await stage.accounts.beginDeletion(of: user.id, erasing: true)
+    #expect(more.kind == .erasure)
+    #expect(try await stage.parley.read { try $0.pendingAccountTasks() } == [more])
+    // An operator who opens the account again has it kept.
+    try await stage.accounts.setState(of: user.id, .active)
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
+    try await stage.accounts.finish(more)
+    #expect(try await stage.parley.read { try $0.user(user.id)?.state } == .active)
+    #expect(try await stage.accounts.verify(user.address, password: "x").id == user.id)
+  }
+
+  @Test func onlyAFreshLoginMayDelete() async throws {
+    let stage = try Stage()
+    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: nil)
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+    let caller = try await stage.accounts.caller(accessToken: login.accessToken)
+    #expect(try await stage.accounts.isFresh(caller))
+    stage.clock.set(stage.clock.now.milliseconds + 600_000)
+    #expect(try await !stage.accounts.isFresh(caller))
+    // New tokens are no new login.
+    let next = try await stage.accounts.refresh(login.refreshToken)
+    #expect(try await !stage.accounts.isFresh(try await stage.accounts.caller(accessToken: next.accessToken)))
+  }
+
+  @Test func aTarHeaderIsWhatTarReads() {
+    let header = ExportArchive.header("a.json", size: 5, time: Timestamp(milliseconds: 8_000))
+    #expect(header.count == 512)
+    func field(_ place: Int, _ count: Int) -> String {
+      String(decoding: header[place..<(place + count)].prefix { $0 != 0 }, as: UTF8.self)
+    }
+    #expect(field(0, 100) == "a.json")
+    #expect(field(124, 12) == "00000000005")
+    #expect(field(136, 12) == "00000000010")
+    #expect(field(257, 6) == "ustar")
+    let sum = header.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element)) }
+    #expect(Int(field(148, 6), radix: 8) == sum)
+  }
+}

@@ -1,0 +1,260 @@
+import Accounts
+import Basics
+import Dialogs
+import DialogsFixtures
+import Logging
+import Synchronization
+import Testing
+
+@testable import Backends
+
+/// The state of a hook after attempts. It loses no event, repeats none under another id, and delays nothing else.
+@Suite struct HookTests {
+  // MARK: The machine
+
+  private let start = Timestamp(milliseconds: 1_000_000)
+
+  @Test func waitsDoubleUpToTheBoundAndEndWithSuccess() {
+    var progress = Hook.Progress(position: Position(3), occurrence: 0)
+    var waits: [Int64] = []
+    for _ in 0..<11 {
+      let isOver = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0)
+      #expect(!isOver)
+      waits.append(((progress.next?.milliseconds ?? 0) - start.milliseconds) / 1_000)
+    }
+    #expect(waits == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600])
+    // The twelfth attempt is the event's last; the hook's waits go on.
+    let isOver = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0)
+    #expect(isOver && progress.attempts == 0 && progress.failures == 12)
+    #expect(progress.next == start + BackendLimits.hookRetryMax && progress.failingSince == start)
+    progress.took(upTo: Position(4), occurrence: 1)
+    #expect(progress == Hook.Progress(position: Position(4), occurrence: 1))
+  }
+
+  @Test func whatTheOtherSideAsksForCountsUpToTheBound() {
+    var progress = Hook.Progress(position: .zero, occurrence: 0)
+    _ = progress.refused(Hook.Progress.Refusal("busy", retryAfter: 60), now: start, jitter: 0)
+    #expect(progress.next == start + .seconds(60))
+    _ = progress.refused(Hook.Progress.Refusal("busy", retryAfter: 1_000_000), now: start, jitter: 0)
+    #expect(progress.next == start + BackendLimits.hookRetryMax)
+  }
+
+  @Test(arguments: [true, false]) func whoIsGoneOrTakesNothingForDaysIsDisabled(isGone: Bool) {
+    var progress = Hook.Progress(position: Position(7), occurrence: 0)
+    if !isGone { _ = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0) }
+    let now = isGone ? start : start + BackendLimits.hookPatience
+    let isOver = progress.refused(Hook.Progress.Refusal("no", isGone: isGone), now: now, jitter: 0)
+    #expect(!isOver && progress.state == .disabled && progress.next == nil && progress.position == Position(7))
+  }
+
+  @Test(arguments: [
+    ("*", "message.created", true), ("message.*", "message.created", true), ("message.*", "messages.created", false),
+    ("message.created", "message.created", true), ("message.created", "message.deleted", false),
+    ("message", "message.created", false),
+  ])
+  func patterns(pattern: String, event: String, covers: Bool) { #expect(Hook.covers(pattern, event) == covers) }
+
+  // MARK: The follower
+
+  /// Renders the text of an event and its author.
+  private struct Words: HookRendering {
+    let events = ["message.created"]
+    func event(
+      _ entry: Entry, in realm: RealmID, _ reader: any StoreReader
+    ) throws -> (name: String, body: [UInt8])? {
+      guard case .message(let message) = entry.fact else { return nil }
+      return ("message.created", Array(message.content.text.utf8))
+    }
+    func event(_ occurrence: Occurrence, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])? {
+      (occurrence.kind.event, Array("user \(occurrence.user.number)".utf8))
+    }
+    func question(_ question: BeforeSendQuestion) -> [UInt8] { [] }
+    func test() -> [UInt8] { [] }
+  }
+
+  /// A backend: what it has got, and what it refuses.
+  private final class Backend: HookRoute {
+    struct Got: Sendable, Hashable {
+      let id: String
+      let body: String
+    }
+    private struct State {
+      var got: [Got] = []
+      var refused: [Got] = []
+      /// Whether the backend refuses an event, by its content and the number of earlier refusals.
+      var refuses: @Sendable (String, Int) -> Bool = { _, _ in false }
+      var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
+    }
+    private let state = Mutex(State())
+
+    func refuse(_ body: @escaping @Sendable (String, Int) -> Bool) { state.withLock { $0.refuses = body } }
+    var got: [Got] { state.withLock { $0.got } }
+    var refused: [Got] { state.withLock { $0.refused } }
+
+    /// Returns once so many requests have come in all.
+    func attempts(_ count: Int) async {
+      await withCheckedContinuation { continuation in
+        let isThere = state.withLock { state in
+          if state.got.count + state.refused.count >= count { return true }
+          state.waiting.append((count, continuation))
+          return false
+        }
+        if isThere { continuation.resume() }
+      }
+    }
+
+    func deliver(_ delivery: HookDelivery) async -> HookOutcome {
+      let id = delivery.headers.first { $0.name == "webhook-id" }?.value ?? ""
+      let got = Got(id: id, body: String(decoding: delivery.body, as: UTF8.self))
+      let (isRefused, woken) = state.withLock { state in
+        let isRefused = state.refuses(got.body, state.refused.count)
+        if isRefused { state.refused.append(got) } else { state.got.append(got) }
+        let count = state.got.count + state.refused.count
+        let woken = state.waiting.filter { $0.count <= count }
+        state.waiting.removeAll { $0.count <= count }
+        return (isRefused, woken)
+      }
+      for (_, continuation) in woken { continuation.resume() }
+      return isRefused ? .refused(Hook.Progress.Refusal("no")) : .taken
+    }
+  }
+
+  /// A stage whose hooks are followed while `body` runs. A wait moves the clock on and is over.
+  private func following(
+    _ stage: Stage, _ backends: Backend, _ body: () async throws -> Void
+  ) async throws {
+    let clock = stage.clock
+    let runner = HookRunner(
+      hooks(stage), route: backends, logger: Logger(label: "hooks"),
+      pause: { wait in
+        clock.set((clock.now + wait).milliseconds + 1)
+        await Task.yield()
+      })
+    let task = Task { await runner.run() }
+    defer { task.cancel() }
+    try await body()
+  }
+
+  private func hooks(_ stage: Stage) -> Hooks { Hooks(stage.parley, rendering: Words()) }
+
+  private func add(_ stage: Stage, _ events: [String] = ["*"]) async throws -> Hook {
+    try await hooks(stage).add(
+      url: "https://backend.example/hook", events: events, isTrusted: true, in: stage.parley.realms[0].id
+    ).hook
+  }
+
+  @Test func whatIsSaidIsToldInOrderOfEachDialog() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    _ = try await stage.say("before", from: romeo, to: juliet)
+    _ = try await add(stage)
+    let backend = Backend()
+    try await following(stage, backend) {
+      for number in 0..<100 { _ = try await stage.say("a\(number)", from: romeo, to: number % 2 == 0 ? juliet : nurse) }
+      await backend.attempts(100)
+    }
+    let bodies = backend.got.map(\.body)
+    #expect(Set(bodies).count == 100 && !bodies.contains("before"))
+    for remainder in [0, 1] {
+      let numbers = bodies.compactMap { Int($0.dropFirst()) }.filter { $0 % 2 == remainder }
+      #expect(numbers == numbers.sorted())
+    }
+  }
+
+  @Test func aHookThatIsDownGetsAllOfItLaterUnderTheSameIds() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    _ = try await add(stage)
+    let backend = Backend()
+    backend.refuse { _, refused in refused < 4 }
+    try await following(stage, backend) {
+      for text in ["1", "2", "3"] { _ = try await stage.say(text, from: romeo, to: juliet) }
+      await backend.attempts(7)
+      // Behind this, what was taken before is noted.
+      _ = try await stage.say("4", from: romeo, to: juliet)
+      await backend.attempts(8)
+    }
+    #expect(backend.got.map(\.body) == ["1", "2", "3", "4"])
+    #expect(Set(backend.refused.map(\.body)) == ["1"])
+    #expect(Set(backend.refused.map(\.id)) == [backend.got[0].id])
+    #expect(try await hooks(stage).all(in: stage.parley.realms[0].id).map(\.failures) == [0])
+  }
+
+  @Test func whatIsNeverTakenGoesAmongTheFailuresAndAgainWhenAsked() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let realm = stage.parley.realms[0].id
+    let hook = try await add(stage)
+    let backend = Backend()
+    backend.refuse { body, _ in body == "bad" }
+    try await following(stage, backend) {
+      _ = try await stage.say("bad", from: romeo, to: juliet)
+      _ = try await stage.say("good", from: romeo, to: juliet)
+      await backend.attempts(BackendLimits.hookAttemptsMax + 1)
+      let failures = try await hooks(stage).failures(of: hook.id, in: realm, after: 0, limit: 10)
+      #expect(failures.map(\.event) == ["message.created"] && failures.first?.reason == "no")
+      #expect(backend.got.map(\.body) == ["good"])
+      backend.refuse { _, _ in false }
+      #expect(try await hooks(stage).redriveFailures(nil, of: hook.id, in: realm) == 1)
+      await backend.attempts(BackendLimits.hookAttemptsMax + 2)
+      // Behind this it is forgotten.
+      _ = try await stage.say("more", from: romeo, to: juliet)
+      await backend.attempts(BackendLimits.hookAttemptsMax + 3)
+    }
+    #expect(backend.got.map(\.body) == ["good", "bad", "more"])
+    #expect(Set(backend.refused.map(\.id)) == [backend.got[1].id])
+    #expect(try await hooks(stage).failures(of: hook.id, in: realm, after: 0, limit: 10).isEmpty)
+  }
+
+  @Test func usersWhoComeAndGoAreTold() async throws {
+    let stage = try Stage()
+    let realm = stage.parley.realms[0]
+    _ = try await add(stage, ["user.*"])
+    let backend = Backend()
+    try await following(stage, backend) {
+      let user = try await stage.accounts.provision(Accounts.Provision(name: "tybalt"), in: realm)
+      await backend.attempts(1)
+      try await stage.accounts.setState(of: user.id, .deleted)
+      await backend.attempts(2)
+      #expect(backend.got.map(\.body) == ["user \(user.id.number)", "user \(user.id.number)"])
+    }
+    #expect(Set(backend.got.map(\.id)).count == 2)
+  }
+
+  @Test func hooksAreTheirRealmsAlone() async throws {
+    let stage = try Stage()
+    let (hooks, realm) = (hooks(stage), stage.parley.realms[0].id)
+    let hook = try await add(stage)
+    let other = RealmID(77)
+    let attempts: [@Sendable () async throws -> Void] = [
+      { _ = try await hooks.find(hook.id, in: other) },
+      { try await hooks.remove(hook.id, in: other) },
+      { _ = try await hooks.rotateSecret(hook.id, in: other) },
+      { _ = try await hooks.failures(of: hook.id, in: other, after: 0, limit: 1) },
+    ]
+    for attempt in attempts {
+      await #expect { try await attempt() } throws: { ($0 as? Problem)?.code == "webhook-unknown" }
+    }
+    for (url, events, code) in [
+      ("ftp://a.example", ["*"], "url-malformed"), ("https://u:p@a.example/", ["*"], "url-malformed"),
+      ("https:///x", ["*"], "url-malformed"), ("https://a.example/a b", ["*"], "url-malformed"),
+      ("https://a.example", [], "events-malformed"), ("https://a.example", ["nonsense"], "event-unknown"),
+    ] {
+      await #expect {
+        _ = try await hooks.add(url: url, events: events, isTrusted: false, in: realm)
+      } throws: { ($0 as? Problem)?.code == code }
+    }
+    for _ in 1..<BackendLimits.hooksMax { _ = try await add(stage) }
+    await #expect { _ = try await add(stage) } throws: { ($0 as? Problem)?.code == "too-many-webhooks" }
+  }
+
+  @Test func aSecretThatWasReplacedSignsForADay() async throws {
+    let stage = try Stage()
+    let hook = try await add(stage)
+    let (now, _) = try await hooks(stage).rotateSecret(hook.id, in: hook.realm)
+    #expect(now.secrets(at: stage.clock.now) == [now.secret, hook.secret] && now.secret != hook.secret)
+    #expect(now.secrets(at: stage.clock.now + BackendLimits.hookSecretOverlap) == [now.secret])
+  }
+}
