@@ -26,8 +26,8 @@ import Testing
       _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000,
       by author: Party? = nil, mentions: [MentionDraft] = []
     ) async throws -> Receipt {
-      try await stage.parley.post(
-        unsent: .schedule(
+      try await Unsent(stage.parley).post(
+        .schedule(
           ScheduleDraft(
             dialog: dialog ?? self.dialog, due: Timestamp(milliseconds: now + milliseconds),
             content: Content(kind: .text, text: text), replyTo: nil, mentions: mentions,
@@ -152,8 +152,8 @@ import Testing
     let receipt = try await cast.schedule("juliet", id: "s", mentions: [mention(0, 6)])
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
     // Other words: the place was one in the old ones.
-    try await cast.stage.parley.post(
-      unsent: .reschedule(id, due: nil, content: Content(kind: .text, text: "Ju")), by: cast.romeo)
+    try await Unsent(cast.stage.parley).post(
+      .reschedule(id, due: nil, content: Content(kind: .text, text: "Ju")), by: cast.romeo)
     #expect(try await cast.scheduled().map(\.mentions) == [[mention(nil, nil)]])
     cast.stage.clock.set(cast.now + 1_000)
     #expect(await Unsent(cast.stage.parley).sendDue() == nil)
