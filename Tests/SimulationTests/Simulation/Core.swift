@@ -258,7 +258,7 @@ final class Core {
       for place in expected.places {
         if let violation = try violation(in: place, expected, reader) { return violation }
       }
-      for user in 0..<Core.usersMax {
+      for user in expected.users {
         if let violation = try violation(for: user, expected, reader) { return violation }
       }
       return nil
@@ -272,6 +272,8 @@ final class Core {
     let shown: [Model.Place: [Model.Event]]
     let said: [Model.Place: [Model.Message]]
     let events: [Int64: Model.Event]
+    /// Everybody who is told anything, and one user who is not.
+    let users: Range<Int>
 
     init(_ model: Model) {
       self.model = model
@@ -279,6 +281,8 @@ final class Core {
       places = Set(model.events.map(\.place))
       said = Dictionary(grouping: model.messages.values, by: \.place)
       events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
+      let last = model.events.compactMap { $0.audience.max() }.max() ?? 0
+      users = 0..<min(Core.usersMax, last + 2)
     }
   }
 

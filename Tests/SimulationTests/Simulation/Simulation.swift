@@ -2,8 +2,8 @@ import Synchronization
 
 /// Runs the scripts of many seeds, and makes the shortest script it can of one that fails.
 public enum Simulation {
-  /// How many steps a script has: fewer, and most of the time would be that of opening databases.
-  public static let steps = 4_000
+  /// How many steps a script has. Of fewer most of the time would go into opening databases, of more into comparing.
+  public static let steps = 2_000
 
   /// A seed at which the core does not do what the model says.
   public struct Failure: Error, CustomStringConvertible {

@@ -10,6 +10,8 @@ let seed = arguments.dropFirst().first.map { UInt64($0) } ?? .random(in: 0..<1 <
 let count = arguments.dropFirst(2).first ?? .max
 let start = ContinuousClock.now
 let shown = Mutex(start)
+let isTerminal = isatty(1) == 1
+let interval: Duration = isTerminal ? .milliseconds(500) : .seconds(60)
 
 @Sendable func line(_ totals: Simulation.Totals) -> String {
   let elapsed = max(1, Int((ContinuousClock.now - start) / .seconds(1)))
@@ -24,18 +26,17 @@ do {
   let totals = try await Simulation.run(
     from: seed, count: count, for: .seconds(seconds), threads: ProcessInfo.processInfo.activeProcessorCount
   ) { totals in
-    guard isatty(1) == 1 else { return }
     let isDue = shown.withLock { shown in
-      guard ContinuousClock.now - shown > .milliseconds(500) else { return false }
+      guard ContinuousClock.now - shown > interval else { return false }
       shown = .now
       return true
     }
     if isDue {
-      print("\r\(line(totals))", terminator: "")
+      print(isTerminal ? "\r\(line(totals))" : line(totals), terminator: isTerminal ? "" : "\n")
       fflush(nil)
     }
   }
-  print(isatty(1) == 1 ? "\r\(line(totals))" : line(totals))
+  print(isTerminal ? "\r\(line(totals))" : line(totals))
 } catch let failure as Simulation.Failure {
   print("\n\(failure)\nTry it again with: make simulate SEED=\(failure.seed)")
   exit(1)
