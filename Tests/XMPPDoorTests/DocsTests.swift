@@ -72,6 +72,7 @@ struct DocsTests {
   private static let naming: [Int: [String]] = {
     let kinds = [
       "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/DialogsTests",
+      "Tests/AccountsTests",
       "Tests/AddressesTests", "Tests/BasicsTests",
     ]
     var found: [Int: [[String]]] = [:]
