@@ -16,13 +16,11 @@ extension RequestContext {
     guard let position = parley.position(ofCursor: cursor, in: realm.id) else { throw .cursorUnknown }
     return position
   }
-}
 
-extension Parley {
   /// Returns the last member of the previous page in a cursor; `nil` without one.
   func member(ofCursor cursor: String?, in room: RoomName) throws(Problem) -> UserID? {
     guard let cursor else { return nil }
-    guard let user = user(ofMemberCursor: cursor, in: room) else {
+    guard let user = parley.user(ofMemberCursor: cursor, in: room) else {
       throw Problem(.malformed, "cursor-unknown", "cursor is not one of this list's.", field: "cursor")
     }
     return user

@@ -24,7 +24,7 @@ enum ListMembers: ServedOperation {
           access = readable.members.only([try Checks.role(role)])
           if access.among.isEmpty { throw Problem.notAdmin }
         }
-        let after = try parley.member(ofCursor: input.cursor, in: room)
+        let after = try call.member(ofCursor: input.cursor, in: room)
         let naming = readable.naming(parley)
         let (page, last) = try reader.members(of: access, after: after, limit: limit + 1).page(limit)
         return PageBody(

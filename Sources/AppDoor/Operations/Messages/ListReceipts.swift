@@ -23,7 +23,7 @@ enum ListReceipts: ServedOperation {
           PageBody(items: [try receipt(of: target, for: receiver, in: messages, naming, reader)])
         })
     case .room(let room):
-      let after = try parley.member(ofCursor: input.cursor, in: room)
+      let after = try call.member(ofCursor: input.cursor, in: room)
       return .ok(
         try await parley.read { reader in
           let readable = try reader.access(to: room.dialog, for: caller).get()
