@@ -15,7 +15,7 @@ import Testing
 
   /// The user's rows and one look at each dialog; nothing is sorted, and no table is gone through.
   @Test func aListOfDialogsIsOnePassOverTheUsersRows() throws {
-    let plan = try plan(.dialogStandings)
+    let plan = try plan(.dialogSummaries)
     #expect(plan.contains { $0.hasPrefix("SEARCH m USING PRIMARY KEY (user=?)") }, "\(plan)")
     #expect(plan.contains { $0.hasPrefix("SEARCH d USING INTEGER PRIMARY KEY") }, "\(plan)")
     #expect(plan.contains { $0.contains("mentions_user (user=? AND dialog=? AND ordinal>?)") }, "\(plan)")

@@ -28,7 +28,7 @@ extension StoreConformance {
       }
       try scene.reopen()
       try scene.read { reader in
-        let standings = try reader.dialogStandings(of: scene.romeo.id).sorted { $0.last < $1.last }
+        let standings = try reader.dialogSummaries(of: scene.romeo.id).sorted { $0.last < $1.last }
         // The self dialog is not there before it holds a message.
         try equal(standings.count, 3)
         try equal(standings.map(\.isRoom), [false, false, true])
@@ -39,7 +39,7 @@ extension StoreConformance {
         try equal(standings[2].dialog, room.id)
         try equal(standings.map(\.unread).reduce(0, +), try reader.unread(of: scene.romeo.id))
         try equal(standings.map(\.mentions).reduce(0, +), try reader.mentions(of: scene.romeo.id, in: nil))
-        try equal(try reader.dialogStandings(of: scene.nurse.id).count, 1)
+        try equal(try reader.dialogSummaries(of: scene.nurse.id).count, 1)
       }
     },
     Case(name: "a list of dialogs: the liveliest first, by pages, and by what is wanted") { scene in

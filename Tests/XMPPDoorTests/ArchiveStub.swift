@@ -40,7 +40,7 @@ struct ArchiveStub: StoreReader {
   func count<Kind: Record>(_ query: RecordQuery<Kind>) throws -> Int { throw NotAsked() }
   func guests() throws -> [UserID] { throw NotAsked() }
   func realms() throws -> [Realm] { throw NotAsked() }
-  func dialogStandings(of user: UserID) throws -> [DialogStanding] { throw NotAsked() }
+  func dialogSummaries(of user: UserID) throws -> [DialogSummary] { throw NotAsked() }
   func log(for reason: ServerReason, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func entry(at position: Position, for reason: ServerReason) throws -> Entry? { throw NotAsked() }
   func lastOccurrence() throws -> Int64 { throw NotAsked() }

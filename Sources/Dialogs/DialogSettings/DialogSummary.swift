@@ -1,5 +1,5 @@
 /// The numbers of a user's dialog or room, by which a list is filtered and ordered before anything else is read.
-public struct DialogStanding: Hashable, Sendable {
+public struct DialogSummary: Hashable, Sendable {
   public let dialog: DialogID
   public let isRoom: Bool
   /// The position of the last entry of any kind.
@@ -43,11 +43,11 @@ public struct DialogFilter: Hashable, Sendable {
   }
 
   /// Returns whether the numbers match; whether a room is a group is read from the room.
-  func admits(_ standing: DialogStanding) -> Bool {
-    if let kind, (kind != .privately) != standing.isRoom { return false }
-    if let isArchived, isArchived != standing.settings.isArchived { return false }
-    if let isPinned, isPinned != standing.settings.isPinned { return false }
-    if let isUnread, isUnread != standing.isUnread { return false }
+  func admits(_ summary: DialogSummary) -> Bool {
+    if let kind, (kind != .privately) != summary.isRoom { return false }
+    if let isArchived, isArchived != summary.settings.isArchived { return false }
+    if let isPinned, isPinned != summary.settings.isPinned { return false }
+    if let isUnread, isUnread != summary.isUnread { return false }
     return true
   }
 }
@@ -69,7 +69,7 @@ public struct DialogListPage: Sendable {
 public protocol DialogListReader {
   /// Returns all of a user's private dialogs (the self dialog once it contains a message) and the rooms they are a
   /// member of, in any order; in one pass, with one row for each.
-  func dialogStandings(of user: UserID) throws -> [DialogStanding]
+  func dialogSummaries(of user: UserID) throws -> [DialogSummary]
 }
 
 extension StoreReader {
@@ -79,43 +79,43 @@ extension StoreReader {
     of user: Party, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
   ) throws -> DialogListPage {
     var page = DialogListPage()
-    var wanted: [DialogStanding] = []
-    for standing in try dialogStandings(of: user.id) {
-      page.unread += standing.unread
-      page.mentions += standing.mentions
-      if standing.last < before, filter.admits(standing) { wanted.append(standing) }
+    var wanted: [DialogSummary] = []
+    for summary in try dialogSummaries(of: user.id) {
+      page.unread += summary.unread
+      page.mentions += summary.mentions
+      if summary.last < before, filter.admits(summary) { wanted.append(summary) }
     }
     wanted.sort { $0.last > $1.last }
     var last: Position?
-    for standing in wanted {
+    for summary in wanted {
       if page.views.count == limit {
         page.next = last
         break
       }
-      guard let view = try view(of: standing, for: user, filter) else { continue }
+      guard let view = try view(of: summary, for: user, filter) else { continue }
       page.views.append(view)
-      last = standing.last
+      last = summary.last
     }
     return page
   }
 
   private func view(
-    of standing: DialogStanding, for user: Party, _ filter: DialogFilter
+    of summary: DialogSummary, for user: Party, _ filter: DialogFilter
   ) throws -> DialogListPage.View? {
-    let id = standing.dialog
+    let id = summary.dialog
     let mark = { try self.mark(user.id, in: id) ?? Mark(dialog: id, user: user.id) }
-    if standing.isRoom {
+    if summary.isRoom {
       guard let readable = try access(to: id, for: user).readable, let member = readable.member else { return nil }
       if let kind = filter.kind, (kind == .group) != readable.room.settings.isMembersOnly { return nil }
       return .room(
         RoomView(
-          room: readable.room, member: member, mark: try mark(), settings: standing.settings,
+          room: readable.room, member: member, mark: try mark(), settings: summary.settings,
           lastMessage: try last(of: readable.messages)))
     }
     guard let dialog = try dialog(id), let messages = dialog.messages(for: user.id) else { return nil }
     return .privately(
       DialogView(
-        dialog: dialog, mark: try mark(), settings: standing.settings, lastMessage: try last(of: messages)),
-      mentions: standing.mentions)
+        dialog: dialog, mark: try mark(), settings: summary.settings, lastMessage: try last(of: messages)),
+      mentions: summary.mentions)
   }
 }

@@ -2,9 +2,9 @@ import Dialogs
 
 /// The data that lists of dialogs are made from.
 extension Reader {
-  func dialogStandings(of user: UserID) throws -> [DialogStanding] {
-    try connection(.dialogStandings, user).all { row in
-      DialogStanding(
+  func dialogSummaries(of user: UserID) throws -> [DialogSummary] {
+    try connection(.dialogSummaries, user).all { row in
+      DialogSummary(
         dialog: DialogID(row.int(0)), isRoom: row.int(1) == Self.roomKind, last: Position(row.int(2)),
         unread: row.int(3), mentions: row.int(4), displayed: Position(row.int(5)),
         settings: try Self.settings(row, 6))
@@ -16,7 +16,7 @@ extension Query {
   /// It takes one pass over the user's rows and a look at each dialog, about a microsecond each: keeping them in order
   /// would cost every message two more rows per member. Mentions are counted only in unread dialogs: a mention makes a
   /// message unread.
-  static let dialogStandings = Query(
+  static let dialogSummaries = Query(
     """
     SELECT s.dialog, s.kind, s.last, s.unread,
       CASE WHEN s.unread > 0 THEN (
