@@ -14,7 +14,9 @@ import Testing
 
   private func heard(_ audiences: Audiences) -> (occupants: [SessionID], followers: [SessionID]) {
     let audience = audiences.audience(of: room)
-    return (audience?.occupants.seats.map(\.session.id) ?? [], audience?.followers.seats.map(\.session.id) ?? [])
+    return (
+      audience?.occupants.recipients.map(\.session.id) ?? [], audience?.followers.recipients.map(\.session.id) ?? []
+    )
   }
 
   @Test func whoeverComesAndGoesIsThereOnceOrNot() {
@@ -25,7 +27,7 @@ import Testing
       let session = people.randomElement(using: &generator) ?? people[0]
       switch Int.random(in: 0..<7, using: &generator) {
       case 0, 1:
-        audiences.seat(session, isModerator: false, in: room)
+        audiences.addOccupant(session, isModerator: false, in: room)
         seated.insert(session.id)
       case 2:
         _ = audiences.unseat(session.id, in: room)
@@ -50,21 +52,21 @@ import Testing
   @Test func aModeratorIsOneWithAllSeatsAndAfterAResumption() {
     var audiences = Audiences()
     let second = RecordingSession(people[0].party)
-    for session in [people[0], people[1], second] { audiences.seat(session, isModerator: false, in: room) }
+    for session in [people[0], people[1], second] { audiences.addOccupant(session, isModerator: false, in: room) }
     audiences.setModerator(true, user: people[0].party.id, in: room)
     let heir = RecordingSession(people[0].party)
     audiences.reseat(from: second.id, to: heir, in: room)
-    let moderators = audiences.audience(of: room)?.occupants.seats.filter(\.seesAddresses).map(\.session.id) ?? []
+    let moderators = audiences.audience(of: room)?.occupants.recipients.filter(\.seesAddresses).map(\.session.id) ?? []
     #expect(Set(moderators) == [people[0].id, heir.id])
     #expect(!heard(audiences).occupants.contains(second.id))
-    // Nobody is made a seat by what is said of one who has gone.
+    // Nobody is made a recipient by what is said of one who has gone.
     audiences.reseat(from: second.id, to: second, in: room)
     #expect(heard(audiences).occupants.count == 3)
   }
 
   @Test func aRoomThatEndsIsHeardByNobody() {
     var audiences = Audiences()
-    audiences.seat(people[0], isModerator: true, in: room)
+    audiences.addOccupant(people[0], isModerator: true, in: room)
     audiences.follow(room, by: people[1], seesAddresses: false)
     audiences.close(room)
     #expect(audiences.audience(of: room) == nil)

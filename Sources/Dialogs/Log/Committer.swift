@@ -240,9 +240,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   /// Delivers one entry to all occupants and followers of a room.
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
-    for seat in audience.occupants.seats { lanes.add(.entry(entry, .room), to: seat.session) }
-    for seat in audience.followers.seats {
-      lanes.add(.entry(entry, seat.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: seat.session)
+    for recipient in audience.occupants.recipients { lanes.add(.entry(entry, .room), to: recipient.session) }
+    for recipient in audience.followers.recipients {
+      lanes.add(.entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: recipient.session)
     }
   }
 
@@ -259,15 +259,15 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func overhear(
     _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
   ) {
-    for seat in audiences.audience(of: room)?.followers.seats ?? [] where seat.user != stanza.from.id {
-      lanes.add(.signal(.stanza(stanza), seat.feed(isSemiAnonymous: isSemiAnonymous)), to: seat.session)
+    for recipient in audiences.audience(of: room)?.followers.recipients ?? [] where recipient.user != stanza.from.id {
+      lanes.add(.signal(.stanza(stanza), recipient.feed(isSemiAnonymous: isSemiAnonymous)), to: recipient.session)
     }
   }
 
   private func tell(_ effects: RoomEffect, into lanes: inout LaneBatch) {
     switch effects {
     case .seated(let session, let isModerator, let room):
-      audiences.seat(session, isModerator: isModerator, in: room)
+      audiences.addOccupant(session, isModerator: isModerator, in: room)
     case .unseated(let session, let room):
       guard let typing = audiences.unseat(session, in: room) else { return }
       overhear(typing.ended, in: room, isSemiAnonymous: typing.isSemiAnonymous, into: &lanes)
@@ -281,27 +281,32 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       audiences.close(room)
       registries.pushes.forget(room)
     case .occupant(let presence, let except):
-      for seat in audiences.audience(of: presence.room.dialog)?.occupants.seats ?? [] where seat.session.id != except {
+      for recipient in audiences.audience(of: presence.room.dialog)?.occupants.recipients ?? []
+      where recipient.session.id != except {
         let form: Form =
-          seat.user == presence.party.id
-          ? .roomOwn : presence.showsAddress || seat.seesAddresses ? .roomOpen : .room
-        lanes.add(.signal(.occupant(presence), form), to: seat.session)
+          recipient.user == presence.party.id
+          ? .roomOwn : presence.showsAddress || recipient.seesAddresses ? .roomOpen : .room
+        lanes.add(.signal(.occupant(presence), form), to: recipient.session)
       }
     case .shown(let presence, let sessions, let own):
       for session in sessions {
         lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
-      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? []
-      where seat.seesAddresses || !moderatorsOnly {
+      for recipient in audiences.audience(of: notice.room.dialog)?.occupants.recipients ?? []
+      where recipient.seesAddresses || !moderatorsOnly {
         // Recipients who may see addresses see them here too.
-        lanes.add(.signal(.notice(notice), seat.seesAddresses || showsAddresses ? .roomOpen : .room), to: seat.session)
+        lanes.add(
+          .signal(.notice(notice), recipient.seesAddresses || showsAddresses ? .roomOpen : .room), to: recipient.session
+        )
       }
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
     case .signal(let stanza, let room, let isSemiAnonymous):
       guard let audience = audiences.audience(of: room) else { return }
-      for seat in audience.occupants.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
+      for recipient in audience.occupants.recipients {
+        lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
+      }
       overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
       audiences.note(stanza, isSemiAnonymous: isSemiAnonymous, in: room)
     case .passed(let stanza, let sessions):
@@ -380,7 +385,7 @@ enum RoomEffect {
   /// For a member's app sessions.
   case seesAddresses(Bool, UserID, DialogID)
   case closed(DialogID)
-  /// For everyone present, the occupant's own seats included.
+  /// For everyone present, the occupant's own recipients included.
   case occupant(OccupantPresence, except: SessionID?)
   /// For some sessions; `own` if they are the occupant's.
   case shown(OccupantPresence, to: [any LiveSession], own: Bool)
@@ -389,6 +394,6 @@ enum RoomEffect {
   /// For everyone present, and app sessions that follow.
   case signal(RelayedStanza, DialogID, isSemiAnonymous: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
-  /// For the seats of one occupant, with copies for those of the author.
+  /// For the recipients of one occupant, with copies for those of the author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])
 }

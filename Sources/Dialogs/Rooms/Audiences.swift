@@ -1,11 +1,11 @@
-/// The recipients of a room's messages: seats of occupants, and app sessions of members who follow the room. The
+/// The recipients of a room's messages: recipients of occupants, and app sessions of members who follow the room. The
 /// audiences change only with the committer's effects, in the order of the log, so that an entry reaches exactly those
 /// who were present when it was committed. Confined to the committer's thread.
 struct Audiences {
-  struct Seat {
+  struct Recipient {
     var session: any LiveSession
     let user: UserID
-    /// Whether the seat sees the occupants' addresses in a semi-anonymous room: for occupants, whether they are
+    /// Whether the recipient sees the occupants' addresses in a semi-anonymous room: for occupants, whether they are
     /// moderators, who also receive requests for voice; for app sessions, which have no role, it depends on the
     /// affiliation.
     var seesAddresses: Bool
@@ -14,41 +14,41 @@ struct Audiences {
     func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedVeiled : .feed }
   }
 
-  /// A set of seats without order, with constant-time access by session.
-  struct Crowd {
-    private(set) var seats: [Seat] = []
+  /// A set of recipients without order, with constant-time access by session.
+  struct RecipientSet {
+    private(set) var recipients: [Recipient] = []
     private var places: [SessionID: Int] = [:]
 
-    mutating func put(_ seat: Seat) {
-      if let place = places[seat.session.id] {
-        seats[place] = seat
+    mutating func put(_ recipient: Recipient) {
+      if let place = places[recipient.session.id] {
+        recipients[place] = recipient
       } else {
-        places[seat.session.id] = seats.count
-        seats.append(seat)
+        places[recipient.session.id] = recipients.count
+        recipients.append(recipient)
       }
     }
 
     @discardableResult
-    mutating func remove(_ session: SessionID) -> Seat? {
+    mutating func remove(_ session: SessionID) -> Recipient? {
       guard let place = places.removeValue(forKey: session) else { return nil }
-      seats.swapAt(place, seats.count - 1)
-      let gone = seats.removeLast()
-      if place < seats.count { places[seats[place].session.id] = place }
+      recipients.swapAt(place, recipients.count - 1)
+      let gone = recipients.removeLast()
+      if place < recipients.count { places[recipients[place].session.id] = place }
       return gone
     }
 
     mutating func setSeesAddresses(_ sees: Bool, user: UserID) {
-      for place in seats.indices where seats[place].user == user { seats[place].seesAddresses = sees }
+      for place in recipients.indices where recipients[place].user == user { recipients[place].seesAddresses = sees }
     }
   }
 
   struct Audience {
-    var occupants = Crowd()
+    var occupants = RecipientSet()
     /// The members' app sessions.
-    var followers = Crowd()
+    var followers = RecipientSet()
     /// The typing indicators of XMPP clients that the followers were sent; leaving ends them.
     var typing: [UserID: Typing] = [:]
-    var isEmpty: Bool { occupants.seats.isEmpty && followers.seats.isEmpty }
+    var isEmpty: Bool { occupants.recipients.isEmpty && followers.recipients.isEmpty }
   }
 
   struct Typing {
@@ -68,28 +68,30 @@ struct Audiences {
 
   func audience(of room: DialogID) -> Audience? { rooms[room] }
 
-  mutating func seat(_ session: any LiveSession, isModerator: Bool, in room: DialogID) {
+  mutating func addOccupant(_ session: any LiveSession, isModerator: Bool, in room: DialogID) {
     rooms[room, default: Audience()].occupants.put(
-      Seat(session: session, user: session.party.id, seesAddresses: isModerator))
+      Recipient(session: session, user: session.party.id, seesAddresses: isModerator))
   }
 
-  /// Removes a seat. Returns the occupant's typing indicator.
+  /// Removes a recipient. Returns the occupant's typing indicator.
   mutating func unseat(_ session: SessionID, in room: DialogID) -> Typing? {
-    guard let seat = rooms[room]?.occupants.remove(session) else { return nil }
-    let typing = rooms[room]?.typing.removeValue(forKey: seat.user)
+    guard let recipient = rooms[room]?.occupants.remove(session) else { return nil }
+    let typing = rooms[room]?.typing.removeValue(forKey: recipient.user)
     drop(room)
     return typing
   }
 
   /// Records a typing indicator, at most one per occupant; an app session ends its own.
   mutating func note(_ stanza: RelayedStanza, isSemiAnonymous: Bool, in room: DialogID) {
-    guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.seats.isEmpty == false else { return }
+    guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.recipients.isEmpty == false else {
+      return
+    }
     rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, isSemiAnonymous: isSemiAnonymous) : nil
   }
 
   mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {
     guard let was = rooms[room]?.occupants.remove(old) else { return }
-    seat(session, isModerator: was.seesAddresses, in: room)
+    addOccupant(session, isModerator: was.seesAddresses, in: room)
   }
 
   mutating func setModerator(_ isModerator: Bool, user: UserID, in room: DialogID) {
@@ -98,14 +100,14 @@ struct Audiences {
 
   mutating func follow(_ room: DialogID, by session: any LiveSession, seesAddresses: Bool) {
     rooms[room, default: Audience()].followers.put(
-      Seat(session: session, user: session.party.id, seesAddresses: seesAddresses))
+      Recipient(session: session, user: session.party.id, seesAddresses: seesAddresses))
     followed[session.id, default: []].insert(room)
   }
 
   mutating func unfollow(_ room: DialogID, by user: UserID) {
-    for seat in rooms[room]?.followers.seats ?? [] where seat.user == user {
-      rooms[room]?.followers.remove(seat.session.id)
-      followed[seat.session.id]?.remove(room)
+    for recipient in rooms[room]?.followers.recipients ?? [] where recipient.user == user {
+      rooms[room]?.followers.remove(recipient.session.id)
+      followed[recipient.session.id]?.remove(room)
     }
     drop(room)
   }
@@ -124,7 +126,7 @@ struct Audiences {
 
   mutating func close(_ room: DialogID) {
     guard let audience = rooms.removeValue(forKey: room) else { return }
-    for seat in audience.followers.seats { followed[seat.session.id]?.remove(room) }
+    for recipient in audience.followers.recipients { followed[recipient.session.id]?.remove(room) }
   }
 
   private mutating func drop(_ room: DialogID) {
