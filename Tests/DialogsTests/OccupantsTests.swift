@@ -21,8 +21,8 @@ import Testing
       sessions = (0..<3).map { _ in RecordingSession(party) }
     }
 
-    func seat(_ index: Int, _ availability: Presence.Availability = .online) -> Occupants.Seat {
-      Occupants.Seat(
+    func occupantSession(_ index: Int, _ availability: Presence.Availability = .online) -> Occupants.OccupantSession {
+      Occupants.OccupantSession(
         session: sessions[index],
         presence: Presence(
           from: party, resource: "r\(index)", availability: availability, time: Timestamp(milliseconds: 0)))
@@ -30,18 +30,18 @@ import Testing
   }
 
   private func enter(
-    _ occupants: inout Occupants, _ person: Person, _ seat: Occupants.Seat, _ nick: String? = nil,
+    _ occupants: inout Occupants, _ person: Person, _ occupantSession: Occupants.OccupantSession, _ nick: String? = nil,
     role: Role = .participant
   ) -> Occupants.Occupant {
     let nick = nick ?? person.party.name
     return occupants.enter(
-      seat, party: person.party, nick: nick, key: nick.lowercased(), affiliation: .member, role: role)
+      occupantSession, party: person.party, nick: nick, key: nick.lowercased(), affiliation: .member, role: role)
   }
 
   @Test func whoEntersAndLeavesWasNeverThere() {
     var occupants = Occupants()
-    let occupant = enter(&occupants, romeo, romeo.seat(0))
-    #expect(occupant.seats.count == 1)
+    let occupant = enter(&occupants, romeo, romeo.occupantSession(0))
+    #expect(occupant.sessions.count == 1)
     #expect(occupants.count == 1)
     #expect(occupants.key(of: romeo.sessions[0].id) == "romeo")
     #expect(occupants.key(of: romeo.party.id) == "romeo")
@@ -55,14 +55,14 @@ import Testing
 
   @Test func theLastOfSeveralSeatsEndsTheOccupant() {
     var occupants = Occupants()
-    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = enter(&occupants, romeo, romeo.occupantSession(0))
     let one = occupants
-    _ = enter(&occupants, romeo, romeo.seat(1))
+    _ = enter(&occupants, romeo, romeo.occupantSession(1))
     #expect(occupants.count == 1)
     #expect(Set(occupants.sessions) == [romeo.sessions[0].id, romeo.sessions[1].id])
     let gone = occupants.exit(romeo.sessions[1].id)
-    // The seats are different values: each made a presence of its own.
-    #expect(gone?.after?.seats.map(\.session.id) == [romeo.sessions[0].id])
+    // The sessions are different values: each made a presence of its own.
+    #expect(gone?.after?.sessions.map(\.session.id) == [romeo.sessions[0].id])
     #expect(occupants == one)
     _ = occupants.exit(romeo.sessions[0].id)
     #expect(occupants == Occupants())
@@ -70,24 +70,25 @@ import Testing
 
   @Test func theSeatThatSpokeLastSpeaksForTheOccupant() {
     var occupants = Occupants()
-    let seats = [romeo.seat(0), romeo.seat(1), romeo.seat(2)]
-    for seat in seats { _ = enter(&occupants, romeo, seat) }
-    let away = romeo.seat(0, .away).presence
+    let sessions = [romeo.occupantSession(0), romeo.occupantSession(1), romeo.occupantSession(2)]
+    for occupantSession in sessions { _ = enter(&occupants, romeo, occupantSession) }
+    let away = romeo.occupantSession(0, .away).presence
     let shown = occupants.show(away, by: romeo.sessions[0].id)
-    #expect(shown?.seats.map(\.session.id) == [1, 2, 0].map { romeo.sessions[$0].id })
-    #expect(shown?.seats.last?.presence === away)
-    // Entering again with the same session is no further seat.
-    _ = enter(&occupants, romeo, seats[1])
-    #expect(occupants.occupant(of: romeo.party.id)?.seats.map(\.session.id) == [2, 0, 1].map { romeo.sessions[$0].id })
+    #expect(shown?.sessions.map(\.session.id) == [1, 2, 0].map { romeo.sessions[$0].id })
+    #expect(shown?.sessions.last?.presence === away)
+    // Entering again with the same session is no further occupantSession.
+    _ = enter(&occupants, romeo, sessions[1])
+    #expect(
+      occupants.occupant(of: romeo.party.id)?.sessions.map(\.session.id) == [2, 0, 1].map { romeo.sessions[$0].id })
     let stranger = occupants.show(away, by: juliet.sessions[0].id)
     #expect(stranger == nil)
   }
 
   @Test func aNickIsChangedForAllSeatsThereAndBack() {
     var occupants = Occupants()
-    _ = enter(&occupants, romeo, romeo.seat(0))
-    _ = enter(&occupants, romeo, romeo.seat(1))
-    _ = enter(&occupants, juliet, juliet.seat(0))
+    _ = enter(&occupants, romeo, romeo.occupantSession(0))
+    _ = enter(&occupants, romeo, romeo.occupantSession(1))
+    _ = enter(&occupants, juliet, juliet.occupantSession(0))
     let before = occupants
     let renamed = occupants.rename(from: "romeo", to: "montague", nick: "Montague")
     #expect(renamed?.nick == "Montague")
@@ -103,7 +104,7 @@ import Testing
 
   @Test func anotherSpellingOfANickIsTheSamePlace() {
     var occupants = Occupants()
-    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = enter(&occupants, romeo, romeo.occupantSession(0))
     _ = occupants.rename(from: "romeo", to: "romeo", nick: "ROMEO")
     #expect(occupants.count == 1)
     #expect(occupants.occupant(of: romeo.sessions[0].id)?.nick == "ROMEO")
@@ -111,11 +112,11 @@ import Testing
 
   @Test func whoIsKickedGoesWithAllSeats() {
     var occupants = Occupants()
-    _ = enter(&occupants, juliet, juliet.seat(0))
+    _ = enter(&occupants, juliet, juliet.occupantSession(0))
     let before = occupants
-    for seat in 0..<3 { _ = enter(&occupants, romeo, romeo.seat(seat)) }
+    for occupantSession in 0..<3 { _ = enter(&occupants, romeo, romeo.occupantSession(occupantSession)) }
     let gone = occupants.remove(key: "romeo")
-    #expect(gone?.seats.count == 3)
+    #expect(gone?.sessions.count == 3)
     #expect(occupants == before)
     let again = occupants.remove(key: "romeo")
     #expect(again == nil)
@@ -124,17 +125,17 @@ import Testing
 
   @Test func aResumedSessionHasTheSeatOfItsFormerSelf() {
     var occupants = Occupants()
-    let seat = romeo.seat(0)
-    _ = enter(&occupants, romeo, seat)
-    _ = enter(&occupants, romeo, romeo.seat(1))
+    let occupantSession = romeo.occupantSession(0)
+    _ = enter(&occupants, romeo, occupantSession)
+    _ = enter(&occupants, romeo, romeo.occupantSession(1))
     let before = occupants
     let heir = RecordingSession(romeo.party)
     let moved = occupants.reseat(from: romeo.sessions[0].id, to: heir)
     #expect(moved)
     #expect(occupants.key(of: romeo.sessions[0].id) == nil)
     // In its place, and with what it had said.
-    #expect(occupants.occupant(of: heir.id)?.seats.first?.session.id == heir.id)
-    #expect(occupants.occupant(of: heir.id)?.seats.first?.presence === seat.presence)
+    #expect(occupants.occupant(of: heir.id)?.sessions.first?.session.id == heir.id)
+    #expect(occupants.occupant(of: heir.id)?.sessions.first?.presence === occupantSession.presence)
     let again = occupants.reseat(from: romeo.sessions[0].id, to: heir)
     #expect(!again)
     let back = occupants.reseat(from: heir.id, to: romeo.sessions[0])
@@ -144,7 +145,7 @@ import Testing
 
   @Test func affiliationRoleAndBeingShownChangeByThemselves() {
     var occupants = Occupants()
-    let was = enter(&occupants, romeo, romeo.seat(0))
+    let was = enter(&occupants, romeo, romeo.occupantSession(0))
     var expected = was
     expected.role = .moderator
     let moderator = occupants.set(role: .moderator, key: "romeo")
@@ -165,25 +166,25 @@ import Testing
     var occupants = Occupants()
     let crowd = (1...Limits.shownOccupantsMax).map { Person("extra\($0)", Int64($0)) }
     for person in crowd {
-      let occupant = enter(&occupants, person, person.seat(0))
+      let occupant = enter(&occupants, person, person.occupantSession(0))
       #expect(occupant.isShown)
     }
     let (late, prince) = (Person("late", 10_001), Person("prince", 10_002))
-    let hidden = enter(&occupants, late, late.seat(0))
+    let hidden = enter(&occupants, late, late.occupantSession(0))
     #expect(!hidden.isShown)
-    let moderator = enter(&occupants, prince, prince.seat(0), role: .moderator)
+    let moderator = enter(&occupants, prince, prince.occupantSession(0), role: .moderator)
     #expect(moderator.isShown)
-    // A further seat shows nobody who was not, and hides nobody who was.
-    let further = enter(&occupants, late, late.seat(1))
+    // A further occupantSession shows nobody who was not, and hides nobody who was.
+    let further = enter(&occupants, late, late.occupantSession(1))
     #expect(!further.isShown)
-    let seated = enter(&occupants, crowd[0], crowd[0].seat(1))
+    let seated = enter(&occupants, crowd[0], crowd[0].occupantSession(1))
     #expect(seated.isShown)
     // Room is made again.
     _ = occupants.exit(crowd[1].sessions[0].id)
     _ = occupants.exit(crowd[2].sessions[0].id)
     _ = occupants.exit(crowd[3].sessions[0].id)
     let next = Person("next", 10_003)
-    let shown = enter(&occupants, next, next.seat(0))
+    let shown = enter(&occupants, next, next.occupantSession(0))
     #expect(shown.isShown)
   }
 
@@ -199,23 +200,26 @@ import Testing
       switch Int.random(in: 0..<6, using: &generator) {
       case 0, 1:
         let nick = occupants.occupant(of: person.party.id)?.nick ?? "\(person.party.name)-\(step)"
-        _ = enter(&occupants, person, person.seat(person.sessions.firstIndex { $0.id == session.id } ?? 0), nick)
+        _ = enter(
+          &occupants, person, person.occupantSession(person.sessions.firstIndex { $0.id == session.id } ?? 0), nick)
       case 2: _ = occupants.exit(session.id)
       case 3:
         if let own {
           _ = occupants.rename(from: own, to: "\(person.party.name)-\(step)", nick: "\(person.party.name)-\(step)")
         }
-      case 4: _ = occupants.show(person.seat(0).presence, by: session.id)
+      case 4: _ = occupants.show(person.occupantSession(0).presence, by: session.id)
       default: if Bool.random(using: &generator), let own { _ = occupants.remove(key: own) }
       }
-      var seats: [SessionID: String] = [:]
+      var sessions: [SessionID: String] = [:]
       for (key, occupant) in occupants.byKey {
-        #expect(!occupant.seats.isEmpty)
+        #expect(!occupant.sessions.isEmpty)
         #expect(occupants.key(of: occupant.party.id) == key)
-        for seat in occupant.seats { #expect(seats.updateValue(key, forKey: seat.session.id) == nil) }
+        for occupantSession in occupant.sessions {
+          #expect(sessions.updateValue(key, forKey: occupantSession.session.id) == nil)
+        }
       }
-      #expect(Set(occupants.sessions) == Set(seats.keys))
-      for (session, key) in seats { #expect(occupants.key(of: session) == key) }
+      #expect(Set(occupants.sessions) == Set(sessions.keys))
+      for (session, key) in sessions { #expect(occupants.key(of: session) == key) }
       #expect(Set(occupants.byKey.values.map(\.party.id)).count == occupants.count)
     }
   }
@@ -225,13 +229,13 @@ import Testing
     var occupants = Occupants()
     for number in 1...2_000 {
       let person = Person("extra\(number)", Int64(number + 10))
-      _ = enter(&occupants, person, person.seat(0))
+      _ = enter(&occupants, person, person.occupantSession(0))
     }
     #expect(occupants.takeChanges().count == 2_000)
     let before = occupants
-    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = enter(&occupants, romeo, romeo.occupantSession(0))
     _ = occupants.rename(from: "romeo", to: "montague", nick: "montague")
-    _ = occupants.show(romeo.seat(0, .away).presence, by: romeo.sessions[0].id)
+    _ = occupants.show(romeo.occupantSession(0, .away).presence, by: romeo.sessions[0].id)
     _ = occupants.set(isShown: true, key: "montague")
     _ = occupants.exit(romeo.sessions[0].id)
     let changes = occupants.takeChanges()
@@ -255,10 +259,11 @@ import Testing
         let fresh = "\(person.party.name)-\(batch)-\(step)"
         switch Int.random(in: 0..<7, using: &generator) {
         case 0, 1:
-          _ = enter(&occupants, person, person.seat(index), occupants.occupant(of: person.party.id)?.nick ?? fresh)
+          _ = enter(
+            &occupants, person, person.occupantSession(index), occupants.occupant(of: person.party.id)?.nick ?? fresh)
         case 2: _ = occupants.exit(session)
         case 3: if let own { _ = occupants.rename(from: own, to: fresh, nick: fresh) }
-        case 4: _ = occupants.show(person.seat(index).presence, by: session)
+        case 4: _ = occupants.show(person.occupantSession(index).presence, by: session)
         case 5: if let own { _ = occupants.set(role: .visitor, isShown: Bool.random(using: &generator), key: own) }
         default: if let own { _ = occupants.remove(key: own) }
         }

@@ -266,12 +266,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   private func tell(_ effects: RoomEffect, into lanes: inout LaneBatch) {
     switch effects {
-    case .seated(let session, let isModerator, let room):
+    case .sessionEntered(let session, let isModerator, let room):
       audiences.addOccupant(session, isModerator: isModerator, in: room)
-    case .unseated(let session, let room):
+    case .sessionLeft(let session, let room):
       guard let typing = audiences.unseat(session, in: room) else { return }
       overhear(typing.ended, in: room, isSemiAnonymous: typing.isSemiAnonymous, into: &lanes)
-    case .reseated(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
+    case .sessionMoved(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
     case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
@@ -377,9 +377,9 @@ enum Effect {
 
 /// A batch's change of a room's audience, or a delivery to it.
 enum RoomEffect {
-  case seated(any LiveSession, isModerator: Bool, DialogID)
-  case unseated(SessionID, DialogID)
-  case reseated(SessionID, any LiveSession, DialogID)
+  case sessionEntered(any LiveSession, isModerator: Bool, DialogID)
+  case sessionLeft(SessionID, DialogID)
+  case sessionMoved(SessionID, any LiveSession, DialogID)
   case moderates(Bool, UserID, DialogID)
   case unfollowed(UserID, DialogID)
   /// For a member's app sessions.

@@ -124,7 +124,7 @@ public enum Intent: Sendable {
   case push(PushIntent)
   /// Registers a session with the hub, at one exact position.
   case goOnline(OnlineSession)
-  /// Replaces a session by another one, in the hub and in its seats in rooms, at one exact position: earlier deliveries
+  /// Replaces a session by another one, in the hub and in its rooms, at one exact position: earlier deliveries
   /// go to the former one, then `Delivery.handedOver`, and later ones to the new one. No one is told (XEP-0198 5). It
   /// does nothing if the former session is not registered.
   case handOver(from: any LiveSession, to: any LiveSession)

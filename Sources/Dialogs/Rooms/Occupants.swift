@@ -2,12 +2,12 @@ import Addresses
 
 // The occupants of a room (XEP-0045 5.1, 7), as a value. Theory:
 //
-// An occupant is one user under one nick; each of the user's sessions that has entered is a seat. The first seat
-// creates the occupant, leaving with the last one removes it. Others see the presence of the seat that sent one last.
+// An occupant is one user under one nick; each of the user's sessions that has entered is a occupantSession. The first occupantSession
+// creates the occupant, leaving with the last one removes it. Others see the presence of the occupantSession that sent one last.
 //
-//   absent -enter-> present(1 seat) -enter-> present(n seats) -exit-> present(n - 1) ... -exit-> absent
+//   absent -enter-> present(1 occupantSession) -enter-> present(n sessions) -exit-> present(n - 1) ... -exit-> absent
 //                   present -rename-> present under another nick
-//                   present -role none (kick), affiliation outcast (ban)-> absent, all seats at once
+//                   present -role none (kick), affiliation outcast (ban)-> absent, all sessions at once
 //
 // Occupants are not stored: after a restart a room is empty, and returning clients enter again. Nicks of members are
 // stored in the member list; this value only records their current holders.
@@ -16,44 +16,46 @@ import Addresses
 // are undone in reverse order. So a change costs the same in a room of two and of two thousand.
 
 struct Occupants: Equatable {
-  struct Seat: Equatable {
+  struct OccupantSession: Equatable {
     let session: any LiveSession
     var presence: Presence
-    /// Whether the seat follows the room by the app protocol, and receives no presences or private messages.
+    /// Whether the occupantSession follows the room by the app protocol, and receives no presences or private messages.
     var isApp = false
-    static func == (a: Seat, b: Seat) -> Bool { a.session.id == b.session.id && a.presence === b.presence }
+    static func == (a: OccupantSession, b: OccupantSession) -> Bool {
+      a.session.id == b.session.id && a.presence === b.presence
+    }
   }
 
   struct Occupant: Equatable {
     let party: Party
-    var nick: String { didSet { memo = Memo() } }
-    var affiliation: Affiliation { didSet { memo = Memo() } }
-    var role: Role { didSet { memo = Memo() } }
-    /// The seats, never empty. The one that sent presence last is last.
-    var seats: [Seat] { didSet { memo = Memo() } }
+    var nick: String { didSet { presenceCache = PresenceCache() } }
+    var affiliation: Affiliation { didSet { presenceCache = PresenceCache() } }
+    var role: Role { didSet { presenceCache = PresenceCache() } }
+    /// The sessions, never empty. The one that sent presence last is last.
+    var sessions: [OccupantSession] { didSet { presenceCache = PresenceCache() } }
     /// Whether the other occupants have been sent this occupant's presence.
     var isShown: Bool
     /// The sessions that receive presences and private messages.
-    var listeners: [any LiveSession] { seats.filter { !$0.isApp }.map(\.session) }
+    var listeners: [any LiveSession] { sessions.filter { !$0.isApp }.map(\.session) }
     /// The cache of its current presence, encoded once for all who enter.
-    private(set) var memo = Memo()
+    private(set) var presenceCache = PresenceCache()
 
-    init(party: Party, nick: String, affiliation: Affiliation, role: Role, seats: [Seat], isShown: Bool) {
+    init(party: Party, nick: String, affiliation: Affiliation, role: Role, sessions: [OccupantSession], isShown: Bool) {
       self.party = party
       self.nick = nick
       self.affiliation = affiliation
       self.role = role
-      self.seats = seats
+      self.sessions = sessions
       self.isShown = isShown
     }
 
     static func == (a: Self, b: Self) -> Bool {
       a.party == b.party && a.nick == b.nick && a.affiliation == b.affiliation && a.role == b.role
-        && a.seats == b.seats && a.isShown == b.isShown
+        && a.sessions == b.sessions && a.isShown == b.isShown
     }
   }
 
-  final class Memo {
+  final class PresenceCache {
     var presence: OccupantPresence?
   }
 
@@ -94,11 +96,11 @@ struct Occupants: Equatable {
     changes.append(Change(key: key, was: was))
     byKey[key] = occupant
     if let was {
-      for seat in was.seats { keys[seat.session.id] = nil }
+      for occupantSession in was.sessions { keys[occupantSession.session.id] = nil }
       keysByUser[was.party.id] = nil
     }
     if let occupant {
-      for seat in occupant.seats { keys[seat.session.id] = key }
+      for occupantSession in occupant.sessions { keys[occupantSession.session.id] = key }
       keysByUser[occupant.party.id] = key
     }
     if occupant?.isShown == true { shownKeys.insert(key) } else { shownKeys.remove(key) }
@@ -118,48 +120,48 @@ struct Occupants: Equatable {
 
   // MARK: Entering and leaving
 
-  /// Adds a session under the nick with this key, as a new occupant or as a further seat of the present one; the caller
+  /// Adds a session under the nick with this key, as a new occupant or as a further occupantSession of the present one; the caller
   /// has checked that no one else holds the nick. Returns the occupant afterwards.
   mutating func enter(
-    _ seat: Seat, party: Party, nick: String, key: String, affiliation: Affiliation, role: Role
+    _ occupantSession: OccupantSession, party: Party, nick: String, key: String, affiliation: Affiliation, role: Role
   ) -> Occupant {
     if var occupant = byKey[key] {
-      occupant.seats.removeAll { $0.session.id == seat.session.id }
-      occupant.seats.insert(seat, at: seat.isApp ? 0 : occupant.seats.endIndex)
+      occupant.sessions.removeAll { $0.session.id == occupantSession.session.id }
+      occupant.sessions.insert(occupantSession, at: occupantSession.isApp ? 0 : occupant.sessions.endIndex)
       put(occupant, at: key)
       return occupant
     }
     let isShown = role == .moderator || byKey.count < Limits.shownOccupantsMax
     let occupant = Occupant(
-      party: party, nick: nick, affiliation: affiliation, role: role, seats: [seat], isShown: isShown)
+      party: party, nick: nick, affiliation: affiliation, role: role, sessions: [occupantSession], isShown: isShown)
     put(occupant, at: key)
     return occupant
   }
 
-  /// Replaces the presence of a session's seat. Returns the occupant afterwards; `nil` if the session has no seat.
+  /// Replaces the presence of a session's occupantSession. Returns the occupant afterwards; `nil` if the session has no occupantSession.
   mutating func show(_ presence: Presence, by session: SessionID) -> Occupant? {
     guard let key = keys[session], var occupant = byKey[key],
-      let index = occupant.seats.firstIndex(where: { $0.session.id == session })
+      let index = occupant.sessions.firstIndex(where: { $0.session.id == session })
     else { return nil }
-    var seat = occupant.seats.remove(at: index)
-    seat.presence = presence
-    occupant.seats.append(seat)
+    var occupantSession = occupant.sessions.remove(at: index)
+    occupantSession.presence = presence
+    occupant.sessions.append(occupantSession)
     put(occupant, at: key)
     return occupant
   }
 
-  /// Removes a session. Returns the occupant before, and after if other seats are left; `nil` if the session has no
-  /// seat.
+  /// Removes a session. Returns the occupant before, and after if other sessions are left; `nil` if the session has no
+  /// occupantSession.
   mutating func exit(_ session: SessionID) -> (before: Occupant, after: Occupant?)? {
     guard let key = keys[session], let before = byKey[key] else { return nil }
     var after = before
-    after.seats.removeAll { $0.session.id == session }
-    let rest = after.seats.isEmpty ? nil : after
+    after.sessions.removeAll { $0.session.id == session }
+    let rest = after.sessions.isEmpty ? nil : after
     put(rest, at: key)
     return (before, rest)
   }
 
-  /// Removes an occupant with all seats.
+  /// Removes an occupant with all sessions.
   mutating func remove(key: String) -> Occupant? {
     guard let occupant = byKey[key] else { return nil }
     put(nil, at: key)
@@ -183,13 +185,13 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// Moves a seat to the session that resumed the old one (XEP-0198 5). Returns `false` if there is no seat.
+  /// Moves a occupantSession to the session that resumed the old one (XEP-0198 5). Returns `false` if there is no occupantSession.
   mutating func reseat(from old: SessionID, to session: any LiveSession) -> Bool {
     guard let key = keys[old], var occupant = byKey[key],
-      let index = occupant.seats.firstIndex(where: { $0.session.id == old })
+      let index = occupant.sessions.firstIndex(where: { $0.session.id == old })
     else { return false }
-    occupant.seats[index] = Seat(
-      session: session, presence: occupant.seats[index].presence, isApp: occupant.seats[index].isApp)
+    occupant.sessions[index] = OccupantSession(
+      session: session, presence: occupant.sessions[index].presence, isApp: occupant.sessions[index].isApp)
     put(occupant, at: key)
     return true
   }

@@ -45,7 +45,7 @@ struct RoomCache {
   private var dirty: [State] = []
 
   private var present: [DialogID: Occupants] = [:]
-  private var seats: [SessionID: Set<DialogID>] = [:]
+  private var roomsBySession: [SessionID: Set<DialogID>] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: RoomRate] = [:]
@@ -53,7 +53,7 @@ struct RoomCache {
   private var cachedRows = 0
 
   private var formerly: [(room: DialogID, change: Occupants.Change)] = []
-  private var formerSeats: [SessionID: Set<DialogID>] = [:]
+  private var formerRooms: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
 
@@ -122,7 +122,7 @@ struct RoomCache {
 
   func occupants(of room: DialogID) -> Occupants? { present[room] }
   var headcounts: [DialogID: Int] { present.mapValues(\.count) }
-  func rooms(of session: SessionID) -> Set<DialogID> { seats[session] ?? [] }
+  func rooms(of session: SessionID) -> Set<DialogID> { roomsBySession[session] ?? [] }
 
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {
     // Removed, so that the change is made in place.
@@ -133,12 +133,12 @@ struct RoomCache {
     return result
   }
 
-  mutating func seat(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
-    let before = seats[session] ?? []
-    if formerSeats[session] == nil { formerSeats[session] = before }
+  mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
+    let before = roomsBySession[session] ?? []
+    if formerRooms[session] == nil { formerRooms[session] = before }
     var after = before
     if isThere { after.insert(room) } else { after.remove(room) }
-    seats[session] = after.isEmpty ? nil : after
+    roomsBySession[session] = after.isEmpty ? nil : after
   }
 
   mutating func lease(_ address: BareJID, _ lease: Lease?) {
@@ -180,7 +180,7 @@ struct RoomCache {
   /// Forgets the undo notes, as the batch is durable.
   mutating func settled() {
     formerly.removeAll(keepingCapacity: true)
-    formerSeats.removeAll(keepingCapacity: true)
+    formerRooms.removeAll(keepingCapacity: true)
     formerLeases.removeAll(keepingCapacity: true)
     formerlySaid.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
@@ -192,11 +192,11 @@ struct RoomCache {
       occupants.undo(change)
       if !occupants.isEmpty { present[room] = occupants }
     }
-    for (session, rooms) in formerSeats { seats[session] = rooms.isEmpty ? nil : rooms }
+    for (session, rooms) in formerRooms { roomsBySession[session] = rooms.isEmpty ? nil : rooms }
     for (address, lease) in formerLeases { put(lease, at: address) }
     for (room, user, time) in formerlySaid.reversed() { paces[room, default: RoomRate()].said[user] = time }
     formerly = []
-    formerSeats = [:]
+    formerRooms = [:]
     formerLeases = [:]
     formerlySaid = []
     dirty = []

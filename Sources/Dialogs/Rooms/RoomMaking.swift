@@ -257,11 +257,12 @@ extension Judge {
     let key = try Self.nick(lease.nick).key
     let occupant = rooms.occupy(state.room.id) {
       $0.enter(
-        Occupants.Seat(session: lease.session, presence: lease.presence), party: lease.party, nick: lease.nick,
+        Occupants.OccupantSession(session: lease.session, presence: lease.presence), party: lease.party,
+        nick: lease.nick,
         key: key, affiliation: .owner, role: .moderator)
     }
-    rooms.seat(lease.session.id, in: state.room.id, true)
-    tell(.seated(lease.session, isModerator: true, state.room.id))
+    rooms.setPresent(lease.session.id, in: state.room.id, true)
+    tell(.sessionEntered(lease.session, isModerator: true, state.room.id))
     // This presence tells the session that the room now exists.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))

@@ -218,7 +218,7 @@ extension Judge {
     return entry
   }
 
-  /// Seats the app sessions of a new member.
+  /// Adds the app sessions of a new member to the occupants.
   mutating func comeAll(
     _ party: Party, to room: DialogID, step: MemberListStep? = nil
   ) throws {
@@ -253,7 +253,9 @@ extension Judge {
     let isPutOut = after == .outcast || (room.settings.isMembersOnly && !after.isMember)
     if !after.isMember, !isPutOut, let present = rooms.occupants(of: room.id)?.occupant(of: party.id) {
       // The app protocol shows rooms to members only: their app sessions leave.
-      for seat in present.seats where seat.isApp { _ = leave(room, seat.session.id, nil, isHeard: false) }
+      for occupantSession in present.sessions where occupantSession.isApp {
+        _ = leave(room, occupantSession.session.id, nil, isHeard: false)
+      }
     }
     guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else { return tell(notice, in: room) }
     let actor = rooms.occupants(of: room.id)?.occupant(of: post.author.id)?.nick
@@ -272,7 +274,8 @@ extension Judge {
       let newKey = try? Precis.nicknameKey(nick)
     {
       let leaving = occupantPresence(
-        of: present, in: room, presence: unavailable(party, present.seats.last?.presence.resource), role: present.role,
+        of: present, in: room, presence: unavailable(party, present.sessions.last?.presence.resource),
+        role: present.role,
         codes: [303], newNick: nick)
       tell(leaving, of: present)
       _ = rooms.occupy(room.id) { $0.rename(from: key, to: newKey, nick: nick) }
@@ -299,7 +302,7 @@ extension Judge {
     tell(.notice(notice, showsAddresses: room.settings.showsAddresses, moderatorsOnly: false))
   }
 
-  /// Sends a presence to everyone; that of an occupant who is not shown only to their own seats.
+  /// Sends a presence to everyone; that of an occupant who is not shown only to their own sessions.
   mutating func tell(_ presence: OccupantPresence, of occupant: Occupants.Occupant) {
     if occupant.isShown {
       tell(.occupant(presence, except: nil))
@@ -308,14 +311,14 @@ extension Judge {
     }
   }
 
-  /// Removes an occupant with all seats.
+  /// Removes an occupant with all sessions.
   mutating func expel(
     _ key: String, from room: Room, affiliation: Affiliation, codes: [UInt16], actor: String? = nil,
     reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil, listStep: MemberListStep? = nil
   ) {
     guard let occupant = rooms.occupy(room.id, { $0.remove(key: key) }) else { return }
     let presence = occupantPresence(
-      of: occupant, in: room, presence: unavailable(occupant.party, occupant.seats.last?.presence.resource),
+      of: occupant, in: room, presence: unavailable(occupant.party, occupant.sessions.last?.presence.resource),
       role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed,
       listStep: listStep)
     if destroyed != nil {
@@ -324,9 +327,9 @@ extension Judge {
     } else {
       tell(presence, of: occupant)
     }
-    for seat in occupant.seats {
-      rooms.seat(seat.session.id, in: room.id, false)
-      tell(.unseated(seat.session.id, room.id))
+    for occupantSession in occupant.sessions {
+      rooms.setPresent(occupantSession.session.id, in: room.id, false)
+      tell(.sessionLeft(occupantSession.session.id, room.id))
     }
   }
 

@@ -59,7 +59,7 @@ public enum RoomIntent: Sendable {
   /// Returns the number of occupants of each room that is not empty, in all realms; for the server's own use.
   /// `Receipt.value` is `[DialogID: Int]`.
   case headcounts
-  /// Removes all seats of a session that has ended.
+  /// Removes a session that has ended from all rooms.
   case vacate(SessionID)
 }
 

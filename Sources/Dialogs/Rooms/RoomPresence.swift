@@ -47,14 +47,15 @@ extension Judge {
     let others = shown(in: state.room, without: author.id)
     let occupant = rooms.occupy(state.room.id) {
       $0.enter(
-        Occupants.Seat(session: entering.session, presence: entering.presence), party: author, nick: nick, key: key,
+        Occupants.OccupantSession(session: entering.session, presence: entering.presence), party: author, nick: nick,
+        key: key,
         affiliation: affiliation, role: role)
     }
-    rooms.seat(session, in: state.room.id, true)
+    rooms.setPresent(session, in: state.room.id, true)
     var codes: [UInt16] = state.room.settings.showsAddresses ? [100] : []
     if nick != entering.nick { codes.append(210) }
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
-    tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
+    tell(.sessionEntered(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
@@ -130,7 +131,7 @@ extension Judge {
       try store(with(member) { $0.nick = wish.nick }, in: state)
     }
     let leaving = occupantPresence(
-      of: present, in: state.room, presence: unavailable(present.party, present.seats.last?.presence.resource),
+      of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),
       role: present.role, codes: [303], newNick: wish.nick)
     guard
       let occupant = rooms.occupy(
@@ -153,7 +154,7 @@ extension Judge {
 
   // MARK: App sessions
 
-  /// Seats an app session of a member: it is present as long as it is connected, without having to enter. `step`
+  /// Adds an app session of a member to the occupants: it is present as long as it is connected, without having to enter. `step`
   /// announces in its presence that the user has become a member.
   mutating func come(
     _ onlineSession: OnlineSession, to room: DialogID, step: MemberListStep? = nil
@@ -170,12 +171,12 @@ extension Judge {
       from: member.party, resource: onlineSession.resource, availability: .online, time: time)
     let occupant = rooms.occupy(room) {
       $0.enter(
-        Occupants.Seat(session: onlineSession.session, presence: presence, isApp: true), party: member.party,
+        Occupants.OccupantSession(session: onlineSession.session, presence: presence, isApp: true), party: member.party,
         nick: nick,
         key: key, affiliation: member.affiliation,
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }
-    rooms.seat(onlineSession.session.id, in: room, true)
+    rooms.setPresent(onlineSession.session.id, in: room, true)
     if companion == nil, occupant.isShown {
       tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
     }
@@ -244,28 +245,28 @@ extension Judge {
   /// Removes a session. `isHeard` tells whether the session still exists to be told.
   mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
-    rooms.seat(session, in: room.id, false)
-    let seat = before.seats.first { $0.session.id == session }
+    rooms.setPresent(session, in: room.id, false)
+    let occupantSession = before.sessions.first { $0.session.id == session }
     let left = occupantPresence(
-      of: before, in: room, presence: presence ?? unavailable(before.party, seat?.presence.resource))
-    if !isHeard { tell(.unseated(session, room.id)) }
+      of: before, in: room, presence: presence ?? unavailable(before.party, occupantSession?.presence.resource))
+    if !isHeard { tell(.sessionLeft(session, room.id)) }
     if let after {
-      if isHeard, let seat { tell(.shown(left, to: [seat.session], own: true)) }
-      // The others may have seen the presence of this seat; a session that has left receives no more.
-      if isHeard { tell(.unseated(session, room.id)) }
-      if let seen = before.seats.last, seen.session.id == session {
+      if isHeard, let occupantSession { tell(.shown(left, to: [occupantSession.session], own: true)) }
+      // The others may have seen the presence of this occupantSession; a session that has left receives no more.
+      if isHeard { tell(.sessionLeft(session, room.id)) }
+      if let seen = before.sessions.last, seen.session.id == session {
         // A resumed app session is the same as the one that ended.
-        let isSame = after.seats.last.map { $0.presence.resource == seen.presence.resource } ?? false
-        if !isSame || after.seats.last?.presence.isLike(seen.presence) != true { broadcast(after, in: room) }
+        let isSame = after.sessions.last.map { $0.presence.resource == seen.presence.resource } ?? false
+        if !isSame || after.sessions.last?.presence.isLike(seen.presence) != true { broadcast(after, in: room) }
       }
       return true
     }
     if before.isShown {
       tell(.occupant(left, except: nil))
-    } else if isHeard, let seat {
-      tell(.shown(left, to: [seat.session], own: true))
+    } else if isHeard, let occupantSession {
+      tell(.shown(left, to: [occupantSession.session], own: true))
     }
-    if isHeard { tell(.unseated(session, room.id)) }
+    if isHeard { tell(.sessionLeft(session, room.id)) }
     return true
   }
 
@@ -281,13 +282,13 @@ extension Judge {
     settle(post)
   }
 
-  /// Moves the seats of a session to the one that resumed it.
+  /// Moves the sessions of a session to the one that resumed it.
   mutating func reseat(from old: SessionID, to session: any LiveSession, of user: UserID) {
     for id in rooms.rooms(of: old) {
       guard rooms.occupy(id, { $0.reseat(from: old, to: session) }) else { continue }
-      rooms.seat(old, in: id, false)
-      rooms.seat(session.id, in: id, true)
-      tell(.reseated(old, session, id))
+      rooms.setPresent(old, in: id, false)
+      rooms.setPresent(session.id, in: id, true)
+      tell(.sessionMoved(old, session, id))
     }
     for address in rooms.leases(of: user) {
       guard let lease = rooms.leases[address], lease.session.id == old else { continue }
@@ -331,7 +332,7 @@ extension Judge {
         : (occupants?.byKey.values ?? [:].values).map { occupant in
           OccupantView(
             nick: occupant.nick, party: occupant.party, affiliation: occupant.affiliation, role: occupant.role,
-            resources: occupant.seats.map(\.presence.resource))
+            resources: occupant.sessions.map(\.presence.resource))
         })
     settle(post, receipt)
   }

@@ -241,14 +241,14 @@ extension Judge {
   ) throws {
     let state = try find(reference, for: post.author)
     let (author, target) = try whisperers(post, in: state, to: nick)
-    let seats = target.listeners
+    let listeners = target.listeners
     let isRequest = if case .iq = stanza.name { true } else { false }
     if case .message(let type) = stanza.name, type != .error {
       try checkWhispers(from: author, to: target, in: state.room)
       if try shuns(target, author, resource: stanza.fromResource, in: state.room) { return settle(post) }
     }
     let heard = heard(stanza, as: author.nick, in: state.room.name)
-    tell(.passed(heard, to: isRequest ? Array(seats.suffix(1)) : seats))
+    tell(.passed(heard, to: isRequest ? Array(listeners.suffix(1)) : listeners))
     settle(post)
   }
 

@@ -227,7 +227,7 @@ extension Judge {
     actor: String? = nil, reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil,
     listStep: MemberListStep? = nil
   ) -> OccupantPresence {
-    let shown = presence ?? occupant.seats.last?.presence ?? unavailable(occupant.party, nil)
+    let shown = presence ?? occupant.sessions.last?.presence ?? unavailable(occupant.party, nil)
     return OccupantPresence(
       room: room.name, nick: occupant.nick, party: occupant.party, resource: shown.resource,
       affiliation: affiliation ?? occupant.affiliation, role: role ?? (shown.isAvailable ? occupant.role : .none),
