@@ -9,7 +9,7 @@ import Testing
 /// order in which commits, tellings, deliveries, pages and handovers can happen, for small cases, and very many chosen
 /// by a seed for larger ones.
 ///
-/// The session's values are the real ones (`StreamCursor`, `RoomSeats`); what is around them is as small as it can be,
+/// The session's values are the real ones (`StreamCursor`, `JoinedRooms`); what is around them is as small as it can be,
 /// and goes on by single steps. That the check can fail is shown by what the server once did (`Defect`).
 @Suite struct InterleavingTests {
   @Test func everyOrderOfAnArrival() {
@@ -210,7 +210,7 @@ struct World<Choice: Chooser> {
 
   private final class Session {
     var cursor = StreamCursor(at: .end, replayed: .end)
-    var rooms = RoomSeats()
+    var rooms = JoinedRooms()
     var isAvailable = false
     var pages: [Page] = []
     var answers: [Answer] = []

@@ -123,7 +123,7 @@ enum RoomInbound {
   }
 
   static func leaveAll(_ session: XMPPSession) {
-    for address in session.rooms.seats.keys { session.post(.room(.exit(.address(address), nil)), then: nil) }
+    for address in session.rooms.joinedRooms.keys { session.post(.room(.exit(.address(address), nil)), then: nil) }
     session.rooms.leaveAll()
   }
 
@@ -138,7 +138,7 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // An occupant whose client bounces stanzas keeps its seat: it is a session of this server, and ends by itself.
+      // An occupant whose client bounces stanzas keeps its joinedRoom: it is a session of this server, and ends by itself.
       session.management.handledUnlessPost()
     case .groupchat:
       guard to.isBare else {
@@ -296,14 +296,14 @@ enum RoomInbound {
       return
     }
     session.afterPosts {
-      guard let seat = session.rooms[address] else {
+      guard let joinedRoom = session.rooms[address] else {
         guard type.isRequest else { return }
         let asks = turn.stanza.payload.map { $0.is(.discoInfo) || $0.is(.discoItems) } ?? false
         // 6.6; XEP-0410 3 defines the error for "not an occupant".
         return asks ? turn.fail(StanzaError(.badRequest, "enter the room first")) : turn.fail(inRoom: .notOccupant)
       }
       // XEP-0410 3.3: the room answers for the client that pings itself.
-      if type == .get, nick == seat.nick, turn.stanza.payload?.is(.ping) == true { return turn.reply() }
+      if type == .get, nick == joinedRoom.nick, turn.stanza.payload?.is(.ping) == true { return turn.reply() }
       if type == .get, turn.stanza.payload?.is(VCard.vCard) == true {
         return RoomVCard.getOfOccupant(turn, in: address, nick)
       }

@@ -214,9 +214,9 @@ enum RoomOutbound {
 
   /// Tells the creator of a room that was being set up that it is abandoned (10.1.3).
   static func abandoned(_ address: BareJID, _ session: XMPPSession) {
-    guard let seat = session.rooms[address], seat.room == nil else { return }
+    guard let joinedRoom = session.rooms[address], joinedRoom.room == nil else { return }
     session.rooms.left(address)
-    absent(Outbound.address(address, seat.nick), codes: [110], isDestroyed: true, session)
+    absent(Outbound.address(address, joinedRoom.nick), codes: [110], isDestroyed: true, session)
   }
 
   private static func absent(

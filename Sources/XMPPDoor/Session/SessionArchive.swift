@@ -95,7 +95,7 @@ enum SessionArchive {
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority,
           extras: Kept.KeptBytes($0.extras),
           time: $0.time.milliseconds)
-      }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) },
+      }, occupants: state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) },
       access: onlineSession?.access.map(Self.kept))
     guard let json = try? JSONValue(encoding: kept) else { return nil }
     return SuspendedSession(
@@ -171,7 +171,7 @@ enum SessionArchive {
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
       confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)),
-      rooms: RoomSeats(),
+      rooms: JoinedRooms(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, loopContext: loopContext)

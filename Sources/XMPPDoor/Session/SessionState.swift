@@ -28,7 +28,7 @@ struct SessionState: Sendable {
   let presence: Presence?
   let cursor: StreamCursor
   let confirmation: DeliveryConfirmation
-  let rooms: RoomSeats
+  let rooms: JoinedRooms
   let management: Management
   var items: [Sent] { management.snapshot.items.map(\.item) }
 }

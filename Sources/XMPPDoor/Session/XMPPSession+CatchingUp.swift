@@ -68,12 +68,12 @@ extension XMPPSession {
 
   /// Sends a page of the log behind the cursor; then the entries that arrived meanwhile, or the next page.
   ///
-  /// - Parameter seats: the rooms that the page was read for.
-  private func tell(_ page: LogPage, of seats: [FollowedRoom]) {
+  /// - Parameter followed: the rooms that the page was read for.
+  private func tell(_ page: LogPage, of followed: [FollowedRoom]) {
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
     }
-    rooms.passed(but: seats)
+    rooms.passed(but: followed)
     flush()
     for held in cursor.told(through: page.end, isLast: page.isLast, lags: lags) { goOn(with: held.entry, held.form) }
     for address in rooms.behind { RoomInbound.readOn(address, self) }
@@ -101,7 +101,7 @@ extension XMPPSession {
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {
       // Only occupants who were in the room then, and still are, get the whisper.
-      guard let seat = rooms[whisper.room.address], entry.position > seat.follows.since else { return nil }
+      guard let joinedRoom = rooms[whisper.room.address], entry.position > joinedRoom.follows.since else { return nil }
       guard entry.author == party, entry.isToOther else { return .direct }
       return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
     }

@@ -38,7 +38,7 @@ final class XMPPSession {
   /// The session's place in the log. Nothing is sent before it is registered.
   var cursor = StreamCursor(at: .end, replayed: .end)
   /// The rooms that the session is an occupant of.
-  var rooms = RoomSeats()
+  var rooms = JoinedRooms()
   /// The session that takes over this one, from the request to resume until the handover.
   var successor: Successor?
   var suspendedAt: NIODeadline?

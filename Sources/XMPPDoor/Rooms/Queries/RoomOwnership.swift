@@ -56,7 +56,7 @@ enum RoomOwnership {
   private static func current(
     _ turn: Turn, _ then: @escaping (RoomSettings, [BareJID], [BareJID]) throws(StanzaError) -> Void
   ) {
-    if let seat = turn.session.rooms[turn.room], seat.room == nil {
+    if let joinedRoom = turn.session.rooms[turn.room], joinedRoom.room == nil {
       do throws(StanzaError) { try then(.instant, [turn.party.address], []) } catch { turn.fail(error) }
       return
     }
