@@ -41,11 +41,11 @@ extension Stage {
   @discardableResult
   package func enter(
     _ room: RoomName, _ session: RecordingSession, _ nick: String? = nil, password: String? = nil, isJoin: Bool = true
-  ) async throws -> Entrance? {
+  ) async throws -> EnteredRoom? {
     let nick = nick ?? session.party.name
     let receipt = try await act(
       .enter(.address(room.address), entering(session, nick, password: password, isJoin: isJoin)), by: session)
-    return receipt.value as? Entrance
+    return receipt.value as? EnteredRoom
   }
 
   /// Lets every party enter the room with a new session, and discards the deliveries of that.

@@ -11,13 +11,13 @@ import Testing
   /// Enters, and leaves again.
   private func enter(
     _ stage: Stage, _ room: RoomName, _ party: Party, _ list: MemberListRequest?
-  ) async throws -> Entrance {
+  ) async throws -> EnteredRoom {
     let session = RecordingSession(party)
     let entering = Entering(
       session: session, nick: party.name, password: nil, presence: stage.presence(session), isJoin: true, list: list)
     let receipt = try await stage.act(.enter(.address(room.address), entering), by: session)
     try await stage.act(.exit(.address(room.address), nil), by: session)
-    return try #require(receipt.value as? Entrance)
+    return try #require(receipt.value as? EnteredRoom)
   }
 
   private func applied(_ answer: MemberListAnswer, to list: List) throws -> List {
@@ -34,8 +34,8 @@ import Testing
   }
 
   private func whole(_ stage: Stage, _ room: RoomName, _ party: Party) async throws -> (version: Position, list: List) {
-    let entrance = try await enter(stage, room, party, .whole)
-    return (try #require(entrance.listVersion), try applied(entrance.list, to: [:]))
+    let enteredRoom = try await enter(stage, room, party, .whole)
+    return (try #require(enteredRoom.listVersion), try applied(enteredRoom.list, to: [:]))
   }
 
   private func isWhole(_ answer: MemberListAnswer) -> Bool {
@@ -61,11 +61,11 @@ import Testing
       let today = try await whole(stage, room, viewer)
       #expect(viewer == romeo || !today.list.values.contains(.outcast))
       for (version, list) in known[viewer.id] ?? [] {
-        let entrance = try await enter(stage, room, viewer, .since(version))
-        #expect(entrance.listVersion == today.version)
-        #expect(!isWhole(entrance.list))
-        #expect((entrance.list == .nothing) == (version == today.version))
-        #expect(try applied(entrance.list, to: list) == today.list)
+        let enteredRoom = try await enter(stage, room, viewer, .since(version))
+        #expect(enteredRoom.listVersion == today.version)
+        #expect(!isWhole(enteredRoom.list))
+        #expect((enteredRoom.list == .nothing) == (version == today.version))
+        #expect(try applied(enteredRoom.list, to: list) == today.list)
       }
     }
   }
@@ -89,9 +89,9 @@ import Testing
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     let foreign = try await stage.stored(other).version
     for position in [.zero, foreign, said, topic.position, nick.position, Position(1 << 40), .end] {
-      let entrance = try await enter(stage, room, romeo, .since(position))
-      #expect(try applied(entrance.list, to: ["tybalt": .owner]) == ["romeo": .owner, "juliet": .member])
-      #expect(isWhole(entrance.list))
+      let enteredRoom = try await enter(stage, room, romeo, .since(position))
+      #expect(try applied(enteredRoom.list, to: ["tybalt": .owner]) == ["romeo": .owner, "juliet": .member])
+      #expect(isWhole(enteredRoom.list))
     }
   }
 
@@ -106,9 +106,9 @@ import Testing
     #expect(before.list == ["romeo": .owner, "juliet": .member])
     // Who is admin sees the banned, also those of before.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
-    let entrance = try await enter(stage, room, juliet, .since(before.version))
-    #expect(isWhole(entrance.list))
-    #expect(try applied(entrance.list, to: before.list) == ["romeo": .owner, "juliet": .admin, "paris": .outcast])
+    let enteredRoom = try await enter(stage, room, juliet, .since(before.version))
+    #expect(isWhole(enteredRoom.list))
+    #expect(try applied(enteredRoom.list, to: before.list) == ["romeo": .owner, "juliet": .admin, "paris": .outcast])
     // Who was put out and comes back does not learn what was between.
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.affiliate(paris, .none, in: room, by: romeo)
@@ -128,9 +128,9 @@ import Testing
     let masked = try await stage.room("ball", by: romeo, .open, with: [(juliet, .member), (nurse, .admin)])
     for party in [juliet, paris] {
       for request in [nil, .whole, .since(try await stage.stored(masked).version)] as [MemberListRequest?] {
-        let entrance = try await enter(stage, masked, party, request)
-        #expect(entrance.listVersion == nil)
-        #expect(entrance.list == (request == nil ? .nothing : .refused))
+        let enteredRoom = try await enter(stage, masked, party, request)
+        #expect(enteredRoom.listVersion == nil)
+        #expect(enteredRoom.list == (request == nil ? .nothing : .refused))
       }
     }
     #expect(try await whole(stage, masked, nurse).list.count == 3)

@@ -425,14 +425,14 @@ import Testing
     }
     let isMember = byID.readable != nil
     if !isMember { #expect(byAddress.readable?.contacts == nil, "\(viewer.rawValue), \(kind)") }
-    let entrance = try? await scene.stage.enter(scene.room, RecordingSession(party))
-    #expect(!isMember || entrance != nil, "\(viewer.rawValue), \(kind)")
-    if let entrance, let messages = entrance.messages {
+    let enteredRoom = try? await scene.stage.enter(scene.room, RecordingSession(party))
+    #expect(!isMember || enteredRoom != nil, "\(viewer.rawValue), \(kind)")
+    if let enteredRoom, let messages = enteredRoom.messages {
       let history = try await scene.read { try $0.archive(of: messages, ArchiveQuery(limit: 50)).entries }
       #expect(
         scene.texts(history) == kind.readable(by: viewer, byAddress: true).intersection(scene.said.keys),
         "\(viewer.rawValue), \(kind), entering")
-      #expect(entrance.follows.since == entrance.position)
+      #expect(enteredRoom.follows.since == enteredRoom.position)
     }
     #expect((byID.owners != nil) == (byID.room != nil))
     guard let readable = byID.readable else { return }

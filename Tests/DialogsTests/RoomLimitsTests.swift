@@ -245,9 +245,9 @@ import Testing
     #expect(orchard.effects().count == Limits.shownOccupantsMax - 1)
 
     let (balcony, chamber) = (RecordingSession(juliet), RecordingSession(juliet))
-    let entrance = try #require(try await stage.enter(room, balcony))
-    #expect(entrance.others.count == Limits.shownOccupantsMax)
-    #expect(entrance.own.nick == "juliet")
+    let enteredRoom = try #require(try await stage.enter(room, balcony))
+    #expect(enteredRoom.others.count == Limits.shownOccupantsMax)
+    #expect(enteredRoom.own.nick == "juliet")
     #expect(orchard.effects() == [])
     // Neither her second session, nor that she is away, nor her nick is the others' news.
     try await stage.enter(room, chamber)

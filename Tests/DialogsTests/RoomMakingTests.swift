@@ -78,9 +78,9 @@ import Testing
     let (orchard, balcony) = (RecordingSession(romeo), RecordingSession(juliet))
     let address = try BareJID("verona@conference.localhost")
     let entering = stage.entering(orchard, "Romeo")
-    let entrance = try #require(
-      try await stage.act(.enter(.address(address), entering), by: orchard).value as? Entrance)
-    #expect(entrance.own.ownCodes == [201])
+    let enteredRoom = try #require(
+      try await stage.act(.enter(.address(address), entering), by: orchard).value as? EnteredRoom)
+    #expect(enteredRoom.own.ownCodes == [201])
     // 10.1: locked for everybody else, and not there.
     #expect(
       try await problem {

@@ -20,8 +20,8 @@ import Testing
     }
     // First that she is there, then what is said.
     #expect(balcony.taken() == [.done(tokens[0]), .said("after", .room)])
-    let entrance = try #require(try balcony.outcome(of: tokens[0])?.get().value as? Entrance)
-    let position = entrance.position
+    let enteredRoom = try #require(try balcony.outcome(of: tokens[0])?.get().value as? EnteredRoom)
+    let position = enteredRoom.position
     let history = try await stage.parley.read { reader in
       var query = ArchiveQuery(limit: 10)
       query.before = position.next

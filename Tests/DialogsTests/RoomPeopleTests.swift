@@ -333,9 +333,9 @@ import Testing
       try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "count"), by: juliet) }
         == .nickTaken)
     // Hers is hers under whatever name she comes.
-    let entrance = try #require(try await stage.enter(room, RecordingSession(juliet), "Capulet"))
-    #expect(entrance.own.nick == "juliet")
-    #expect(entrance.own.ownCodes == [210])
+    let enteredRoom = try #require(try await stage.enter(room, RecordingSession(juliet), "Capulet"))
+    #expect(enteredRoom.own.nick == "juliet")
+    #expect(enteredRoom.own.ownCodes == [210])
     let hall = RecordingSession(try await stage.user("tybalt"))
     for nick in ["", " ", "\u{0}", String(repeating: "x", count: Limits.nickBytesMax + 1)] {
       #expect(try await problem { try await stage.enter(room, hall, nick) } == .nickInvalid)

@@ -11,7 +11,7 @@ public enum RoomReference: Hashable, Sendable {
 public enum RoomIntent: Sendable {
   /// Creates a room with its first members. The receipt has `room`; it is a repeat if the `externalID` is known.
   case create(RoomDraft)
-  /// Enters with the session, or changes its nick (XEP-0045 7.2, 7.6). `Receipt.value` is an `Entrance`.
+  /// Enters with the session, or changes its nick (XEP-0045 7.2, 7.6). `Receipt.value` is an `EnteredRoom`.
   case enter(RoomReference, Entering)
   /// Sets the session's availability in the room (7.7).
   case show(RoomReference, Presence)
@@ -115,7 +115,7 @@ public struct Entering: Sendable {
 }
 
 /// The state of a room for a session that has entered.
-public struct Entrance: Sendable {
+public struct EnteredRoom: Sendable {
   public let room: Room
   /// The position where the history ends; later entries are sent live.
   public let position: Position

@@ -59,17 +59,17 @@ extension Judge {
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
-    settle(post, entrance(state.room, others: others, own: own, member: member, list: list))
+    settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
   }
 
-  private func entrance(
+  private func enteredRoom(
     _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?,
     list: (version: Position?, answer: MemberListAnswer) = (nil, .nothing)
   ) -> Receipt {
     var receipt = Receipt(position: head)
     receipt.room = room
     let access = RoomAccess(of: room, for: own.party, as: member, role: own.role, holdsAddress: true)
-    receipt.value = Entrance(
+    receipt.value = EnteredRoom(
       room: room, position: head, messages: access.readable?.messages, others: others, own: own,
       listVersion: list.version, list: list.answer)
     return receipt
@@ -118,7 +118,7 @@ extension Judge {
         let list = try memberList(entering.list, for: member, in: state)
         return settle(
           post,
-          entrance(
+          enteredRoom(
             state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member, list: list))
       }
       broadcast(occupant, in: state.room)
@@ -211,7 +211,7 @@ extension Judge {
       room: room.name, nick: nick, party: post.author, resource: entering.presence.resource, affiliation: .owner,
       role: .moderator, presence: entering.presence, ownCodes: codes,
       occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
-    settle(post, entrance(room, others: [], own: own, member: nil))
+    settle(post, enteredRoom(room, others: [], own: own, member: nil))
   }
 
   // MARK: Availability

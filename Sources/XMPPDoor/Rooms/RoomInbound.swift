@@ -37,36 +37,38 @@ enum RoomInbound {
         session: session.handle, nick: nick, password: request?.password, presence: presence, isJoin: request != nil,
         list: request?.known?.request(in: session.party.realm, session.parley))
       turn.postToRoom(.enter(.address(address), entering)) { receipt in
-        guard let entrance = receipt.value as? Entrance else { return }
-        RoomOutbound.memberList(entrance, id: turn.stanza.id, to: session)
-        entered(entrance, request?.history, session)
+        guard let enteredRoom = receipt.value as? EnteredRoom else { return }
+        RoomOutbound.memberList(enteredRoom, id: turn.stanza.id, to: session)
+        entered(enteredRoom, request?.history, session)
       }
     }
   }
 
   /// Sends the others' presence, the own one, the history, the topic, and then what came since, in this order (7.2.2).
-  private static func entered(_ entrance: Entrance, _ history: HistoryRequest?, _ session: XMPPSession) {
-    let room = entrance.room
+  private static func entered(_ enteredRoom: EnteredRoom, _ history: HistoryRequest?, _ session: XMPPSession) {
+    let room = enteredRoom.room
     let isLease = room.id == DialogID(0)
     let visit = session.rooms.entered(
-      room.address, isLease ? nil : room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
-      follows: entrance.follows, place: session.cursor.log.position)
-    let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
-    for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
-    let version = entrance.listVersion.map { MemberListVersion(since: nil, until: $0, in: room.name, session.parley) }
-    RoomOutbound.presence(entrance.own, .roomOwn, version: version, to: session)
+      room.address, isLease ? nil : room.name, nick: enteredRoom.own.nick, affiliation: enteredRoom.own.affiliation,
+      follows: enteredRoom.follows, place: session.cursor.log.position)
+    let seesAll = room.settings.showsAddresses || enteredRoom.own.role == .moderator
+    for other in enteredRoom.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
+    let version = enteredRoom.listVersion.map {
+      MemberListVersion(since: nil, until: $0, in: room.name, session.parley)
+    }
+    RoomOutbound.presence(enteredRoom.own, .roomOwn, version: version, to: session)
     let request = history ?? HistoryRequest()
     guard !isLease else { return RoomOutbound.topic(room, to: session) }
-    guard request.limit > 0, let messages = entrance.messages else {
+    guard request.limit > 0, let messages = enteredRoom.messages else {
       RoomOutbound.topic(room, to: session)
-      return goOn(room.address, visit, through: entrance.position, isLast: true, session)
+      return goOn(room.address, visit, through: enteredRoom.position, isLast: true, session)
     }
     let now = session.parley.clock.now
     var query = ArchiveQuery(limit: request.limit)
-    query.before = entrance.position.next
+    query.before = enteredRoom.position.next
     query.backwards = true
     query.start = request.earliest(now: now)
-    let (position, asked) = (entrance.position, query)
+    let (position, asked) = (enteredRoom.position, query)
     session.fetch({ try $0.archive(of: messages, asked).entries }) { result in
       guard session.rooms.isIn(room.address, visit) else { return }
       if case .success(let entries) = result {

@@ -186,13 +186,13 @@ enum RoomOutbound {
   /// Sends the member list to an occupant who enters, before all else (XEP-0463 5.2.1).
   ///
   /// - Parameter id: the id of the presence with which they enter.
-  static func memberList(_ entrance: Entrance, id: String?, to session: XMPPSession) {
-    let (room, to) = (entrance.room.name, session.jid.description)
-    switch entrance.list {
+  static func memberList(_ enteredRoom: EnteredRoom, id: String?, to session: XMPPSession) {
+    let (room, to) = (enteredRoom.room.name, session.jid.description)
+    switch enteredRoom.list {
     case .nothing: break
     case .refused: session.send { RoomMessages.writeListRefused(by: room, to: to, id: id, into: &$0) }
     case .members(let members, let since):
-      guard let until = entrance.listVersion else { return }
+      guard let until = enteredRoom.listVersion else { return }
       for part in MemberListPart.parts(of: members, since: since, until: until) {
         let version = MemberListVersion(since: part.since, until: part.until, in: room, session.parley)
         session.send {
