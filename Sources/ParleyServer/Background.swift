@@ -21,9 +21,9 @@ struct Background: Service {
 }
 
 extension Background {
-  /// Returns the services that act at the time that rows or clocks say: they remove expired files and guests, resume the
-  /// deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end calls
-  /// that rang too long.
+  /// Returns the services that act at the time that rows or clocks say: they remove expired files and guests, resume
+  /// the deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end
+  /// calls that rang too long.
   static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
     let parley = accounts.parley
     return [

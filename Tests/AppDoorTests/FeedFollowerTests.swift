@@ -66,14 +66,14 @@ struct Dice {
   @Test func whatWaitsIsToldAsItCame() {
     var follower = FeedFollower(behind: nil, attended: Position(7))
     _ = follower.read()
-    let told = (follower.deliver(entry(8), .feedVeiled), follower.deliver(entry(9), .feed))
+    let told = (follower.deliver(entry(8), .feedAnonymized), follower.deliver(entry(9), .feed))
     #expect(told == (false, false))
     guard case .live(let held, _) = follower.told(page([], end: 7), head: Position(7)) else {
       Issue.record("must be live after one page")
       return
     }
     #expect(held.map(\.entry.position.number) == [8, 9])
-    #expect(held.map(\.form) == [.feedVeiled, .feed])
+    #expect(held.map(\.form) == [.feedAnonymized, .feed])
   }
 
   @Test func aClientThatDoesNotReadIsHeldNothingFor() {

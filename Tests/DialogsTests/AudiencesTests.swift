@@ -55,12 +55,12 @@ import Testing
     for session in [people[0], people[1], second] { audiences.addOccupant(session, isModerator: false, in: room) }
     audiences.setModerator(true, user: people[0].party.id, in: room)
     let heir = RecordingSession(people[0].party)
-    audiences.reseat(from: second.id, to: heir, in: room)
+    audiences.replace(from: second.id, to: heir, in: room)
     let moderators = audiences.audience(of: room)?.occupants.recipients.filter(\.seesAddresses).map(\.session.id) ?? []
     #expect(Set(moderators) == [people[0].id, heir.id])
     #expect(!heard(audiences).occupants.contains(second.id))
     // Nobody is made a recipient by what is said of one who has gone.
-    audiences.reseat(from: second.id, to: second, in: room)
+    audiences.replace(from: second.id, to: second, in: room)
     #expect(heard(audiences).occupants.count == 3)
   }
 

@@ -130,15 +130,15 @@ import Testing
     _ = enter(&occupants, romeo, romeo.occupantSession(1))
     let before = occupants
     let heir = RecordingSession(romeo.party)
-    let moved = occupants.reseat(from: romeo.sessions[0].id, to: heir)
+    let moved = occupants.replace(from: romeo.sessions[0].id, to: heir)
     #expect(moved)
     #expect(occupants.key(of: romeo.sessions[0].id) == nil)
     // In its place, and with what it had said.
     #expect(occupants.occupant(of: heir.id)?.sessions.first?.session.id == heir.id)
     #expect(occupants.occupant(of: heir.id)?.sessions.first?.presence === occupantSession.presence)
-    let again = occupants.reseat(from: romeo.sessions[0].id, to: heir)
+    let again = occupants.replace(from: romeo.sessions[0].id, to: heir)
     #expect(!again)
-    let back = occupants.reseat(from: heir.id, to: romeo.sessions[0])
+    let back = occupants.replace(from: heir.id, to: romeo.sessions[0])
     #expect(back)
     #expect(occupants == before)
   }

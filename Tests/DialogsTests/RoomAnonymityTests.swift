@@ -31,7 +31,7 @@ import Testing
     let receipt = try await s.stage.say("hi", in: s.room, by: s.romeo)
     #expect(!receipt.isAnonymized)
     #expect(s.above.effects() == [.said("hi", .feed)])
-    #expect(s.below.effects() == [.said("hi", .feedVeiled)])
+    #expect(s.below.effects() == [.said("hi", .feedAnonymized)])
     #expect(try await s.stage.say("ho", in: s.room, by: s.paris).isAnonymized)
     _ = (s.above.taken(), s.below.taken())
     let typing = RelayedStanza(
@@ -39,7 +39,7 @@ import Testing
       extras: [], typing: true)
     try await s.stage.act(.signal(.dialog(s.room.dialog), typing), by: s.romeo)
     #expect(s.above.effects() == [.relayed(.feed)])
-    #expect(s.below.effects() == [.relayed(.feedVeiled)])
+    #expect(s.below.effects() == [.relayed(.feedAnonymized)])
   }
 
   @Test func whereEverybodyIsKnownNothingIsVeiled() async throws {
@@ -54,12 +54,12 @@ import Testing
     try await s.stage.affiliate(s.juliet, .member, in: s.room, by: s.romeo)
     _ = (s.above.taken(), s.below.taken())
     try await s.stage.say("hi", in: s.room, by: s.romeo)
-    #expect(s.above.effects() == [.said("hi", .feedVeiled)])
+    #expect(s.above.effects() == [.said("hi", .feedAnonymized)])
     #expect(s.below.effects() == [.said("hi", .feed)])
     // Who comes later as well.
     let later = try await s.stage.session(s.juliet, "later", door: .app)
     try await s.stage.say("ho", in: s.room, by: s.romeo)
-    #expect(later.effects() == [.said("ho", .feedVeiled)])
+    #expect(later.effects() == [.said("ho", .feedAnonymized)])
   }
 
   @Test func settingsCountFromTheirChangeOn() async throws {
@@ -70,7 +70,7 @@ import Testing
     try await s.stage.act(.configure(.dialog(s.room.dialog), .change { $0.showsAddresses = false }), by: s.romeo)
     try await s.stage.say("ho", in: s.room, by: s.romeo)
     let said = s.below.effects().filter { if case .said = $0 { true } else { false } }
-    #expect(said == [.said("hi", .feed), .said("ho", .feedVeiled)])
+    #expect(said == [.said("hi", .feed), .said("ho", .feedAnonymized)])
   }
 
   /// A user who is added as an admin may know by whom.
@@ -82,7 +82,7 @@ import Testing
     try await s.stage.affiliate(nurse, affiliation, in: s.room, by: s.romeo)
     let forms = phone.forms()
     #expect(forms.count == 2)
-    #expect(Set(forms) == [isAnonymized ? .feedVeiled : .feed])
+    #expect(Set(forms) == [isAnonymized ? .feedAnonymized : .feed])
   }
 
   /// A nick that the server makes up is no localpart there.

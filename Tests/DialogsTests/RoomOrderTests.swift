@@ -184,7 +184,7 @@ import Testing
     // Everything still works.
     try await stage.say("hi", in: room, by: all[0])
     #expect(all[1].effects() == [.said("hi", .room)])
-    #expect(phone.effects() == [.said("hi", .feedVeiled)])
+    #expect(phone.effects() == [.said("hi", .feedAnonymized)])
   }
 
   @Test func anAddressThatCouldNotBeTakenOrFoundedIsAsItWas() async throws {

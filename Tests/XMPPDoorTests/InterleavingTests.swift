@@ -9,8 +9,8 @@ import Testing
 /// order in which commits, tellings, deliveries, pages and handovers can happen, for small cases, and very many chosen
 /// by a seed for larger ones.
 ///
-/// The session's values are the real ones (`StreamCursor`, `JoinedRooms`); what is around them is as small as it can be,
-/// and goes on by single steps. That the check can fail is shown by what the server once did (`Defect`).
+/// The session's values are the real ones (`StreamCursor`, `JoinedRooms`); what is around them is as small as it can
+/// be, and goes on by single steps. That the check can fail is shown by what the server once did (`Defect`).
 @Suite struct InterleavingTests {
   @Test func everyOrderOfAnArrival() {
     let runs = Odometer.walk(most: 400_000) { World.run(.arrival, $0) }

@@ -12,7 +12,8 @@ extension Accounts {
 
   /// Returns the matchable users of these hashes; not the asking user, nor those who block them or are blocked.
   ///
-  /// - Throws: `.tooLarge` above `AccountLimits.matchKeysMax`; `.tooFast` above `AccountLimits.matchRate`; `.forbidden` for guests.
+  /// - Throws: `.tooLarge` above `AccountLimits.matchKeysMax`; `.tooFast` above `AccountLimits.matchRate`; `.forbidden`
+  ///   for guests.
   public func matches(_ keys: [[UInt8]], for user: Party) async throws(Problem) -> [(key: [UInt8], view: UserView)] {
     if parley.isGuest(user.id) { throw Problem.guestLimited }
     guard keys.count <= AccountLimits.matchKeysMax else {

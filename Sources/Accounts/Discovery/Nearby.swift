@@ -6,7 +6,8 @@ public import Dialogs
 extension Accounts {
   /// Shares the user's location, replacing the previous one.
   ///
-  /// - Parameter lifetime: the time until it expires, from `AccountLimits.locationLifetimeMin` to `locationLifetimeMax`.
+  /// - Parameter lifetime: the time until it expires, from `AccountLimits.locationLifetimeMin` to
+  ///   `locationLifetimeMax`.
   /// - Throws: `.malformed`; `.tooFast` above `AccountLimits.locationRate`; `.forbidden` for guests.
   public func share(
     latitude: Double, longitude: Double, for lifetime: Duration, by user: Party

@@ -27,8 +27,8 @@ public final class ExportArchive: Sendable {
     try await append(Self.header(name, size: bytes.count, time: time) + bytes + [UInt8](repeating: 0, count: padding))
   }
 
-  /// Adds lines, as files of about `AccountLimits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns further
-  /// lines, or `nil` at the end.
+  /// Adds lines, as files of about `AccountLimits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns
+  /// further lines, or `nil` at the end.
   public func addLines(
     _ name: String, _ next: () async throws(Problem) -> [[UInt8]]?
   ) async throws(Problem) {

@@ -42,7 +42,7 @@ final class EventForm: Sendable {
     _ entry: Entry, _ rendering: Rendering, isAnonymized: Bool, for viewer: UserID,
     _ subjects: FeedPage.Subjects = FeedPage.Subjects()
   ) -> EventForm {
-    guard isAnonymized, let room = entry.veilable else {
+    guard isAnonymized, let room = entry.anonymizedRoom else {
       return entry.forms.form(for: .app) { make(entry, rendering, .open, subjects) }
     }
     let shared = entry.forms.form(for: .anonymized) {

@@ -15,11 +15,11 @@ extension AppSession {
       guard let session = open else { return }
       noteMembership(entry, session)
       if session.follower.deliver(entry, form, lags: !isWritable) {
-        tell(entry, isAnonymized: form == .feedVeiled, session)
+        tell(entry, isAnonymized: form == .feedAnonymized, session)
       }
     case .signal(let signal, let form):
       if let session = open {
-        receive(signal, isAnonymized: form == .feedVeiled, session)
+        receive(signal, isAnonymized: form == .feedAnonymized, session)
       } else if case .closed(let reason) = signal {
         // A revoked credential ends lingering.
         lingerNoMore()
@@ -128,7 +128,7 @@ extension AppSession {
         // The presence set by the client, or the default one.
         if !session.isAnnounced { announce(session) }
       }
-      for held in held { tell(held.entry, isAnonymized: held.form == .feedVeiled, session) }
+      for held in held { tell(held.entry, isAnonymized: held.form == .feedAnonymized, session) }
     case .resync:
       session.cursor = session.rendering.cursor(session.follower.told)
       tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)

@@ -30,7 +30,7 @@ public enum Form: UInt8, Sendable, Hashable {
   /// An entry of the user's feed, for an app session.
   case feed
   /// The same for a semi-anonymous room whose addresses the user may not see (`RoomSettings.showsAddresses`).
-  case feedVeiled
+  case feedAnonymized
   /// For an occupant of a room: entries, and presences of others without addresses.
   case room
   /// A presence with the occupant's address (XEP-0045 5.1.2, 10.2).

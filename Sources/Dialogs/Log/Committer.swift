@@ -206,7 +206,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .invitation(let invitation):
       for onlineSession in hub.onlineSessions(of: entry.author.id) {
         switch onlineSession.door {
-        case .app: lanes.add(.entry(entry, entry.isSemiAnonymous ? .feedVeiled : .feed), to: onlineSession.session)
+        case .app: lanes.add(.entry(entry, entry.isSemiAnonymous ? .feedAnonymized : .feed), to: onlineSession.session)
         case .xmpp:
           if onlineSession.isAvailable, invitation.isFor(onlineSession.interests) {
             lanes.add(.entry(entry, .direct), to: onlineSession.session)
@@ -271,7 +271,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .sessionLeft(let session, let room):
       guard let typing = audiences.unseat(session, in: room) else { return }
       overhear(typing.ended, in: room, isSemiAnonymous: typing.isSemiAnonymous, into: &lanes)
-    case .sessionMoved(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
+    case .sessionMoved(let old, let session, let room): audiences.replace(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
     case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
@@ -385,7 +385,7 @@ enum RoomEffect {
   /// For a member's app sessions.
   case seesAddresses(Bool, UserID, DialogID)
   case closed(DialogID)
-  /// For everyone present, the occupant's own recipients included.
+  /// For everyone present, the occupant's own sessions included.
   case occupant(OccupantPresence, except: SessionID?)
   /// For some sessions; `own` if they are the occupant's.
   case shown(OccupantPresence, to: [any LiveSession], own: Bool)
@@ -394,6 +394,6 @@ enum RoomEffect {
   /// For everyone present, and app sessions that follow.
   case signal(RelayedStanza, DialogID, isSemiAnonymous: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
-  /// For the recipients of one occupant, with copies for those of the author.
+  /// For the sessions of one occupant, with copies for those of the author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])
 }

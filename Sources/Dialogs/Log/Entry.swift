@@ -146,8 +146,8 @@ public enum Fact: Sendable {
 }
 
 extension Fact {
-  /// The message as XMPP sent it: a message itself, or the stanza that a marker, a topic or a call came with; `nil` if there
-  /// is none.
+  /// The message as XMPP sent it: a message itself, or the stanza that a marker, a topic or a call came with; `nil` if
+  /// there is none.
   public var stanza: Message? {
     switch self {
     case .message(let message): message

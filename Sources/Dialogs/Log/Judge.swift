@@ -199,7 +199,7 @@ struct Judge {
     case .push(let intent): try push(post, intent)
     case .goOnline(let onlineSession): try goOnline(post, onlineSession)
     case .handOver(let old, let new):
-      reseat(from: old.id, to: new, of: post.author.id)
+      replace(from: old.id, to: new, of: post.author.id)
       tell(.handedOver(from: old, to: new))
       settle(post)
     case .signal(let signal, let target):

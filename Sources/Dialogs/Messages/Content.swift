@@ -40,7 +40,8 @@ public struct Content: Hashable, Sendable {
     self.attachments = attachments
   }
 
-  /// Returns whether a text is free of the control characters that XML 1.0 2.2 excludes: XMPP clients receive it as well.
+  /// Returns whether a text is free of the control characters that XML 1.0 2.2 excludes: XMPP clients receive it as
+  /// well.
   package static func isText(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar.value >= 0x20 && scalar.value & 0xfffe != 0xfffe || scalar == "\n" || scalar == "\t" || scalar == "\r"

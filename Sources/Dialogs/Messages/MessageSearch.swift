@@ -64,8 +64,8 @@ public struct MessageCandidate: Sendable, Hashable {
 
 public protocol MessageSearchReader {
   /// Returns messages with these words before a position, newest first: in one dialog or room or, if it is `nil`, in
-  /// all private dialogs of the user and in the log's rooms. Edited ones match by their current text; private messages of
-  /// rooms may be among them.
+  /// all private dialogs of the user and in the log's rooms. Edited ones match by their current text; private messages
+  /// of rooms may be among them.
   func messages(
     with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate]

@@ -4,8 +4,8 @@ import Addresses
 //
 // If a recipient has push registrations and no active session, the message's transaction also inserts a pending-push
 // row, so that neither a crash nor a slow service loses it. The pusher (`PushServices`) reads the rows, publishes, and
-// posts the outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed twice, and
-// rows are removed once all registrations have them.
+// posts the outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed
+// twice, and rows are removed once all registrations have them.
 //
 // A session may end before anyone notices. When this is discovered, its last confirmed position is posted, and later
 // messages to it are pushed too.

@@ -1,5 +1,5 @@
-/// A page of the log of a user's app sessions, with the subjects of its entries as far as the user may know them. Read in
-/// one transaction.
+/// A page of the log of a user's app sessions, with the subjects of its entries as far as the user may know them. Read
+/// in one transaction.
 public struct FeedPage: Sendable {
   /// The subjects of entries, in their current state. An entry that came live carries its own.
   public struct Subjects: Sendable {
@@ -13,7 +13,9 @@ public struct FeedPage: Sendable {
 
     public init() {}
 
-    public func isAnonymized(_ entry: Entry) -> Bool { entry.veilable.map { anonymized.contains($0.dialog) } ?? false }
+    public func isAnonymized(_ entry: Entry) -> Bool {
+      entry.anonymizedRoom.map { anonymized.contains($0.dialog) } ?? false
+    }
   }
 
   public let log: LogPage
@@ -37,7 +39,7 @@ public struct FeedPage: Sendable {
     var seen: Set<DialogID> = []
     let hides = try reader.hasHidden(user.id)
     for entry in log.entries {
-      if let name = entry.veilable, seen.insert(name.dialog).inserted {
+      if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
         let affiliation = try reader.affiliation(of: user.id, in: name.dialog, for: user)
         if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
       }
@@ -68,7 +70,7 @@ public struct FeedPage: Sendable {
 
 extension Entry {
   /// The room whose people the entry names; `nil` if all its readers may know them.
-  public var veilable: RoomName? {
+  public var anonymizedRoom: RoomName? {
     if case .invitation(let invitation) = fact { return invitation.room }
     return room
   }

@@ -10,8 +10,8 @@ public struct FollowedRoom: Hashable, Sendable {
     self.since = since
   }
 
-  /// Returns the same for the room that the session was setting up, which exists from `position` on. Another room is returned
-  /// unchanged.
+  /// Returns the same for the room that the session was setting up, which exists from `position` on. Another room is
+  /// returned unchanged.
   public func founded(_ room: RoomName, at position: Position = .zero) -> FollowedRoom {
     guard self.room == DialogID(0) || self.room == room.dialog else { return self }
     return FollowedRoom(room.dialog, since: max(since, position))

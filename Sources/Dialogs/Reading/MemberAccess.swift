@@ -36,19 +36,20 @@ extension Room {
 }
 
 extension ReadableRoom {
-  /// The access to the owners by address, as contacts of the room (XEP-0045 6.4); `nil` if the user may not know addresses.
+  /// The access to the owners by address, as contacts of the room (XEP-0045 6.4); `nil` if the user may not know
+  /// addresses.
   public var contacts: MemberAccess? { member != nil && showsPeople ? room.owners : nil }
 
-  /// The access to all members; admins also see who is banned. Where `showsPeople` is false they are named by occupant ids
-  /// and nicks.
+  /// The access to all members; admins also see who is banned. Where `showsPeople` is false they are named by occupant
+  /// ids and nicks.
   public var members: MemberAccess {
     let members = MemberAccess.members
     return MemberAccess(
       room.id, among: member?.affiliation.seesOutcasts == true ? members.union([.outcast]) : members)
   }
 
-  /// Returns the access to the list of one affiliation by address (XEP-0045 9.5, 9.8, 10.5, 10.8); `nil` if the user may not
-  /// read it. In a semi-anonymous room only owners may list owners and admins.
+  /// Returns the access to the list of one affiliation by address (XEP-0045 9.5, 9.8, 10.5, 10.8); `nil` if the user
+  /// may not read it. In a semi-anonymous room only owners may list owners and admins.
   public func list(_ affiliation: Affiliation) -> MemberAccess? {
     let own = member?.affiliation ?? .none
     let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]

@@ -1,7 +1,7 @@
 // Who may read. Theory:
 //
-// A query of the store for messages, for the members of a room or for a file takes a value of this folder, and only the core
-// can make these values: a query without a decision does not compile. One function decides for each kind of thing:
+// A query of the store for messages, for the members of a room or for a file takes a value of this folder, and only the
+// core can make these values: a query without a decision does not compile. One function decides for each kind of thing:
 //
 //   RoomAccess(of:for:as:)       a group or public dialog: nothing, its existence, or its messages behind a position
 //   PrivateDialog.access(for:)   a private dialog: its two users read it
@@ -10,11 +10,11 @@
 //   PresenceAccess               whether a user is online, and when they were last
 //   FileAccess                   a stored file
 //
-// Doors ask for a decision and render what the store then returns. Within one dialog the decision also names the viewer: the
-// store leaves out the messages that they have deleted for themselves.
+// Doors ask for a decision and render what the store then returns. Within one dialog the decision also names the
+// viewer: the store leaves out the messages that they have deleted for themselves.
 //
-// A query that the server makes on its own behalf says so and why: `.server(_, reason)`. Searching for `.server(` finds all
-// of them.
+// A query that the server makes on its own behalf says so and why: `.server(_, reason)`. Searching for `.server(` finds
+// all of them.
 
 /// A purpose for which the server reads without a user.
 public enum ServerReason: Sendable {
@@ -61,7 +61,8 @@ public struct PrivateDialog: Hashable, Sendable {
 
   public init(_ dialog: Dialog) { (id, first, second) = (dialog.id, dialog.first, dialog.second) }
 
-  /// Returns the user's access and the other user, who is the same in a dialog with oneself; `nil` if they are not in it.
+  /// Returns the user's access and the other user, who is the same in a dialog with oneself; `nil` if they are not in
+  /// it.
   public func access(for user: UserID) -> (messages: MessageAccess, peer: Party)? {
     if first.id == user { return (MessageAccess(id, for: user), second) }
     if second.id == user { return (MessageAccess(id, for: user), first) }
@@ -97,8 +98,8 @@ public struct EditAccess: Hashable, Sendable {
 }
 
 extension Reference {
-  /// Returns whether a user may read the message that this changes: they have not deleted it for themselves, and it is not
-  /// from before they joined a room whose history begins there.
+  /// Returns whether a user may read the message that this changes: they have not deleted it for themselves, and it is
+  /// not from before they joined a room whose history begins there.
   ///
   /// - Parameter since: the position at which the user joined the room; `nil` if they are no member, or it is no room.
   public func isReadable(for user: UserID, since: Position?) -> Bool {

@@ -1,7 +1,7 @@
 public import Addresses
 
-/// The decision whether a user may know that another is online: they need a subscription (RFC 6120 13.10.2 calls the opposite
-/// a presence leak). Several XEPs share the rule: 0012 8, 0030 8.
+/// The decision whether a user may know that another is online: they need a subscription (RFC 6120 13.10.2 calls the
+/// opposite a presence leak). Several XEPs share the rule: 0012 8, 0030 8.
 public enum PresenceAccess: Sendable {
   /// No such user, or none that the viewer may notice: unknown, disabled, or blocking them (XEP-0191 3.3).
   case none
@@ -35,8 +35,8 @@ extension StoreReader {
 }
 
 extension Hub {
-  /// Returns the sessions of an online user; `nil` if they are offline or do not share presence with the viewer. The decision
-  /// is that of `StoreReader.presenceAccess`, without the store.
+  /// Returns the sessions of an online user; `nil` if they are offline or do not share presence with the viewer. The
+  /// decision is that of `StoreReader.presenceAccess`, without the store.
   public func sessions(of address: BareJID, seenBy viewer: JID) -> [OnlineSession]? {
     guard let user = user(at: address), let theirs = contactSnapshot(of: user) else { return nil }
     if address != viewer.bare {

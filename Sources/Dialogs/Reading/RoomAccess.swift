@@ -6,8 +6,8 @@ public enum RoomAccess: Sendable {
   case known(Room)
   case reads(ReadableRoom)
 
-  /// Decides. Members read. So do occupants who are no members, and whoever names an open room by its address, since they may
-  /// enter it; where history begins with joining there is none for them. Others may know of a listed room.
+  /// Decides. Members read. So do occupants who are no members, and whoever names an open room by its address, since
+  /// they may enter it; where history begins with joining there is none for them. Others may know of a listed room.
   ///
   /// - Parameters:
   ///   - member: the user's row in the room's list; `nil` if there is none.
@@ -90,7 +90,8 @@ extension StoreReader {
     RoomAccess(of: room, for: viewer, as: try member(viewer.id, of: .server(room.id, .rules)))
   }
 
-  /// Returns the user's access to a dialog of either kind; `nil` if they may not read it. `room` is `nil` for a private one.
+  /// Returns the user's access to a dialog of either kind; `nil` if they may not read it. `room` is `nil` for a private
+  /// one.
   public func messages(
     in dialog: DialogID, for user: Party
   ) throws -> (messages: MessageAccess, room: ReadableRoom?)? {

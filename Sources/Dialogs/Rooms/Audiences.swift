@@ -1,4 +1,4 @@
-/// The recipients of a room's messages: recipients of occupants, and app sessions of members who follow the room. The
+/// The recipients of a room's messages: sessions of occupants, and app sessions of members who follow the room. The
 /// audiences change only with the committer's effects, in the order of the log, so that an entry reaches exactly those
 /// who were present when it was committed. Confined to the committer's thread.
 struct Audiences {
@@ -11,7 +11,7 @@ struct Audiences {
     var seesAddresses: Bool
 
     /// Returns the form in which an app session receives the room's entries.
-    func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedVeiled : .feed }
+    func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedAnonymized : .feed }
   }
 
   /// A set of recipients without order, with constant-time access by session.
@@ -89,7 +89,7 @@ struct Audiences {
     rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, isSemiAnonymous: isSemiAnonymous) : nil
   }
 
-  mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {
+  mutating func replace(from old: SessionID, to session: any LiveSession, in room: DialogID) {
     guard let was = rooms[room]?.occupants.remove(old) else { return }
     addOccupant(session, isModerator: was.seesAddresses, in: room)
   }

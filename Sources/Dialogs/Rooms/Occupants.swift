@@ -2,10 +2,11 @@ import Addresses
 
 // The occupants of a room (XEP-0045 5.1, 7), as a value. Theory:
 //
-// An occupant is one user under one nick; each of the user's sessions that has entered is a occupantSession. The first occupantSession
-// creates the occupant, leaving with the last one removes it. Others see the presence of the occupantSession that sent one last.
+// An occupant is one user under one nick; each of the user's sessions that has entered is one of its sessions. The
+// first one creates the occupant, leaving with the last one removes it. Others see the presence of the session that
+// sent one last.
 //
-//   absent -enter-> present(1 occupantSession) -enter-> present(n sessions) -exit-> present(n - 1) ... -exit-> absent
+//   absent -enter-> present(1 session) -enter-> present(n sessions) -exit-> present(n - 1) ... -exit-> absent
 //                   present -rename-> present under another nick
 //                   present -role none (kick), affiliation outcast (ban)-> absent, all sessions at once
 //
@@ -19,7 +20,7 @@ struct Occupants: Equatable {
   struct OccupantSession: Equatable {
     let session: any LiveSession
     var presence: Presence
-    /// Whether the occupantSession follows the room by the app protocol, and receives no presences or private messages.
+    /// Whether the session follows the room by the app protocol, and receives no presences or private messages.
     var isApp = false
     static func == (a: OccupantSession, b: OccupantSession) -> Bool {
       a.session.id == b.session.id && a.presence === b.presence
@@ -120,8 +121,8 @@ struct Occupants: Equatable {
 
   // MARK: Entering and leaving
 
-  /// Adds a session under the nick with this key, as a new occupant or as a further occupantSession of the present one; the caller
-  /// has checked that no one else holds the nick. Returns the occupant afterwards.
+  /// Adds a session under the nick with this key, as a new occupant or as a further session of the present one; the
+  /// caller has checked that no one else holds the nick. Returns the occupant afterwards.
   mutating func enter(
     _ occupantSession: OccupantSession, party: Party, nick: String, key: String, affiliation: Affiliation, role: Role
   ) -> Occupant {
@@ -138,7 +139,8 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// Replaces the presence of a session's occupantSession. Returns the occupant afterwards; `nil` if the session has no occupantSession.
+  /// Replaces the presence of a session. Returns the occupant afterwards; `nil` if the session is not in
+  /// the room.
   mutating func show(_ presence: Presence, by session: SessionID) -> Occupant? {
     guard let key = keys[session], var occupant = byKey[key],
       let index = occupant.sessions.firstIndex(where: { $0.session.id == session })
@@ -150,8 +152,8 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// Removes a session. Returns the occupant before, and after if other sessions are left; `nil` if the session has no
-  /// occupantSession.
+  /// Removes a session. Returns the occupant before, and after if other sessions are left; `nil` if the session is not
+  /// in the room.
   mutating func exit(_ session: SessionID) -> (before: Occupant, after: Occupant?)? {
     guard let key = keys[session], let before = byKey[key] else { return nil }
     var after = before
@@ -185,8 +187,8 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// Moves a occupantSession to the session that resumed the old one (XEP-0198 5). Returns `false` if there is no occupantSession.
-  mutating func reseat(from old: SessionID, to session: any LiveSession) -> Bool {
+  /// Replaces a session by the one that resumed it (XEP-0198 5). Returns `false` if the old one is not in the room.
+  mutating func replace(from old: SessionID, to session: any LiveSession) -> Bool {
     guard let key = keys[old], var occupant = byKey[key],
       let index = occupant.sessions.firstIndex(where: { $0.session.id == old })
     else { return false }

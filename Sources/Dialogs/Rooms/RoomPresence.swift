@@ -154,8 +154,8 @@ extension Judge {
 
   // MARK: App sessions
 
-  /// Adds an app session of a member to the occupants: it is present as long as it is connected, without having to enter. `step`
-  /// announces in its presence that the user has become a member.
+  /// Adds an app session of a member to the occupants: it is present as long as it is connected, without having to
+  /// enter. `step` announces in its presence that the user has become a member.
   mutating func come(
     _ onlineSession: OnlineSession, to room: DialogID, step: MemberListStep? = nil
   ) throws {
@@ -252,7 +252,7 @@ extension Judge {
     if !isHeard { tell(.sessionLeft(session, room.id)) }
     if let after {
       if isHeard, let occupantSession { tell(.shown(left, to: [occupantSession.session], own: true)) }
-      // The others may have seen the presence of this occupantSession; a session that has left receives no more.
+      // The others may have seen the presence of this session; a session that has left receives no more.
       if isHeard { tell(.sessionLeft(session, room.id)) }
       if let seen = before.sessions.last, seen.session.id == session {
         // A resumed app session is the same as the one that ended.
@@ -282,10 +282,10 @@ extension Judge {
     settle(post)
   }
 
-  /// Moves the sessions of a session to the one that resumed it.
-  mutating func reseat(from old: SessionID, to session: any LiveSession, of user: UserID) {
+  /// Replaces a session in its rooms by the one that resumed it.
+  mutating func replace(from old: SessionID, to session: any LiveSession, of user: UserID) {
     for id in rooms.rooms(of: old) {
-      guard rooms.occupy(id, { $0.reseat(from: old, to: session) }) else { continue }
+      guard rooms.occupy(id, { $0.replace(from: old, to: session) }) else { continue }
       rooms.setPresent(old, in: id, false)
       rooms.setPresent(session.id, in: id, true)
       tell(.sessionMoved(old, session, id))

@@ -7,8 +7,8 @@
 //
 // What is more than a row (a report with its messages, a login with the registrations that end with it) is composed of
 // verbs, next to the type. Everything inside one transaction is atomic and sees its own changes, so that a composition
-// needs no verb of its own. The log, rooms, members, marks, nodes and files are not records: their functions have names,
-// because they are on the path of a message or read more than one table.
+// needs no verb of its own. The log, rooms, members, marks, nodes and files are not records: their functions have
+// names, because they are on the path of a message or read more than one table.
 
 public import Basics
 

@@ -40,7 +40,7 @@ public protocol UserWriter {
   func setLastLogin(_ time: Timestamp, of user: UserID) throws
   /// Removes what is no record (`StoreWriter.erasePersonal`) of a deleted user: contacts, blocks, nodes, settings of
   /// dialogs, scheduled messages, suspended sessions, push registrations, memberships, and affiliations with and
-  /// subscriptions to nodes of others. Files of purpose `profile` and awaited ones expire; files in dialogs remain, like
-  /// the messages.
+  /// subscriptions to nodes of others. Files of purpose `profile` and awaited ones expire; files in dialogs remain,
+  /// like the messages.
   func eraseData(of user: UserID) throws
 }

@@ -51,8 +51,8 @@ extension Writer {
 
 extension Query {
   /// Returns the condition that the user has not deleted the entry for themselves. It takes two looks, into a short
-  /// table and at a row that is read anyway; of who is no member, into another short table. All three are expressions of
-  /// SQL.
+  /// table and at a row that is read anyway; of who is no member, into another short table. All three are expressions
+  /// of SQL.
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """
     (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))

@@ -5,12 +5,12 @@ import Dialogs
 ///
 /// The core reports at which position of the log a session has entered. From there on the room's entries come live; but
 /// the client is first sent the occupants, then the history up to that position, then the topic, and only then what
-/// came since (XEP-0045 7.2). So each joinedRoom has a `LogCursor` of its own, which begins at that position and holds live
+/// came since (XEP-0045 7.2). So each room has a `LogCursor` of its own, which begins at that position and holds live
 /// entries while the history is read. It stands behind the session's own cursor: an entry comes to it when the
 /// session's cursor has come to that entry, live or by a page, so it never sends more than the session has come to.
 /// Where it has dropped held entries it reads the log up to the session's place.
 ///
-/// A joinedRoom is removed when the client is told that it has left. The result of a store read that an earlier visit has
+/// A room is removed when the client is told that it has left. The result of a store read that an earlier visit has
 /// requested is dropped.
 struct JoinedRooms {
   struct JoinedRoom {
@@ -31,7 +31,7 @@ struct JoinedRooms {
   var isEmpty: Bool { joinedRooms.isEmpty }
   subscript(address: BareJID) -> JoinedRoom? { joinedRooms[address] }
 
-  /// Adds a joinedRoom.
+  /// Adds a room.
   ///
   /// - Parameters:
   ///   - room: the room; `nil` while the client is setting it up, without history.
@@ -102,7 +102,7 @@ struct JoinedRooms {
   /// Notes that history, or a page of later entries, has been sent in this visit.
   ///
   /// - Parameter end: the position up to which everything of the room has been sent, or stands in the history.
-  /// - Returns: the entries that came meanwhile and are to be sent now. If more is missed the joinedRoom is among those
+  /// - Returns: the entries that came meanwhile and are to be sent now. If more is missed the room is among those
   ///   `behind`.
   mutating func told(_ address: BareJID, _ visit: Int, through end: Position, isLast: Bool) -> [LogCursor.Held] {
     guard isIn(address, visit) else { return [] }

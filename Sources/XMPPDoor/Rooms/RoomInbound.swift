@@ -140,7 +140,8 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // An occupant whose client bounces stanzas keeps its joinedRoom: it is a session of this server, and ends by itself.
+      // An occupant whose client bounces stanzas keeps its joinedRoom: it is a session of this server, and ends by
+      // itself.
       session.management.handledUnlessPost()
     case .groupchat:
       guard to.isBare else {

@@ -50,7 +50,7 @@ enum Outbound {
     into writer: inout ElementWriter
   ) {
     switch form {
-    case .direct, .feed, .feedVeiled, .room, .roomOpen, .roomOwn, .account:
+    case .direct, .feed, .feedAnonymized, .room, .roomOpen, .roomOwn, .account:
       if entry.whisper != nil {
         return writeWhisper(
           of: entry, message, to: session.jid.description, withStanzaID: true, isDelayed: delayed,
@@ -273,7 +273,7 @@ enum Outbound {
   static func relayed(_ stanza: RelayedStanza, _ form: Form, to session: XMPPSession) {
     session.send { writer in
       switch form {
-      case .direct, .feed, .feedVeiled, .account: write(stanza, to: addressee(of: stanza), into: &writer)
+      case .direct, .feed, .feedAnonymized, .account: write(stanza, to: addressee(of: stanza), into: &writer)
       // A room's signals are addressed to this session.
       case .room, .roomOpen, .roomOwn:
         write(stanza, to: session.jid.description, session.parley, into: &writer)
