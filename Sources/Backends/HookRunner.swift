@@ -15,7 +15,7 @@ public actor HookRunner {
   private let route: any HookRoute
   private let pause: @Sendable (Duration) async -> Void
   private let logger: Logger
-  private var bells: [Int64: AsyncStream<Void>.Continuation] = [:]
+  private var wakeSignals: [Int64: AsyncStream<Void>.Continuation] = [:]
   private var known: UInt64 = 0
 
   /// Creates a runner. `pause` sleeps, and returns early when its task is cancelled.
@@ -37,19 +37,19 @@ public actor HookRunner {
         if changes != known, let found = try? await parley.read({ try $0.hooks() }) {
           known = changes
           let ids = Set(found.map(\.id))
-          for id in bells.keys where !ids.contains(id) { bells.removeValue(forKey: id)?.finish() }
-          for id in ids where bells[id] == nil {
+          for id in wakeSignals.keys where !ids.contains(id) { wakeSignals.removeValue(forKey: id)?.finish() }
+          for id in ids where wakeSignals[id] == nil {
             let (wakes, wakeSignal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            bells[id] = wakeSignal
+            wakeSignals[id] = wakeSignal
             let follower = HookFollower(id, hooks, route, logger: logger, pause: pause) {
               wakeSignal.yield()
             }
             group.addTask { for await _ in wakes { await follower.goOn() } }
           }
         }
-        for wakeSignal in bells.values { wakeSignal.yield() }
+        for wakeSignal in wakeSignals.values { wakeSignal.yield() }
       }
-      for wakeSignal in bells.values { wakeSignal.finish() }
+      for wakeSignal in wakeSignals.values { wakeSignal.finish() }
       group.cancelAll()
     }
   }
