@@ -413,7 +413,8 @@ final class Core {
   /// Compares the history that a room shows to a user who has just entered it with what is theirs to read.
   func violation(entering room: Int, _ user: Int, _ receipt: Receipt, against model: Model) throws -> String? {
     guard let enteredRoom = receipt.value as? EnteredRoom else { return nil }
-    let entries = try enteredRoom.messages.map { messages in try store.read { try Self.history(of: messages, $0) } } ?? []
+    let entries =
+      try enteredRoom.messages.map { messages in try store.read { try Self.history(of: messages, $0) } } ?? []
     let said = model.messages.values.filter { $0.place == .room(room) }
     let found = Set(entries.map(\.position.number)).intersection(said.map(\.position))
     let readable = Set(said.filter { model.readsInside(user, $0) }.map(\.position))
