@@ -238,9 +238,9 @@ extension Judge {
 
   /// Returns the occupant's presence without status codes: shared, so that it is encoded once for all who enter.
   func plainPresence(of occupant: Occupants.Occupant, in room: Room) -> OccupantPresence {
-    if let known = occupant.memo.presence, known.showsAddress == room.settings.showsAddresses { return known }
+    if let known = occupant.presenceCache.presence, known.showsAddress == room.settings.showsAddresses { return known }
     let presence = occupantPresence(of: occupant, in: room)
-    occupant.memo.presence = presence
+    occupant.presenceCache.presence = presence
     return presence
   }
 
