@@ -438,6 +438,8 @@ import Testing
     guard let readable = byID.readable else { return }
     #expect(readable.showsPeople == kind.showsPeople(to: viewer), "\(viewer.rawValue), \(kind)")
     #expect(readable.members.among.contains(.outcast) == kind.looksAfter(viewer), "\(viewer.rawValue), \(kind)")
+    let listed = try await scene.read { try $0.members(of: readable.members, after: nil, limit: 99).map(\.affiliation) }
+    #expect(listed.contains(.outcast) == kind.looksAfter(viewer), "\(viewer.rawValue), \(kind)")
     #expect((readable.contacts != nil) == kind.showsPeople(to: viewer), "\(viewer.rawValue), \(kind)")
     #expect((readable.list(.member) != nil) == kind.showsPeople(to: viewer), "\(viewer.rawValue), \(kind)")
     let listsOwners = readable.list(.owner) != nil
