@@ -63,7 +63,7 @@ actor HookFollower {
   private let route: any HookRoute
   private let logger: Logger
   private let pause: @Sendable (Duration) async -> Void
-  private let ring: @Sendable () -> Void
+  private let wake: @Sendable () -> Void
   /// The progress up to which all undelivered events are not for this hook.
   private var passed = (position: Position.zero, occurrence: Int64(0))
   /// The ids of delivered events behind an undelivered one.
@@ -72,14 +72,14 @@ actor HookFollower {
 
   init(
     _ id: Int64, _ hooks: Hooks, _ route: any HookRoute, logger: Logger,
-    pause: @escaping @Sendable (Duration) async -> Void, ring: @escaping @Sendable () -> Void
+    pause: @escaping @Sendable (Duration) async -> Void, wake: @escaping @Sendable () -> Void
   ) {
     self.id = id
     self.hooks = hooks
     self.route = route
     self.logger = logger
     self.pause = pause
-    self.ring = ring
+    self.wake = wake
   }
 
   deinit { rest?.timer.cancel() }
@@ -107,9 +107,9 @@ actor HookFollower {
 
   private func sleep(until time: Timestamp, _ changes: UInt64) {
     let wait = Duration.milliseconds(max(0, time.milliseconds - parley.clock.now.milliseconds))
-    let timer = Task { [pause, ring] in
+    let timer = Task { [pause, wake] in
       await pause(wait)
-      if !Task.isCancelled { ring() }
+      if !Task.isCancelled { wake() }
     }
     rest = (time, changes, timer)
   }

@@ -3,7 +3,7 @@ package import NIOCore
 /// The client address that per-address limits are applied to.
 ///
 /// For a proxy on this machine it is the last entry of `X-Forwarded-For`; from other peers the field could be forged.
-/// Of an IPv6 address only the network part is used: one host has 2^64 addresses.
+/// An IPv6 address counts by its network part alone, since one host has 2^64 addresses.
 package enum ClientAddress {
   static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
     // A peer without an address (a Unix socket) is on this machine.

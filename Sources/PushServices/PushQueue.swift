@@ -15,7 +15,7 @@ struct PushQueue: Equatable {
   /// - Parameter max: the number of users that are served concurrently.
   init(max: Int = PushLimits.usersAtOnceMax) { self.max = max }
 
-  mutating func ring(for user: UserID) {
+  mutating func add(_ user: UserID) {
     if busy.contains(user) {
       again.insert(user)
     } else if queued.insert(user).inserted {
@@ -33,6 +33,6 @@ struct PushQueue: Equatable {
 
   mutating func served(_ user: UserID) {
     busy.remove(user)
-    if again.remove(user) != nil { ring(for: user) }
+    if again.remove(user) != nil { add(user) }
   }
 }

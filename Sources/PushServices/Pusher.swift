@@ -41,7 +41,7 @@ public actor Pusher {
   public func run() async {
     await withDiscardingTaskGroup { group in
       for await _ in parley.registries.pushes.wakeSignal {
-        for user in parley.registries.pushes.takeOwed() { queue.ring(for: user) }
+        for user in parley.registries.pushes.takeOwed() { queue.add(user) }
         while let user = queue.next() { group.addTask { [self] in await serve(user) } }
       }
       group.cancelAll()
@@ -60,7 +60,7 @@ public actor Pusher {
     resting[target] = Task { [pause] in
       await pause(wait)
       resting[target] = nil
-      parley.registries.pushes.ring(target.user)
+      parley.registries.pushes.wake(for: target.user)
     }
   }
 

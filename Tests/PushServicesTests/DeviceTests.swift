@@ -298,7 +298,7 @@ import Testing
         try writer.owePush(
           OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring.position), to: juliet.id)
       }
-      stage.parley.registries.pushes.ring(juliet.id)
+      stage.parley.registries.pushes.wake(for: juliet.id)
     }
     // Over before anybody was told: nothing is.
     try await end(try await call())

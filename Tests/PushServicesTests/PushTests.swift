@@ -457,10 +457,10 @@ extension PushRegistration {
   @Test func whoWasRungForFirstIsServedFirst() {
     var queue = PushQueue(max: 2)
     let users = (1...4).map { UserID($0) }
-    for user in users + users { queue.ring(for: user) }
+    for user in users + users { queue.add(user) }
     #expect([queue.next(), queue.next(), queue.next()] == [users[0], users[1], nil])
     // While served, and once more: one turn, behind the others.
-    for _ in 0..<2 { queue.ring(for: users[0]) }
+    for _ in 0..<2 { queue.add(users[0]) }
     queue.served(users[0])
     #expect([queue.next(), queue.next()] == [users[2], nil])
     queue.served(users[1])

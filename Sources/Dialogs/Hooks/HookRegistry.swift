@@ -35,7 +35,7 @@ public final class HookRegistry: Sendable {
   }
 
   /// Wakes the follower after a commit.
-  func ring() {
+  func wake() {
     if state.withLock({ !$0.realms.isEmpty }) { wakes.yield() }
   }
 }

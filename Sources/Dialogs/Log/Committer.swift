@@ -99,7 +99,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       return
     }
     tell(judge.take())
-    registries.hooks.ring()
+    registries.hooks.wake()
   }
 
   private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {
@@ -148,7 +148,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .later(let post): inbox.appendSurely(post)
       case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let standing): registries.pushes.set(user, in: room, standing)
-      case .owed(let user): registries.pushes.ring(user)
+      case .owed(let user): registries.pushes.wake(for: user)
       case .calls: registries.calls.wake()
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }

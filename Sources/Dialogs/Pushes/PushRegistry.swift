@@ -136,7 +136,8 @@ public final class PushRegistry: Sendable {
     }
   }
 
-  package func ring(_ user: UserID) {
+  /// Wakes the pusher for a user with pending pushes.
+  package func wake(for user: UserID) {
     state.withLock { _ = $0.owed.insert(user) }
     wakes.yield()
   }

@@ -26,7 +26,7 @@ public enum ServerReason: Sendable {
   case hooks
   /// A deleted user's messages are taken back.
   case erasure
-  /// An operator looks.
+  /// An operator reads.
   case administration
 }
 

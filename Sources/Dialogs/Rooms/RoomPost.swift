@@ -242,7 +242,7 @@ public struct OccupantFace: Sendable {
 
 /// The occupants of a room, and the asker's own place there.
 public struct Occupancy: Sendable {
-  /// What the asker may read of the room.
+  /// The asker's access to the room's messages and members.
   public let access: RoomAccess
   public let affiliation: Affiliation
   /// The asker's role; `none` if absent.
