@@ -26,6 +26,8 @@ extension StoreConformance {
         try equal(tokens(try reader.records(Invite.self, .equal(.inviter, nil as UserID?))), [1], "without a value")
         let open = try reader.records(Invite.self, .present(.inviter), .above(.expires, 20 as Int64))
         try equal(tokens(open), [2], "both")
+        let none = try reader.records(Invite.self, .above(.inviter, nil as UserID?), .atLeast(.expires, 0 as Int64))
+        try equal(tokens(none), [], "nothing is above nothing, and the other condition keeps its value")
         try equal(
           tokens(try reader.records(Invite.self, .atLeast(.expires, 20 as Int64), .atMost(.expires, 30 as Int64))),
           [2, 3], "bounds that belong to the range")

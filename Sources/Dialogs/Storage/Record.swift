@@ -75,7 +75,7 @@ public struct FieldReader {
   public var unreadable: UnreadableRecord { UnreadableRecord(kind: kind) }
 }
 
-/// A condition of a query on one field.
+/// A condition of a query on one field. A comparison by size with `nil`, or of a field that is `nil`, is not met.
 public struct RecordCondition<Kind: Record>: Sendable {
   public enum Comparison: Sendable { case equal, above, atLeast, below, atMost, present }
   public let field: Kind.Field

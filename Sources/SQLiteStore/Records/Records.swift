@@ -77,19 +77,27 @@ extension Record {
 extension RecordQuery {
   /// The conditions as the end of a statement, and the values of its parameters.
   fileprivate var clause: (text: String, values: [FieldValue]) {
-    var text = ""
+    var (text, values) = ("", [FieldValue]())
     for condition in conditions {
       text += (text.isEmpty ? " WHERE " : " AND ") + condition.field.rawValue
+      let comparison: String
       switch condition.comparison {
-      case .equal: text += condition.value == .null ? " IS NULL" : " = ?"
-      case .above: text += " > ?"
-      case .atLeast: text += " >= ?"
-      case .below: text += " < ?"
-      case .atMost: text += " <= ?"
-      case .present: text += " IS NOT NULL"
+      case .present:
+        text += " IS NOT NULL"
+        continue
+      case .equal where condition.value == .null:
+        text += " IS NULL"
+        continue
+      case .equal: comparison = "="
+      case .above: comparison = ">"
+      case .atLeast: comparison = ">="
+      case .below: comparison = "<"
+      case .atMost: comparison = "<="
       }
+      text += " \(comparison) ?"
+      values.append(condition.value)
     }
-    return (text, conditions.map(\.value).filter { $0 != .null })
+    return (text, values)
   }
 }
 
