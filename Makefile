@@ -50,6 +50,17 @@ else
 fi
 endef
 
+# $(call swift_test,OPTIONS,VARIABLES): what failed is told once more at the end, since the tests run beside each other and the line
+# may stand thousands of lines above.
+define swift_test
+$(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
+    status=$$?
+    echo "Failed (everything is in .build/unit.log):" >&2
+    grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | head -60 >&2 || true
+    exit $$status
+}
+endef
+
 .PHONY: help
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -83,8 +94,8 @@ test: unit clients ## everything that must pass: all Swift tests, then third-par
 unit: packages
 	@$(call install,$(TEST_PACKAGES))
 	PARLEY_STRICT=1 swift build --build-tests
-	swift test --skip-build --skip FuzzTests
-	PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) swift test --skip-build --filter FuzzTests
+	$(call swift_test,--skip FuzzTests)
+	$(call swift_test,--filter FuzzTests,PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS))
 
 # Third-party XMPP programs against the debug binary that `unit` has built.
 .PHONY: clients
