@@ -148,9 +148,30 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
     .target(
+      name: "ServerCertificates",
+      dependencies: [
+        "ServerConfiguration", "XMPPDoor", "Addresses", "Basics", nioCore, nioSSL, logging,
+        .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: settings),
+    .target(
+      name: "CodeTransports",
+      dependencies: [
+        "ServerConfiguration", "Accounts", "Dialogs", "Basics", "JSON", "WebClient", logging,
+        .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: settings),
+    .target(
+      name: "WebPages",
+      dependencies: [
+        "Administration", "Accounts", "Dialogs", "Addresses", "Basics", "HTTPPort", nioCore, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: settings),
+    .target(
       name: "ParleyServer",
       dependencies: [
-        "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Backends",
+        "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Backends",
         "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient",
         "IdentityTokens", "PushServices",
         nioCore, nioPosix, nioSSL, logging,

@@ -4,6 +4,7 @@ import Administration
 import Basics
 import Dialogs
 import Logging
+import ServerCertificates
 package import ServerConfiguration
 
 /// The initialisation of a new data folder: two users who are contacts of each other, for a first conversation.
@@ -24,7 +25,7 @@ package enum FirstStart {
   package static func prepare(_ settings: Settings, demo: Bool?) async throws(StartupError) -> String {
     let folder = try await DataFolder.hold(settings.data, for: .command)
     let logger = ServerLog(level: .warning).logger("parley")
-    _ = try Certificates(settings, folder: folder, logger: logger)
+    _ = try Certificates(settings, folder: folder.certificates, logger: logger)
     let core = try Core.open(settings, folder, logger: logger)
     let users: [DemoUser]?
     do throws(StartupError) {

@@ -3,6 +3,7 @@ import Administration
 import AppDoor
 import Backends
 import Basics
+import CodeTransports
 import Dialogs
 import FileDoor
 import FileStorage
@@ -11,9 +12,11 @@ import Logging
 import NIOCore
 import NIOPosix
 import PushServices
+import ServerCertificates
 public import ServerConfiguration
 import ServiceLifecycle
 public import UnixSignals
+import WebPages
 import XMPPDoor
 
 /// The server as a whole: store, core, doors, admin socket; their start and stop.
@@ -39,7 +42,7 @@ public enum Server {
     let logger = log.logger("parley")
     OpenFiles.raise(logger)
     let folder = try await DataFolder.hold(settings.data, for: .serving)
-    let certificates = try Certificates(settings, folder: folder, logger: logger)
+    let certificates = try Certificates(settings, folder: folder.certificates, logger: logger)
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
     let beforeSend = settings.beforeSend.map {
@@ -56,7 +59,7 @@ public enum Server {
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
-    if let codeSender = try CodeDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
+    if let codeSender = try CodeDelivery.make(settings, outgoing.named, clock: core.parley.clock, logger: logger) {
       core.accounts.employ(
         codeSender, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }

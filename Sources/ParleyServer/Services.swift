@@ -4,6 +4,7 @@ import Dialogs
 import Glibc
 import Logging
 import NIOCore
+import ServerCertificates
 import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
@@ -125,7 +126,7 @@ struct ReloadService: Service {
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
           // The sleep throws when the task is cancelled.
-          while (try? await Task.sleep(for: ServerLimits.certificatePollInterval)) != nil { certificates.refresh() }
+          while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil { certificates.refresh() }
         }
         group.addTask {
           for await _ in await UnixSignalsSequence(trapping: .sighup) { reload() }

@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import ParleyServer
+import ServerCertificates
 import ServerConfiguration
 
 struct Check: AsyncParsableCommand {

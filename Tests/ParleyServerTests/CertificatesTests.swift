@@ -9,7 +9,7 @@ import SwiftASN1
 import Testing
 import X509
 
-@testable import ParleyServer
+@testable import ServerCertificates
 
 @Suite struct CertificatesTests {
   private func settings(_ folder: String, _ values: [String: String]) throws -> Settings {

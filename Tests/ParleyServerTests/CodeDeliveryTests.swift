@@ -5,7 +5,7 @@ import Foundation
 import ServerFixtures
 import Testing
 
-@testable import ParleyServer
+@testable import CodeTransports
 @testable import ServerConfiguration
 
 /// The form of codes and their configuration. `Tests/Clients/accounts_mail.py` tests their delivery.

@@ -5,7 +5,7 @@ import Dialogs
 import ServerFixtures
 import Testing
 
-@testable import ParleyServer
+@testable import WebPages
 
 /// Invitations as browsers see them.
 @Suite struct InvitePageTests {

@@ -45,7 +45,8 @@ public final class Certificates: Sendable {
     let key: [UInt8]?
   }
 
-  private let folder: DataFolder
+  /// The folder of the self-signed certificate.
+  private let folder: String
   private let state: Mutex<State>
   private let logger: Logger
 
@@ -53,9 +54,9 @@ public final class Certificates: Sendable {
   ///
   /// - Throws: With status 2 if a configured file is unusable, with status 1 if the self-signed certificate cannot be
   ///   created.
-  public init(_ settings: Settings, folder: DataFolder, logger: Logger) throws(StartupError) {
-    self.folder = folder
+  public init(_ settings: Settings, folder: String, logger: Logger) throws(StartupError) {
     self.logger = logger
+    self.folder = folder
     self.state = Mutex(try Self.load(settings, folder, generation: 0, logger))
   }
 
@@ -68,10 +69,10 @@ public final class Certificates: Sendable {
   }
 
   private static func load(
-    _ settings: Settings, _ folder: DataFolder, generation: Int, _ logger: Logger
+    _ settings: Settings, _ folder: String, generation: Int, _ logger: Logger
   ) throws(StartupError) -> State {
     let selfSigned = Settings.CertificateFiles(
-      chain: SelfSigned.chainPath(folder.certificates), key: SelfSigned.keyPath(folder.certificates))
+      chain: SelfSigned.chainPath(folder), key: SelfSigned.keyPath(folder))
     var sources: [Source] = []
     var selfSignedNames: [String] = []
     for domain in settings.domains {
@@ -80,7 +81,7 @@ public final class Certificates: Sendable {
       if files == nil { selfSignedNames += names }
       sources.append(Source(names: names, files: files ?? selfSigned))
     }
-    if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder.certificates, names: selfSignedNames) {
+    if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder, names: selfSignedNames) {
       logger.notice("made a self-signed certificate", metadata: ["file": "\(selfSigned.chain)"])
     }
     var pairs: [String: Pair] = [:]
@@ -229,14 +230,14 @@ public final class Certificates: Sendable {
   }
 
   private static func digest(_ path: String) -> [UInt8]? {
-    (try? Files.read(path, bytesMax: ServerLimits.certificateFileBytesMax)).map { Array(SHA256.hash(data: $0)) }
+    (try? Files.read(path, bytesMax: CertificateLimits.fileBytesMax)).map { Array(SHA256.hash(data: $0)) }
   }
 
   private static func configuration(_ pair: Pair) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: pair.chain.map { .certificate($0) }, privateKey: .privateKey(pair.key))
     configuration.minimumTLSVersion = .tlsv12
-    configuration.shutdownTimeout = ServerLimits.tlsCloseWait
+    configuration.shutdownTimeout = CertificateLimits.tlsCloseWait
     return configuration
   }
 
@@ -264,7 +265,7 @@ public final class Certificates: Sendable {
   }
 
   private static func bytes(_ path: String, _ what: String) throws(Unusable) -> [UInt8] {
-    do { return try Files.read(path, bytesMax: ServerLimits.certificateFileBytesMax) } catch {
+    do { return try Files.read(path, bytesMax: CertificateLimits.fileBytesMax) } catch {
       throw Unusable(text: "the \(what) \(path) cannot be read: \(error.reason)")
     }
   }

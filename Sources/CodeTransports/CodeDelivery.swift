@@ -1,10 +1,10 @@
-import Accounts
-import Basics
-import Dialogs
-import Logging
-import ServerConfiguration
+package import Accounts
+package import Basics
+package import Dialogs
+package import Logging
+package import ServerConfiguration
 import Synchronization
-import WebClient
+package import WebClient
 
 /// A transport of codes. Delivery is retried while the code is valid.
 protocol CodeTransport: Sendable {
@@ -22,7 +22,7 @@ struct UndeliveredCode: Error {
 
 /// The configured transports: each code is sent by the first that reaches its addressee. Codes are held in memory only
 /// (see `CodeSender`).
-final class CodeDelivery: CodeSender {
+package final class CodeDelivery: CodeSender {
   private let carriers: [any CodeTransport]
   private let logger: Logger
   private let count = Mutex(0)
@@ -32,17 +32,17 @@ final class CodeDelivery: CodeSender {
     self.logger = logger
   }
 
-  var reaches: Set<Identity.Issuer> { carriers.reduce(into: []) { $0.formUnion($1.reaches) } }
+  package var reaches: Set<Identity.Issuer> { carriers.reduce(into: []) { $0.formUnion($1.reaches) } }
 
-  func take(_ outgoing: OutgoingCode) {
+  package func take(_ outgoing: OutgoingCode) {
     guard let carrier = carriers.first(where: { $0.reaches.contains(outgoing.to.issuer) }) else { return }
     let isFull = count.withLock { count in
-      if count >= ServerLimits.outgoingCodesMax { return true }
+      if count >= CodeTransportLimits.outgoingCodesMax { return true }
       count += 1
       return false
     }
     if isFull {
-      logger.warning("too many letters are under way; one was dropped", metadata: ["by": "\(carrier.name)"])
+      logger.warning("too many codes are being delivered; one was dropped", metadata: ["by": "\(carrier.name)"])
       return
     }
     Task { [self] in
@@ -52,7 +52,7 @@ final class CodeDelivery: CodeSender {
   }
 
   private func deliver(_ outgoing: OutgoingCode, by carrier: any CodeTransport) async {
-    for wait in ServerLimits.outgoingCodeWaits {
+    for wait in CodeTransportLimits.outgoingCodeWaits {
       if wait > .zero { try? await Task.sleep(for: wait) }
       do throws(UndeliveredCode) {
         return try await carrier.carry(outgoing)
@@ -71,8 +71,8 @@ extension CodeDelivery {
   /// Creates the delivery of the configuration; nil if it names no transport.
   ///
   /// - Throws: The errors in the templates.
-  static func make(
-    _ settings: Settings, _ outgoing: Outgoing, clock: any Basics.Clock, logger: Logger
+  package static func make(
+    _ settings: Settings, _ client: WebClient, clock: any Basics.Clock, logger: Logger
   ) throws(StartupError) -> CodeDelivery? {
     var carriers: [any CodeTransport] = []
     if let mail = settings.delivery.mail {
@@ -86,7 +86,7 @@ extension CodeDelivery {
     if let hook = settings.delivery.hook {
       carriers.append(
         HookCodeTransport(
-          url: hook.url, signer: hook.signer, client: outgoing.named, clock: clock, reaches: [.email, .phone]))
+          url: hook.url, signer: hook.signer, client: client, clock: clock, reaches: [.email, .phone]))
     }
     return carriers.isEmpty ? nil : CodeDelivery(carriers, logger: logger)
   }

@@ -37,11 +37,11 @@ enum SelfSigned {
   }
 
   private static func isGood(_ chain: String, _ key: String, names: [String]) -> Bool {
-    let soon = Date().addingTimeInterval(Double(ServerLimits.selfSignedRenewalDays) * 86_400)
+    let soon = Date().addingTimeInterval(Double(CertificateLimits.selfSignedRenewalDays) * 86_400)
     do {
-      let bytes = try Files.read(chain, bytesMax: ServerLimits.certificateFileBytesMax)
+      let bytes = try Files.read(chain, bytesMax: CertificateLimits.fileBytesMax)
       let certificate = try Certificate(pemEncoded: String(decoding: bytes, as: UTF8.self))
-      let keyBytes = try Files.read(key, bytesMax: ServerLimits.certificateFileBytesMax)
+      let keyBytes = try Files.read(key, bytesMax: CertificateLimits.fileBytesMax)
       let privateKey = try Certificate.PrivateKey(pemEncoded: String(decoding: keyBytes, as: UTF8.self))
       guard privateKey.publicKey == certificate.publicKey, certificate.notValidAfter > soon else { return false }
       let held = try certificate.extensions.subjectAlternativeNames.map(Array.init) ?? []
@@ -59,7 +59,7 @@ enum SelfSigned {
       version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
       // An hour of tolerance for clients' clocks.
       notValidBefore: now.addingTimeInterval(-3_600),
-      notValidAfter: now.addingTimeInterval(Double(ServerLimits.selfSignedDays) * 86_400),
+      notValidAfter: now.addingTimeInterval(Double(CertificateLimits.selfSignedDays) * 86_400),
       issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
       extensions: try Certificate.Extensions {
         // The certificate is a CA, so that it can be added to a trust store as it is.

@@ -1,29 +1,34 @@
-import Accounts
+package import Accounts
 import Addresses
 import Administration
 import Basics
 import Dialogs
-import HTTPPort
+package import HTTPPort
 import HTTPTypes
 import Hummingbird
-import Logging
+package import Logging
 import NIOCore
 
 /// The landing page of an invitation (XEP-0379 3.3, XEP-0401 4.1.3): the inviter, the link for the client, clients, and
 /// a form that creates the account. A GET does not use up the invitation, since link previews fetch it.
-struct InvitePage: Sendable {
+package struct InvitePage: Sendable {
   let accounts: Accounts
   private var parley: Parley { accounts.parley }
   let logger: Logger
 
-  var site: HTTPSite {
+  package init(accounts: Accounts, logger: Logger) {
+    self.accounts = accounts
+    self.logger = logger
+  }
+
+  package var site: HTTPSite {
     HTTPSite(routes: [
       HTTPRoute(.get, "/invite/{token}") { request, context in
         try await answer(request, context) { (token, peer) throws(Problem) in try await show(token, to: peer) }
       },
       HTTPRoute(.post, "/invite/{token}") { request, context in
         let body: ByteBuffer
-        do { body = try await request.body.collect(upTo: ServerLimits.formBytesMax) } catch {
+        do { body = try await request.body.collect(upTo: WebPageLimits.formBytesMax) } catch {
           return Self.notice(.contentTooLarge, "Too much", "This form is larger than any name and password.").response
         }
         let fields = Form.fields(String(buffer: body))
