@@ -51,6 +51,12 @@ public final class Hub: Sendable {
   // MARK: Reads
 
   public func onlineSessions(of user: UserID) -> [OnlineSession] { online(user)?.onlineSessions ?? [] }
+  /// Returns the sessions of a user, or of all users for nil, including lingering ones.
+  public func allSessions(of user: UserID?) -> [OnlineSession] {
+    (user.map { online($0).map { [$0] } ?? [] } ?? allOnline()).flatMap { online in
+      online.onlineSessions + online.lingering.map(\.onlineSession)
+    }
+  }
   /// Returns the sessions of a user; for a remote user, the link to their server, if there is one.
   func onlineSessions(of party: Party) -> [OnlineSession] {
     guard party.realm.isRemote else { return onlineSessions(of: party.id) }
@@ -187,7 +193,9 @@ public final class Hub: Sendable {
         let index = online.onlineSessions.firstIndex(where: { $0.session === session }),
         online.onlineSessions[index].isAvailable
       else { return false }
-      online.lingering.append(Lingering(onlineSession: online.onlineSessions.remove(at: index), since: time))
+      var onlineSession = online.onlineSessions.remove(at: index)
+      onlineSession.isConnected = false
+      online.lingering.append(Lingering(onlineSession: onlineSession, since: time))
       users[session.party.id] = online
       return true
     }

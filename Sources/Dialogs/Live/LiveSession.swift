@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A session as the hub needs it. Both methods run on the session's lane.
 public protocol LiveSession: AnyObject, Sendable {
@@ -51,6 +52,8 @@ public struct OnlineSession: Sendable {
   public internal(set) var session: any LiveSession
   public let door: Door
   public let resource: String
+  /// The time at which the session came online in this process; a resumption (XEP-0198) keeps it.
+  public internal(set) var since = Timestamp(milliseconds: 0)
   /// Whether the session only waits for events (a long poll): it enters no room, and its presence is not announced.
   public var isUnseen = false
   /// The presence; `nil` before the initial one; never an unavailable one.

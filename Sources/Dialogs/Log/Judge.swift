@@ -437,6 +437,8 @@ struct Judge {
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author) }
     let contactSnapshot = try ContactSnapshot(of: user, writer)
+    var onlineSession = onlineSession
+    onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))
     arriving.append(onlineSession)
     if onlineSession.door == .app {

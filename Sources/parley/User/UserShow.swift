@@ -35,7 +35,7 @@ struct UserShow: AdminCommand {
     }
     for session in shown.sessions {
       let presence = session.available ? "available, priority \(session.priority)" : "not available"
-      table.add(["session", "\(session.door) \(session.resource): \(presence)"])
+      table.add(["session", "\(session.door) \(session.resource): \(presence), since \(session.since)"])
     }
     for login in shown.logins {
       table.add(["login", "\(login.device) \(login.client ?? ""), used \(login.usedAt)"])

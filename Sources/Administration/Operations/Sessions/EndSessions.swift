@@ -30,7 +30,7 @@ package enum EndSessions: AdminOperation {
     let user = try await context.user(jid.bare.description)
     let hub = context.parley.hub
     let picks: @Sendable (OnlineSession) -> Bool = { jid.resource == nil || $0.resource == jid.resource }
-    let count = hub.onlineSessions(of: user.id).count(where: picks)
+    let count = hub.allSessions(of: user.id).count(where: picks)
     hub.close(user.id, .ended, where: picks)
     return Output(jid: jid.description, sessions: count)
   }

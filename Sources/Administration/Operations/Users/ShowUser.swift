@@ -15,15 +15,6 @@ package enum ShowUser: AdminOperation {
     package init(jid: String) { self.jid = jid }
   }
 
-  package struct Session: Codable, Hashable, Sendable {
-    /// `xmpp` or `app`.
-    package let door: String
-    package let resource: String
-    package let available: Bool
-    package let priority: Int
-    package let status: String?
-  }
-
   package struct Login: Codable, Hashable, Sendable {
     package let device: String
     package let client: String?
@@ -35,7 +26,7 @@ package enum ShowUser: AdminOperation {
     package let status: String?
     package let contacts: Int
     package let blocks: Int
-    package let sessions: [Session]
+    package let sessions: [SessionRow]
     package let logins: [Login]
     /// The user's identities by kind; nil if there is none.
     package let externalId: String?
@@ -59,12 +50,7 @@ package enum ShowUser: AdminOperation {
         try reader.grants(of: user.id), try Account(of: user.id, reader)
       )
     }
-    let sessions = context.parley.hub.onlineSessions(of: user.id).map { onlineSession in
-      Session(
-        door: onlineSession.door == .xmpp ? "xmpp" : "app", resource: onlineSession.resource,
-        available: onlineSession.isAvailable, priority: Int(onlineSession.priority),
-        status: onlineSession.presence?.status)
-    }
+    let sessions = context.parley.hub.allSessions(of: user.id).map(SessionRow.init)
     let terms = try await context.parley.read { try $0.userSettings(of: user.id).terms }
     return Output(
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
