@@ -67,7 +67,7 @@ enum AdminOperations {
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
-    EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
+    ListSessions.self, EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self,

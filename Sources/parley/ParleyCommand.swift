@@ -25,7 +25,7 @@ struct ParleyCommand: AsyncParsableCommand {
       """,
     version: "\(Version.name) \(Version.number)",
     subcommands: [
-      Serve.self, Initialize.self, User.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
+      Serve.self, Initialize.self, User.self, Session.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
       Invite.self, Report.self, KeyCommands.self, Webhook.self, BackupData.self, Check.self, Health.self,
     ])
 

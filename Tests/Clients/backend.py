@@ -10,6 +10,7 @@ import pathlib
 import queue
 import threading
 import time
+import urllib.parse
 
 import jsonschema
 import referencing
@@ -236,6 +237,20 @@ async def conversations(checks, server, key):
         key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
+    with checks.check("who is online: by page, of a user, for the operator's command too, until the sessions are ended"):
+        listed = key.do("GET", "/sessions?limit=1")
+        (first,) = listed["items"]
+        (second,) = key.do("GET", "/sessions?cursor=" + urllib.parse.quote(listed["nextCursor"], safe=""))["items"]
+        expect([(row["jid"], row["door"], row["resource"]) for row in (first, second)]
+               == [("juliet@localhost", "app", "app-test"), ("romeo@localhost", "xmpp", "orchard")], f"{first} {second}")
+        expect(second["connected"] and second["available"] and second["since"] > "2026", f"{second}")
+        expect(key.do("GET", "/sessions?jid=romeo")["items"] == [second], "romeo has other sessions")
+        key.refused("GET", "/sessions?jid=rosaline", 404, "user-unknown")
+        other = Key(server, "users:read", domain="elsewhere.example", name="watch")
+        other.refused("GET", "/sessions?jid=romeo@localhost", 404, "user-unknown")
+        expect(other.do("GET", "/sessions")["items"] == [], "another realm's sessions")
+        expect(json.loads(server.command("session", "list", "--json")) == [first, second], "the command lists others")
+        expect("romeo@localhost" not in server.command("session", "list", "juliet"), "romeo is no session of juliet's")
     with checks.check("what is for devices (the rest: push_services.py)"):
         told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
         expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")
