@@ -38,7 +38,7 @@ public enum Server {
     _ settings: Settings, demo: Bool? = nil, log: ServerLog? = nil, signals: [UnixSignal] = Server.stopSignals,
     reread: @escaping @Sendable () throws -> Settings, greet: @escaping @Sendable (String) -> Void
   ) async throws {
-    let log = log ?? ServerLog(level: settings.logLevel)
+    let log = log ?? ServerLog(level: settings.logLevel, format: settings.logFormat)
     let logger = log.logger("parley")
     OpenFiles.raise(logger)
     let folder = try await DataFolder.hold(settings.data, for: .serving)

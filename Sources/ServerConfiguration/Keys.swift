@@ -118,6 +118,7 @@ package struct Keys: Sendable {
   let beforeSendEncrypted = Key.choice("before_send.encrypted", Permission.allow)
   let adminSocket = Key.path("admin.socket")
   let logLevel = Key.choice("log.level", Logger.Level.info, change: .reload)
+  let logFormat = Key.choice("log.format", Settings.LogFormat.text)
   /// The maximum is more than the cores of any machine.
   let threads = Key.number("threads", nil, 1...1_024, "threads")
 

@@ -126,6 +126,7 @@ public struct Settings: Hashable, Sendable {
   /// The absolute path of the Unix socket for admin commands.
   public let adminSocket: String
   public let logLevel: Logger.Level
+  public let logFormat: LogFormat
   /// The number of event loops.
   public let threads: Int
 
@@ -134,6 +135,9 @@ public struct Settings: Hashable, Sendable {
     if !isPublicURLDerived { return publicURL }
     return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
   }
+
+  /// The form of a line of the log: for people, or an object of JSON for programs.
+  public enum LogFormat: String, CaseIterable, Sendable { case text, json }
 
   /// The effective value of a key, as shown by `parley check --print`.
   public struct Effective: Hashable, Sendable, Codable {
@@ -252,6 +256,7 @@ struct SettingsReader {
       beforeSend: beforeSend(),
       adminSocket: adminSocket(data: data),
       logLevel: read(keys.logLevel),
+      logFormat: read(keys.logFormat),
       threads: threads(),
       effective: Keys.all.compactMap { effective[$0.name] },
       file: file)

@@ -160,6 +160,8 @@ import XMPPDoor
     #expect(settings.resumeWindow == .seconds(300))
     #expect(settings.adminSocket == Files.absolute("data") + "/admin.sock")
     #expect(settings.logLevel == .info)
+    #expect(settings.logFormat == .text)
+    #expect(try load("log.format: json\n").logFormat == .json)
     #expect(settings.threads >= 1)
     #expect(settings.effective.map(\.key) == Keys.all.map(\.name))
   }
