@@ -41,7 +41,7 @@ struct XMPPService: Service {
       // XEP-0363 5: both URLs of a slot must be HTTPS.
       uploads: parley.blobs?.policy.links.isSecure == true
         ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
-      contacts: settings.contacts,
+      contacts: settings.contacts, outageAddresses: settings.outageAddresses,
       components: Dictionary(
         settings.components.map {
           ($0.name, DoorContext.Options.Component(secret: $0.secret, home: $0.home, delegated: $0.delegated))

@@ -38,6 +38,17 @@ extension SettingsReader {
     return contacts
   }
 
+  mutating func outageAddresses() -> [String] {
+    let addresses = read(keys.outageAddresses)
+    if addresses.count > ConfigurationLimits.contactAddressesMax {
+      mistake(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+    }
+    for address in addresses where !Self.isURI(address) || !address.hasPrefix("http") {
+      mistake(keys.outageAddresses, "\(address) is no URL such as https://status.example.org/outage.json")
+    }
+    return addresses
+  }
+
   /// Whether the text has the form of RFC 3986 3: a scheme and a non-empty rest of URI characters.
   private static func isURI(_ text: String) -> Bool {
     guard let colon = text.firstIndex(of: ":"), text.index(after: colon) < text.endIndex,

@@ -97,6 +97,7 @@ package struct Keys: Sendable {
   let contacts = ["abuse", "admin", "feedback", "sales", "security", "status", "support"].map { role in
     Key.list("contact.\(role)")
   }
+  let outageAddresses = Key.list("outage.addresses")
   let outgoingNetworks = Key.list("outgoing.networks")
   let outgoingAuthorities = Key.path("outgoing.authorities")
   let signupEmail = Key.flag("signup.email", false)

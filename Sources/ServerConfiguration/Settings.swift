@@ -113,6 +113,8 @@ public struct Settings: Hashable, Sendable {
   public let callRinging: Duration
   /// The contact URIs of the server by role.
   public let contacts: [String: [String]]
+  /// The addresses of the file that tells of outages of the server (XEP-0455).
+  public let outageAddresses: [String]
   /// The amount of content in pushes.
   public let pushContent: PushContent
   /// The time in which a lost XMPP session can be resumed if a push can wake the client.
@@ -248,6 +250,7 @@ struct SettingsReader {
       services: externalServices(),
       callRinging: read(keys.callsRingSeconds),
       contacts: contacts(),
+      outageAddresses: outageAddresses(),
       pushContent: read(keys.pushContent),
       pushResumeWindow: read(keys.pushResumeSeconds),
       pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),

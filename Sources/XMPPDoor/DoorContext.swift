@@ -26,6 +26,8 @@ public final class DoorContext: Sendable {
     public var uploads: [String: String]
     /// The contact URIs of the server's operators, by role (`abuse`, `admin`: XEP-0157 3).
     public var contacts: [String: [String]]
+    /// The addresses of the file that tells of outages (XEP-0455).
+    public var outageAddresses: [String]
     /// The components by their domain (XEP-0114); each is a remote domain of the core.
     public var components: [String: Component]
     /// The parts of a message that a push notification reveals.
@@ -51,8 +53,8 @@ public final class DoorContext: Sendable {
     public init(
       domains: [String], allowsPlaintext: Bool = false, allowsRegistration: Bool = false,
       resumptionSeconds: UInt32 = 300, version: String, commands: [AdHocCommand] = [], uploads: [String: String] = [:],
-      contacts: [String: [String]] = [:], components: [String: Component] = [:], pushContent: PushContent = .none,
-      pushResumptionSeconds: UInt32 = 0
+      contacts: [String: [String]] = [:], outageAddresses: [String] = [], components: [String: Component] = [:],
+      pushContent: PushContent = .none, pushResumptionSeconds: UInt32 = 0
     ) {
       self.pushContent = pushContent
       self.pushResumptionSeconds = pushResumptionSeconds
@@ -64,6 +66,7 @@ public final class DoorContext: Sendable {
       self.resumptionSeconds = resumptionSeconds
       self.version = version
       self.contacts = contacts
+      self.outageAddresses = outageAddresses
       self.components = components
     }
   }

@@ -276,6 +276,15 @@ import XMPPDoor
     #expect(try mistakes(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
   }
 
+  @Test(arguments: [
+    ("https://status.example.org/outage.json", 0), ("mailto:status@example.org", 1), ("outage.json", 1),
+  ])
+  func outagesAreToldAtAURL(_ text: String, mistaken: Int) throws {
+    let environment = ["PARLEY_OUTAGE_ADDRESSES": text]
+    guard mistaken == 0 else { return #expect(try mistakes(environment: environment).count == mistaken) }
+    #expect(try load(environment: environment).outageAddresses == [text])
+  }
+
   @Test func componentsBelongToTheDomainAboveThem() throws {
     let yaml = """
       domain: example.net
