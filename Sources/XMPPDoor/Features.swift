@@ -17,6 +17,7 @@ enum Features {
     AdHocCommands.self,
     Announcements.self,
     ContactAddresses.self,
+    OutageStatus.self,
     ExternalServiceDiscovery.self,
     InBandRegistration.self,
     UserSearch.self,
