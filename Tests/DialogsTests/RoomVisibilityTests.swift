@@ -136,6 +136,23 @@ import Testing
     #expect(try await problem { _ = try await stage.occupancy(room, for: juliet) } == .roomBanned)
   }
 
+  /// Whoever may know of a room learns how many are there. Who they are is for those who read it, and for everyone where
+  /// no list of members decides who enters: a password keeps strangers out, but hides nobody from them.
+  @Test(arguments: [false, true], [nil, "cyrinic"])
+  func occupantsAreCountedForAllAndListed(isMembersOnly: Bool, password: String?) async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    var settings = RoomSettings.open
+    (settings.isMembersOnly, settings.password) = (isMembersOnly, password)
+    let room = try await stage.room(by: romeo, settings, with: [(juliet, .member)])
+    try await stage.enter(room, RecordingSession(romeo), password: password)
+    for (viewer, isListed) in [(romeo, true), (juliet, true), (paris, !isMembersOnly)] {
+      let occupancy = try await stage.occupancy(room, for: viewer)
+      #expect(occupancy.count == 1, "\(viewer.name)")
+      #expect(occupancy.occupants.map(\.nick) == (isListed ? ["romeo"] : []), "\(viewer.name)")
+    }
+  }
+
   /// A user without rights in a room cannot find out with it which accounts exist.
   @Test func whoMayChangeNobodyLearnsOfNobody() async throws {
     let stage = try Stage()
