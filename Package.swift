@@ -185,7 +185,8 @@ let package = Package(
     .executableTarget(
       name: "parley",
       dependencies: [
-        "ParleyServer", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics", "XMPP",
+        "ParleyServer", "ServerCertificates", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics",
+        "XMPP",
         "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -306,7 +307,8 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "parley", "ServerFixtures", "ServerConfiguration", "Administration",
+        "ParleyServer", "ServerCertificates", "CodeTransports", "WebPages", "parley", "ServerFixtures",
+        "ServerConfiguration", "Administration",
         "Dialogs", "Accounts", "Addresses", "Basics", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
