@@ -47,7 +47,7 @@ extension Background {
         // Failures are logged there; a failing store is tried again the next time.
         _ = try? await accounts.resumeAccountTasks()
       },
-      Background { await Unsent(parley).timer.run() },
+      Background { await ScheduledMessages(parley).timer.run() },
       Background { await Calls(parley).timer.run() },
     ]
   }

@@ -25,7 +25,7 @@ import websockets.exceptions
 from lib.contract import INSECURE, Client, Socket, documents
 from lib.contract_accounts import (
     NEEDS_HOOK, accounts, contacts, devices, identities, leaving, oneself, profiles, sessions, with_hook)
-from lib.contract_dialogs import blocks, calls, conversation, groups, messages, unsent
+from lib.contract_dialogs import blocks, calls, conversation, groups, messages, drafts_and_scheduled_messages
 from lib.harness import PATIENCE, Failure, expect
 
 SIGNALS = {"presence.updated", "typing.updated", "unread.updated"}  # may come at any time
@@ -233,7 +233,7 @@ def main():
     oneself(juliet, romeo)
     contacts(juliet, romeo, js, rs)
     dialog, last = conversation(juliet, romeo, js, rs)
-    unsent(juliet, romeo, js, rs, dialog)
+    drafts_and_scheduled_messages(juliet, romeo, js, rs, dialog)
     calls(juliet, romeo, js, rs, dialog)
     groups(juliet, romeo, js, rs)
     blocks(juliet, romeo, js, rs, dialog)

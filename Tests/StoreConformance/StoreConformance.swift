@@ -27,7 +27,7 @@ public enum StoreConformance {
   public static let cases: [Case] =
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes
-    + nonces + attachments + backends + unsent + finding + userSettings + calls
+    + nonces + attachments + backends + draftsAndScheduledMessages + finding + userSettings + calls
     + records
 }
 

@@ -98,11 +98,11 @@ final class EventForm: Sendable {
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
     case .personal(let change): return form(of: change, entry, cursor, rendering)
-    case .unsent(.draft(let dialog, let draft)):
+    case .draft(let dialog, let draft):
       return form(
         .draftUpdated, entry, cursor,
         DraftUpdatedBody(dialogId: rendering.id(dialog), draft: draft.map { rendering.draft($0, in: dialog) }))
-    case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
+    case .scheduledMessage(let change): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
     case .call(let change): return form(.callUpdated, entry, cursor, CallUpdatedBody(call: rendering.call(change.call)))
     // Apps see XMPP nodes in the profile, or not at all.
     case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)

@@ -337,7 +337,8 @@ extension AppSession {
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent, .call,
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .draft, .scheduledMessage,
+      .call,
       .notification:
       return
     }

@@ -58,7 +58,7 @@ public struct ScheduledMessage: Sendable, Hashable {
 /// A request to schedule a message.
 ///
 ///     let draft = ScheduleDraft(dialog: dialog, due: due, content: content, replyTo: nil, mentions: [], key: key)
-///     let receipt = try await Unsent(parley).post(.schedule(draft), by: user)
+///     let receipt = try await ScheduledMessages(parley).post(.schedule(draft), by: user)
 public struct ScheduleDraft: Sendable {
   public var dialog: DialogID
   public var due: Timestamp
@@ -77,4 +77,48 @@ public struct ScheduleDraft: Sendable {
     self.mentions = mentions
     self.key = key
   }
+}
+
+/// A change of a scheduled message. It does not contain the content, which is removed with the message.
+public struct ScheduledChange: Sendable, Hashable {
+  /// Stored: never renumber.
+  public enum State: UInt8, Sendable, CaseIterable { case pending = 1, failed = 2, sent = 3, cancelled = 4 }
+  public var id: Int64
+  public var dialog: DialogID
+  public var due: Timestamp
+  public var state: State
+  /// The position of the message that it became.
+  public var message: Position?
+  public var failure: ScheduledMessage.Failure?
+
+  public init(
+    _ scheduled: ScheduledMessage, state: State, message: Position? = nil, failure: ScheduledMessage.Failure? = nil
+  ) {
+    self.init(
+      id: scheduled.id, dialog: scheduled.dialog, due: scheduled.due, state: state, message: message, failure: failure)
+  }
+
+  public init(
+    id: Int64, dialog: DialogID, due: Timestamp, state: State, message: Position?,
+    failure: ScheduledMessage.Failure?
+  ) {
+    self.id = id
+    self.dialog = dialog
+    self.due = due
+    self.state = state
+    self.message = message
+    self.failure = failure
+  }
+}
+
+/// A request concerning the author's scheduled messages.
+public enum ScheduledMessageIntent: Sendable {
+  /// Schedules a message. `Receipt.value` is the `ScheduledMessage`; `isRepeat` tells that it was scheduled before, and
+  /// `Receipt.entry` that it has also been sent.
+  case schedule(ScheduleDraft)
+  /// Changes a scheduled message; `nil` leaves a field unchanged. `Receipt.value` is the `ScheduledMessage`.
+  case reschedule(Int64, due: Timestamp?, content: Content?)
+  case cancel(Int64)
+  /// Sends a due message in the author's name, or records the failure; posted by the server itself.
+  case send(Int64)
 }

@@ -23,7 +23,7 @@ extension Judge {
     case .push(.notify): return
     // Intents with a lasting effect, or that concern others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
-      .archivePreferences, .setPrivateXML, .push, .settings, .unsent:
+      .archivePreferences, .setPrivateXML, .push, .settings, .draft, .scheduledMessage:
       break
     }
     throw Problem.guestLimited

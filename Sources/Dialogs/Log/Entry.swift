@@ -100,8 +100,10 @@ public enum Fact: Sendable {
   case settings(DialogSettingsChange)
   /// A change of messages for the user alone (in the owner's `self` dialog).
   case personal(PersonalChange)
-  /// A changed draft or scheduled message (in the owner's `self` dialog).
-  case unsent(UnsentChange)
+  /// A changed draft (in the owner's `self` dialog); `nil` if it was removed.
+  case draft(DialogID, DialogDraft?)
+  /// A changed scheduled message (in the owner's `self` dialog).
+  case scheduledMessage(ScheduledChange)
   /// A change of a call.
   case call(CallChange)
   /// A notification of the app's backend for the user's devices (in the owner's `self` dialog, in no feed).
@@ -120,7 +122,8 @@ public enum Fact: Sendable {
     case node = 17
     case settings = 18
     case personal = 24
-    case unsent = 25
+    /// A draft or a scheduled message.
+    case draftOrScheduled = 25
     case call = 26
     case notification = 40
   }
@@ -138,7 +141,7 @@ public enum Fact: Sendable {
     case .node: .node
     case .settings: .settings
     case .personal: .personal
-    case .unsent: .unsent
+    case .draft, .scheduledMessage: .draftOrScheduled
     case .call: .call
     case .notification: .notification
     }
@@ -154,7 +157,8 @@ extension Fact {
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
     case .call(let change): change.message
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .draft,
+      .scheduledMessage, .notification:
       nil
     }
   }

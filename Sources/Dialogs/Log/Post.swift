@@ -104,8 +104,11 @@ public enum Intent: Sendable {
   case settings(DialogID, DialogSettingsDraft)
   /// Changes a message or dialog for the author alone.
   case personal(DialogID, PersonalIntent)
-  /// Changes a draft or scheduled message of the author's.
-  case unsent(UnsentIntent)
+  /// Stores a draft of the author's; an empty text removes it. `Receipt.value` is the `DialogDraft`, if there is one;
+  /// `isRepeat` tells that nothing changed.
+  case draft(DialogID, text: String, replyTo: PublicID?)
+  /// Changes a scheduled message of the author's.
+  case scheduledMessage(ScheduledMessageIntent)
   /// Starts or changes a call.
   case call(CallIntent)
   /// Acts in a group or public dialog.

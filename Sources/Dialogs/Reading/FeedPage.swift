@@ -60,7 +60,7 @@ public struct FeedPage: Sendable {
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
-        .unsent, .call, .notification:
+        .draft, .scheduledMessage, .call, .notification:
         continue
       }
     }

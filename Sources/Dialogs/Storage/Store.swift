@@ -20,14 +20,14 @@ public protocol Store: Sendable {
 
 public protocol StoreReader:
   RecordReader, UserReader, ContactReader, NodeReader, LogReader, RoomReader, FileReader, PushReader, StreamReader,
-  EditReader, PinReader, PersonalReader, HookReader, UnsentReader, DialogListReader, MessageSearchReader,
+  EditReader, PinReader, PersonalReader, HookReader, ScheduledMessageReader, DialogListReader, MessageSearchReader,
   DirectoryReader, AccountTaskReader
 {}
 
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
-  StreamWriter, PinWriter, PersonalWriter, HookWriter, UnsentWriter, AccountTaskWriter, AnyObject
+  StreamWriter, PinWriter, PersonalWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter, AnyObject
 {}
 
 extension StoreWriter {

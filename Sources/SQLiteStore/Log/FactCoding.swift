@@ -12,7 +12,7 @@ enum FactCoding {
     switch fact {
     case .message, .dialogOpened: return nil
     case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal,
-      .unsent, .call, .notification:
+      .draft, .scheduledMessage, .call, .notification:
       out.write(version)
     }
     switch fact {
@@ -33,7 +33,8 @@ enum FactCoding {
     case .node(let change): write(change, &out)
     case .settings(let change): write(change, &out)
     case .personal(let change): write(change, &out)
-    case .unsent(let change): write(change, &out)
+    case .draft(let dialog, let draft): write(draft, in: dialog, &out)
+    case .scheduledMessage(let change): write(change, &out)
     case .call(let change): write(change, &out)
     case .notification(let notification): write(notification, &out)
     }
@@ -49,7 +50,8 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent, .call,
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .draftOrScheduled,
+      .call,
       .notification:
       break
     }
@@ -78,7 +80,7 @@ enum FactCoding {
     case .node: return .node(try nodeChange(&from))
     case .settings: return .settings(try settingsChange(&from))
     case .personal: return .personal(try personalChange(&from))
-    case .unsent: return .unsent(try unsentChange(&from))
+    case .draftOrScheduled: return try draftOrScheduled(&from)
     case .call: return .call(try callChange(&from, in: dialog, stanza: stanza, party: party))
     case .notification: return .notification(try notification(&from))
     }

@@ -75,7 +75,7 @@ enum RoomOutbound {
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
     case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal,
-      .unsent, .call, .notification:
+      .draft, .scheduledMessage, .call, .notification:
       return nil
     }
   }

@@ -95,7 +95,8 @@ extension XMPPSession {
       case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       case .contact, .blocks, .profile: return .direct
       case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
-      case .message, .dialogOpened, .room, .node, .settings, .personal, .unsent, .call, .notification: return nil
+      case .message, .dialogOpened, .room, .node, .settings, .personal, .draft, .scheduledMessage, .call, .notification:
+        return nil
       }
     }
     let copies = carbons && !message.traits.contains(.uncopied)

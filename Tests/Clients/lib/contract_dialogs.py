@@ -382,7 +382,7 @@ def blocks(juliet, romeo, js, rs, dialog):
     romeo.call("POST", path, {"clientId": "b2", "content": {"type": "text", "text": "x"}}, 201)
 
 
-def unsent(juliet, romeo, js, rs, dialog):
+def drafts_and_scheduled_messages(juliet, romeo, js, rs, dialog):
     """What is written and not sent, what is found, and what is said to who is there alone."""
     path = f"/v1/dialogs/{dialog['id']}"
     juliet.call("PUT", path + "/draft", {"text": "Good morning, and"})

@@ -30,8 +30,8 @@ enum PutDraft: ServedOperation {
     _ text: String, _ replyTo: PublicID?, in place: DialogPlace, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> DialogDraft? {
     do throws(Problem) {
-      let intent = UnsentIntent.draft(place.id, text: text, replyTo: replyTo)
-      return try await Unsent(call.parley).post(intent, by: caller).value as? DialogDraft
+      let intent = Intent.draft(place.id, text: text, replyTo: replyTo)
+      return try await call.parley.post(intent, by: caller).value as? DialogDraft
     } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }

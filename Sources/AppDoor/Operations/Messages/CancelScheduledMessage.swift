@@ -15,7 +15,7 @@ enum CancelScheduledMessage: ServedOperation {
   ) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let id = try Rendering.scheduled(input.scheduledMessageId)
-    try await Unsent(call.parley).post(.cancel(id), by: caller)
+    try await ScheduledMessages(call.parley).post(.cancel(id), by: caller)
     return .done
   }
 }

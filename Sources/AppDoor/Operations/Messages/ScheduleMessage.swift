@@ -30,7 +30,7 @@ enum ScheduleMessage: ServedOperation {
       let draft = ScheduleDraft(
         dialog: place.id, due: input.sendAt, content: parsed.content,
         replyTo: parsed.replyTo, mentions: parsed.mentions, key: parsed.key)
-      receipt = try await Unsent(call.parley).post(.schedule(draft), by: caller.user)
+      receipt = try await ScheduledMessages(call.parley).post(.schedule(draft), by: caller.user)
     } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller.user)
     }

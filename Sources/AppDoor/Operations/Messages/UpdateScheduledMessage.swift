@@ -21,8 +21,9 @@ enum UpdateScheduledMessage: ServedOperation {
     }
     let content = try input.content.map { body throws(Problem) in try Checks.content(body, metadata: input.metadata) }
     let due = input.sendAt
-    let intent = UnsentIntent.reschedule(id, due: due, content: content)
-    guard let scheduled = try await Unsent(call.parley).post(intent, by: caller).value as? ScheduledMessage else {
+    let intent = ScheduledMessageIntent.reschedule(id, due: due, content: content)
+    guard let scheduled = try await ScheduledMessages(call.parley).post(intent, by: caller).value as? ScheduledMessage
+    else {
       throw Problem.scheduledUnknown
     }
     return .ok(call.rendering.scheduled(scheduled))

@@ -1,22 +1,6 @@
 import Basics
 import JSON
 
-/// The caller's draft in a dialog: private, and shared by all their clients.
-struct DraftBody: Hashable, Sendable, JSONObjectWritable {
-  var dialogId: String
-  var text: String
-  /// The message to reply to.
-  var replyTo: String?
-  var updatedAt: Timestamp
-
-  func writeMembers(to writer: inout JSONWriter) {
-    writer.member("dialogId", dialogId)
-    writer.member("text", text)
-    writer.member("replyTo", replyTo)
-    writer.member("updatedAt", updatedAt)
-  }
-}
-
 /// A message that the server will send for the caller.
 struct ScheduledMessageBody: Hashable, Sendable, JSONObjectWritable {
   enum State: String, Sendable, CaseIterable {
@@ -61,17 +45,6 @@ struct ScheduledMessageBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
-/// `draft.updated`, durable: the caller's draft was changed or removed.
-struct DraftUpdatedBody: Hashable, Sendable, JSONObjectWritable {
-  var dialogId: String
-  /// The draft; absent if there is none.
-  var draft: DraftBody?
-  func writeMembers(to writer: inout JSONWriter) {
-    writer.member("dialogId", dialogId)
-    writer.member("draft", draft)
-  }
-}
-
 /// `scheduled.updated`, durable: a scheduled message of the caller's changed. The list has its content.
 struct ScheduledUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   var scheduledMessageId: String
@@ -93,16 +66,6 @@ struct ScheduledUpdatedBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("code", code)
     writer.member("detail", detail)
   }
-}
-
-struct DraftInput: Decodable, Hashable, Sendable {
-  var dialogId: String
-}
-
-struct PutDraftInput: Decodable, Hashable, Sendable {
-  var dialogId: String
-  var text: String
-  var replyTo: String?
 }
 
 /// A message as in `SendMessageInput`, with its time.

@@ -92,62 +92,6 @@ extension FactCoding {
   private static func place(_ from: inout ByteReader) throws(StoreFailure) -> Int? {
     try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
   }
-
-  // MARK: Changes
-
-  static func write(_ change: UnsentChange, _ out: inout ByteWriter) {
-    switch change {
-    case .draft(let dialog, let draft):
-      out.write(Int64(1))
-      out.write(dialog.number)
-      out.write(draft) {
-        $0.write($1.text)
-        $0.write($1.replyTo) { $0.write($1.number) }
-        $0.write($1.updatedAt.milliseconds)
-        $0.write($1.position.number)
-      }
-    case .scheduled(let change):
-      out.write(Int64(2))
-      out.write(change.id)
-      out.write(change.dialog.number)
-      out.write(change.due.milliseconds)
-      out.write(Int64(change.state.rawValue))
-      out.write(change.message) { $0.write($1.number) }
-      out.write(change.failure) {
-        $0.write($1.code)
-        $0.write($1.text)
-      }
-    }
-  }
-
-  static func unsentChange(_ from: inout ByteReader) throws(StoreFailure) -> UnsentChange {
-    switch try from.int() {
-    case 1:
-      let dialog = DialogID(try from.int())
-      return .draft(
-        dialog,
-        try from.optional { from throws(StoreFailure) in
-          DialogDraft(
-            text: try from.text(), replyTo: try position(&from), updatedAt: Timestamp(milliseconds: try from.int()),
-            position: Position(try from.int()))
-        })
-    case 2:
-      let (id, dialog) = (try from.int(), DialogID(try from.int()))
-      let due = Timestamp(milliseconds: try from.int())
-      guard let state = ScheduledChange.State(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
-      let message = try position(&from)
-      let failure = try from.optional { from throws(StoreFailure) in
-        ScheduledMessage.Failure(code: try from.text(), text: try from.text())
-      }
-      return .scheduled(
-        ScheduledChange(id: id, dialog: dialog, due: due, state: state, message: message, failure: failure))
-    default: throw damaged
-    }
-  }
-
-  private static func position(_ from: inout ByteReader) throws(StoreFailure) -> Position? {
-    try from.optional { from throws(StoreFailure) in Position(try from.int()) }
-  }
 }
 
 extension Query {

@@ -1,7 +1,7 @@
 import Basics
 
-/// The users' drafts and scheduled messages, and the sending of those that are due.
-public struct Unsent: Sendable {
+/// The users' scheduled messages, and the sending of those that are due.
+public struct ScheduledMessages: Sendable {
   private let parley: Parley
 
   public init(_ parley: Parley) { self.parley = parley }
@@ -9,13 +9,13 @@ public struct Unsent: Sendable {
   /// The timer that sends scheduled messages.
   public var timer: DueTimer { DueTimer(parley.registries.schedule) { await sendDue() } }
 
-  /// Changes the author's drafts and scheduled messages.
+  /// Changes the author's scheduled messages.
   @discardableResult
-  public func post(_ intent: UnsentIntent, by author: Party) async throws(Problem) -> Receipt {
-    let receipt = try await parley.post(.unsent(intent), by: author)
+  public func post(_ intent: ScheduledMessageIntent, by author: Party) async throws(Problem) -> Receipt {
+    let receipt = try await parley.post(.scheduledMessage(intent), by: author)
     switch intent {
     case .schedule, .reschedule: parley.registries.schedule.wake()
-    case .draft, .cancel, .send: break
+    case .cancel, .send: break
     }
     return receipt
   }
@@ -28,7 +28,8 @@ public struct Unsent: Sendable {
       if due.isEmpty { break }
       var areSent = true
       for scheduled in due {
-        do throws(Problem) { try await parley.post(.unsent(.send(scheduled.id)), by: scheduled.author) } catch {
+        do throws(Problem) { try await parley.post(.scheduledMessage(.send(scheduled.id)), by: scheduled.author) } catch
+        {
           // The row is unchanged: it is tried again.
           areSent = false
         }

@@ -1,72 +1,23 @@
 import Addresses
 import Basics
 
-// Drafts and scheduled messages. Theory:
+// Scheduled messages. Theory:
 //
-// A draft is a row beside the user's row of the dialog, a scheduled message a row of its own. Changes of both are
-// announced to the user's other sessions by an entry in the self dialog, of which the log contains only the last.
+// A scheduled message is a row of its own. Its changes are announced to the user's other sessions by an entry in the
+// self dialog, of which the log contains only the last.
 //
-// The server sends a scheduled message when it is due: one post removes the row and inserts the message, in one
-// transaction, so that a crash neither repeats nor loses it. The author is authorised then, by the same rules as for
-// any message; if refused, the row stays and contains the reason.
+// The server sends it when it is due: one post removes the row and inserts the message, in one transaction, so that a
+// crash neither repeats nor loses it. The author is authorised then, by the same rules as for any message; if refused,
+// the row stays and contains the reason.
 extension Judge {
-  mutating func unsent(_ post: Post, _ intent: UnsentIntent) throws {
+  mutating func scheduledMessage(_ post: Post, _ intent: ScheduledMessageIntent) throws {
     switch intent {
-    case .draft(let dialog, let text, let replyTo): try draft(post, dialog, text, replyTo)
     case .schedule(let draft): try schedule(post, draft)
     case .reschedule(let id, let due, let content): try reschedule(post, id, due: due, content: content)
     case .cancel(let id): try cancel(post, id)
     case .send(let id): try send(post, id)
     }
   }
-
-  /// Checks that a user belongs to a dialog, and so has settings of it.
-  private func checkMember(_ user: Party, of dialog: DialogID) throws {
-    guard try writer.settings(of: user.id, in: dialog) == nil else { return }
-    throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
-  }
-
-  // MARK: Drafts
-
-  private mutating func draft(
-    _ post: Post, _ dialog: DialogID, _ text: String, _ replyTo: PublicID?
-  ) throws {
-    let user = post.author
-    try checkMember(user, of: dialog)
-    var target: Position?
-    if let replyTo {
-      target = try readable(replyTo, in: dialog, by: user, field: "replyTo").entry.position
-    }
-    let was = try writer.draft(of: user.id, in: dialog)
-    var receipt = Receipt(position: head)
-    let isNone = text.isEmpty && target == nil
-    if isNone ? was == nil : was?.text == text && was?.replyTo == target {
-      receipt.isRepeat = true
-      receipt.value = was
-      return settle(post, receipt)
-    }
-    if was == nil, try writer.draftCount(of: user.id) >= Limits.draftsPerUserMax {
-      throw Problem(
-        .conflict, "too-many-drafts", "One user has at most \(Limits.draftsPerUserMax) drafts. Remove one first.")
-    }
-    try forget(was?.position, of: user)
-    let position = nextPosition()
-    let draft = isNone ? nil : DialogDraft(text: text, replyTo: target, updatedAt: time, position: position)
-    try writer.put(draft, of: user.id, in: dialog)
-    receipt.entry = try insertOwn(.unsent(.draft(dialog, draft)), of: user, at: position)
-    receipt.entry.map { tell(.entry($0, author: session(of: post))) }
-    receipt.value = draft
-    receipt.position = head
-    settle(post, receipt)
-  }
-
-  /// Erases the entry of the previous change.
-  private mutating func forget(_ position: Position?, of user: Party) throws {
-    guard let position, position > .zero else { return }
-    try writer.erase(position, in: dialog(of: user, and: user).state.dialog.id)
-  }
-
-  // MARK: Scheduled messages
 
   private mutating func schedule(_ post: Post, _ draft: ScheduleDraft) throws {
     let author = post.author
@@ -202,7 +153,7 @@ extension Judge {
   ) throws {
     try forget(scheduled.position, of: scheduled.author)
     let change = ScheduledChange(scheduled, state: state, message: message, failure: scheduled.failure)
-    let entry = try insertOwn(.unsent(.scheduled(change)), of: scheduled.author, at: nextPosition())
+    let entry = try insertOwn(.scheduledMessage(change), of: scheduled.author, at: nextPosition())
     scheduled.position = entry.position
     tell(.entry(entry, author: session(of: post)))
   }

@@ -15,7 +15,7 @@ extension StoreConformance {
       key: RepeatKey(rule: .app, id: "c\(id)", bodyHash: .max - UInt64(id)), failure: failure, position: Position(7))
   }
 
-  static let unsent: [Case] = [
+  static let draftsAndScheduledMessages: [Case] = [
     Case(name: "a draft is its writer's own, and stands over a restart") { scene in
       let draft = DialogDraft(
         text: "Good \u{0} mörning", replyTo: Position(3), updatedAt: Timestamp(milliseconds: 9), position: Position(4))
@@ -85,19 +85,19 @@ extension StoreConformance {
     Case(name: "changes of what is not sent are told as they were") { scene in
       let entries = try scene.write { writer in
         try [
-          UnsentChange.draft(
+          Fact.draft(
             DialogID(5),
             DialogDraft(text: "rose", replyTo: nil, updatedAt: Timestamp(milliseconds: 9), position: Position(4))),
           .draft(DialogID(5), nil),
-          .scheduled(ScheduledChange(scheduled(6, by: scene.romeo, in: DialogID(5), due: 8), state: .pending)),
-          .scheduled(
+          .scheduledMessage(ScheduledChange(scheduled(6, by: scene.romeo, in: DialogID(5), due: 8), state: .pending)),
+          .scheduledMessage(
             ScheduledChange(
               scheduled(6, by: scene.romeo, in: DialogID(5), due: 8), state: .sent, message: Position(3))),
-          .scheduled(
+          .scheduledMessage(
             ScheduledChange(
               scheduled(6, by: scene.romeo, in: DialogID(5), due: 8), state: .failed,
               failure: ScheduledMessage.Failure(code: "no", text: "No."))),
-        ].map { try scene.note(.unsent($0), by: scene.romeo, writer) }
+        ].map { try scene.note($0, by: scene.romeo, writer) }
       }
       try scene.reopen()
       try equal(try scene.read { try $0.feed(of: scene.romeo.id, after: .zero, limit: 9) }, entries)

@@ -1,7 +1,7 @@
 public import Basics
 
 /// Reads scheduled messages from a store.
-public protocol UnsentReader {
+public protocol ScheduledMessageReader {
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage?
   /// Returns a user's scheduled messages, by the time at which they are due, then by id.
   func scheduled(of user: UserID) throws -> [ScheduledMessage]
@@ -12,7 +12,8 @@ public protocol UnsentReader {
   func nextDue() throws -> Timestamp?
 }
 
-public protocol UnsentWriter: UnsentReader {
+/// Writes scheduled messages to a store.
+public protocol ScheduledMessageWriter: ScheduledMessageReader {
   /// Inserts or replaces a scheduled message.
   func put(_ scheduled: ScheduledMessage) throws
   func removeScheduled(_ id: Int64, of user: UserID) throws

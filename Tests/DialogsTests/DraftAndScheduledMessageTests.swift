@@ -6,7 +6,7 @@ import StoreConformance
 import Testing
 
 /// Tests of drafts and scheduled messages.
-@Suite struct UnsentTests {
+@Suite struct DraftAndScheduledMessageTests {
   private struct Cast {
     let stage: Stage
     let romeo: Party
@@ -26,7 +26,7 @@ import Testing
       _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000,
       by author: Party? = nil, mentions: [MentionDraft] = []
     ) async throws -> Receipt {
-      try await Unsent(stage.parley).post(
+      try await ScheduledMessages(stage.parley).post(
         .schedule(
           ScheduleDraft(
             dialog: dialog ?? self.dialog, due: Timestamp(milliseconds: now + milliseconds),
@@ -54,14 +54,14 @@ import Testing
     let cast = try await Cast()
     let receipt = try await cast.schedule("good morrow", id: "s1")
     #expect((receipt.value as? ScheduledMessage)?.content.text == "good morrow")
-    #expect(await Unsent(cast.stage.parley).sendDue() == .seconds(1))
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == .seconds(1))
     #expect(try await cast.said() == [])
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
-    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
     // As by whoever saw it due at the same time.
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
-    try await cast.stage.parley.post(.unsent(.send(id)), by: cast.romeo)
+    try await cast.stage.parley.post(.scheduledMessage(.send(id)), by: cast.romeo)
     #expect(try await cast.said() == ["good morrow"])
     #expect(try await cast.scheduled().isEmpty)
     // A late repeat is answered with what it has become.
@@ -74,7 +74,7 @@ import Testing
     let cast = try await Cast()
     let receipt = try await cast.schedule("later", id: "s1")
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
-    try await cast.stage.parley.post(.unsent(.send(id)), by: cast.romeo)
+    try await cast.stage.parley.post(.scheduledMessage(.send(id)), by: cast.romeo)
     #expect(try await cast.said() == [])
     #expect(try await cast.scheduled().count == 1)
   }
@@ -95,21 +95,21 @@ import Testing
     _ = try await cast.schedule("hello", id: "s1")
     try await cast.stage.parley.post(.block([BlockPattern(JID(cast.romeo.address))]), by: cast.juliet)
     cast.stage.clock.set(cast.now + 2_000)
-    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == [])
     let failed = try #require(try await cast.scheduled().first)
     #expect(failed.failure?.code == "user-unreachable")
     let states = session.deliveries().compactMap { delivery -> ScheduledChange.State? in
-      guard case .entry(let entry, _) = delivery, case .unsent(.scheduled(let change)) = entry.fact else { return nil }
+      guard case .entry(let entry, _) = delivery, case .scheduledMessage(let change) = entry.fact else { return nil }
       return change.state
     }
     #expect(states == [.pending, .failed])
     // Given another time, it is tried again.
     try await cast.stage.parley.post(.unblock([]), by: cast.juliet)
     let due = Timestamp(milliseconds: cast.now + 1_000)
-    try await Unsent(cast.stage.parley).post(.reschedule(failed.id, due: due, content: nil), by: cast.romeo)
+    try await ScheduledMessages(cast.stage.parley).post(.reschedule(failed.id, due: due, content: nil), by: cast.romeo)
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == ["hello"])
   }
 
@@ -119,9 +119,10 @@ import Testing
     let receipt = try await cast.schedule("mine", id: "s1")
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
     for intent in [
-      UnsentIntent.cancel(id), .reschedule(id, due: nil, content: nil), .draft(cast.dialog, text: "x", replyTo: nil),
+      Intent.scheduledMessage(.cancel(id)), .scheduledMessage(.reschedule(id, due: nil, content: nil)),
+      .draft(cast.dialog, text: "x", replyTo: nil),
     ] {
-      await #expect(throws: Problem.self) { try await Unsent(cast.stage.parley).post(intent, by: nurse) }
+      await #expect(throws: Problem.self) { try await cast.stage.parley.post(intent, by: nurse) }
     }
     await #expect(throws: Problem.self) { try await cast.schedule("x", id: "s2", by: nurse) }
     #expect(try await cast.scheduled().map(\.id) == [id])
@@ -152,29 +153,29 @@ import Testing
     let receipt = try await cast.schedule("juliet", id: "s", mentions: [mention(0, 6)])
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
     // Other words: the place was one in the old ones.
-    try await Unsent(cast.stage.parley).post(
+    try await ScheduledMessages(cast.stage.parley).post(
       .reschedule(id, due: nil, content: Content(kind: .text, text: "Ju")), by: cast.romeo)
     #expect(try await cast.scheduled().map(\.mentions) == [[mention(nil, nil)]])
     cast.stage.clock.set(cast.now + 1_000)
-    #expect(await Unsent(cast.stage.parley).sendDue() == nil)
+    #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
     #expect(try await cast.said() == ["Ju"])
   }
 
   @Test func theLogHoldsTheLastDraftOnly() async throws {
     let cast = try await Cast()
     for text in ["a", "ab", "abc", "abc"] {
-      try await Unsent(cast.stage.parley).post(.draft(cast.dialog, text: text, replyTo: nil), by: cast.romeo)
+      try await cast.stage.parley.post(.draft(cast.dialog, text: text, replyTo: nil), by: cast.romeo)
     }
     let (romeo, dialog) = (cast.romeo.id, cast.dialog)
     let drafts = try await cast.stage.parley.read { reader in
       try reader.feed(of: romeo, after: .zero, limit: 99).compactMap { entry -> String? in
-        guard case .unsent(.draft(_, let draft)) = entry.fact else { return nil }
+        guard case .draft(_, let draft) = entry.fact else { return nil }
         return draft?.text
       }
     }
     #expect(drafts == ["abc"])
     #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog)?.text } == "abc")
-    try await Unsent(cast.stage.parley).post(.draft(cast.dialog, text: "", replyTo: nil), by: cast.romeo)
+    try await cast.stage.parley.post(.draft(cast.dialog, text: "", replyTo: nil), by: cast.romeo)
     #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog) } == nil)
   }
 }
