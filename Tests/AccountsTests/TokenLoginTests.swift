@@ -257,7 +257,7 @@ private struct Gallery: PictureFinder {
     func hash() async throws -> String? { try await stage.parley.read { try $0.user(user.id)?.profile.avatarHash } }
     while try await hash() == nil { await Task.yield() }
     #expect(try await hash() == Avatar(png).hash)
-    while try await stage.parley.read({ try $0.vault(user.id, node: "parley:picture", item: "url") }) == nil {
+    while try await stage.parley.read({ try $0.value(of: user.id, node: "parley:picture", item: "url") }) == nil {
       await Task.yield()
     }
     // The user's own choice stays, whatever comes again.

@@ -312,7 +312,7 @@ import Testing
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     func kept(_ name: String) async throws -> [UInt8]? {
-      try await stage.parley.read { try $0.vault(romeo.id, node: Vault.privateXML, item: name) }
+      try await stage.parley.read { try $0.value(of: romeo.id, node: ValueKey.privateXML, item: name) }
     }
     try await stage.parley.post(
       .setPrivateXML([PrivateXMLDraft(name: "a", bytes: [1]), PrivateXMLDraft(name: "b", bytes: [2])]), by: romeo)

@@ -216,29 +216,29 @@ extension StoreConformance {
       try scene.write { try $0.erase(entries[0].position, in: entries[0].dialog) }
       try equal(try scene.read { try $0.feed(of: scene.romeo.id, after: .zero, limit: 9) }, Array(entries.dropFirst()))
     },
-    Case(name: "a realm's vault keeps bytes by item") { scene in
+    Case(name: "a realm's values are kept by item") { scene in
       let realm = scene.romeo.realm
       try scene.write {
-        try $0.setVault(realm, item: "a", [1])
-        try $0.setVault(realm, item: "b", [2])
-        try $0.setVault(realm, item: "a", [3])
-        try $0.setVault(realm, item: "b", nil)
+        try $0.setValue(of: realm, item: "a", [1])
+        try $0.setValue(of: realm, item: "b", [2])
+        try $0.setValue(of: realm, item: "a", [3])
+        try $0.setValue(of: realm, item: "b", nil)
       }
       try scene.read { reader in
-        try equal(try reader.vault(realm, item: "a"), [3])
-        try equal(try reader.vault(realm, item: "b"), nil)
-        try equal(try reader.vault(RealmID(realm.number + 1), item: "a"), nil)
+        try equal(try reader.value(of: realm, item: "a"), [3])
+        try equal(try reader.value(of: realm, item: "b"), nil)
+        try equal(try reader.value(of: RealmID(realm.number + 1), item: "a"), nil)
       }
     },
-    Case(name: "items of the vault are counted by node") { scene in
+    Case(name: "values are counted by node") { scene in
       try scene.write {
-        try $0.setVault(scene.romeo.id, node: "private", item: "a", [1])
-        try $0.setVault(scene.romeo.id, node: "private", item: "b", [])
-        try $0.setVault(scene.romeo.id, node: "other", item: "c", [1])
+        try $0.setValue(of: scene.romeo.id, node: "private", item: "a", [1])
+        try $0.setValue(of: scene.romeo.id, node: "private", item: "b", [])
+        try $0.setValue(of: scene.romeo.id, node: "other", item: "c", [1])
       }
       try scene.read { reader in
-        try equal(try reader.vaultCount(scene.romeo.id, node: "private"), 2)
-        try equal(try reader.vaultCount(scene.juliet.id, node: "private"), 0)
+        try equal(try reader.valueCount(of: scene.romeo.id, node: "private"), 2)
+        try equal(try reader.valueCount(of: scene.juliet.id, node: "private"), 0)
       }
     },
   ]

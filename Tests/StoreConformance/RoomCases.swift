@@ -216,30 +216,30 @@ extension StoreConformance {
       }
       try equal(try names("monu", listed: true), ["tomb"])
     },
-    Case(name: "a room's vault keeps bytes by node and item, apart from users'") { scene in
+    Case(name: "a room's values are kept by node and item, apart from users'") { scene in
       let large = [UInt8](repeating: 0xab, count: 98_304)
       let (room, other) = try scene.write { (try scene.make("a", $0), try scene.make("b", $0)) }
       let user = UserID(room.id.number)
       try scene.write {
-        try $0.setVault(room.id, node: "avatar", item: "bytes", large)
-        try $0.setVault(room.id, node: "avatar", item: "type", [1])
-        try $0.setVault(other.id, node: "avatar", item: "bytes", [])
+        try $0.setValue(of: room.id, node: "avatar", item: "bytes", large)
+        try $0.setValue(of: room.id, node: "avatar", item: "type", [1])
+        try $0.setValue(of: other.id, node: "avatar", item: "bytes", [])
       }
       try scene.read { reader in
-        try equal(try reader.vault(room.id, node: "avatar", item: "bytes"), large)
-        try equal(try reader.vault(room.id, node: "avatar", item: "type"), [1])
-        try equal(try reader.vault(other.id, node: "avatar", item: "bytes"), [])
-        try equal(try reader.vault(other.id, node: "avatar", item: "type"), nil)
-        try equal(try reader.vault(user, node: "avatar", item: "bytes"), nil)
+        try equal(try reader.value(of: room.id, node: "avatar", item: "bytes"), large)
+        try equal(try reader.value(of: room.id, node: "avatar", item: "type"), [1])
+        try equal(try reader.value(of: other.id, node: "avatar", item: "bytes"), [])
+        try equal(try reader.value(of: other.id, node: "avatar", item: "type"), nil)
+        try equal(try reader.value(of: user, node: "avatar", item: "bytes"), nil)
       }
       try scene.write {
-        try $0.setVault(room.id, node: "avatar", item: "bytes", [7])
-        try $0.setVault(room.id, node: "avatar", item: "type", nil)
-        try $0.setVault(room.id, node: "never", item: "there", nil)
+        try $0.setValue(of: room.id, node: "avatar", item: "bytes", [7])
+        try $0.setValue(of: room.id, node: "avatar", item: "type", nil)
+        try $0.setValue(of: room.id, node: "never", item: "there", nil)
         try $0.erasePersonal(user)
       }
-      try equal(try scene.read { try $0.vault(room.id, node: "avatar", item: "bytes") }, [7])
-      try equal(try scene.read { try $0.vault(room.id, node: "avatar", item: "type") }, nil)
+      try equal(try scene.read { try $0.value(of: room.id, node: "avatar", item: "bytes") }, [7])
+      try equal(try scene.read { try $0.value(of: room.id, node: "avatar", item: "type") }, nil)
     },
     Case(name: "a room that was never committed leaves nothing, and its number may become another's") { scene in
       struct Refusal: Error {}
@@ -247,7 +247,7 @@ extension StoreConformance {
       do {
         try scene.write { writer in
           let room = try scene.room("orchard", of: [scene.romeo], writer)
-          try writer.setVault(room.id, node: "n", item: "i", [1])
+          try writer.setValue(of: room.id, node: "n", item: "i", [1])
           // Also what is remembered between transactions.
           try equal(try writer.roomName(room.id)?.address, room.address)
           number = room.id
@@ -260,7 +260,7 @@ extension StoreConformance {
         try equal(try reader.roomName(number), nil)
         try equal(try reader.room(at: BareJID("orchard@rooms.verona.example")), nil)
         try equal(try reader.memberships(of: scene.romeo.id).count, 0)
-        try equal(try reader.vault(number, node: "n", item: "i"), nil)
+        try equal(try reader.value(of: number, node: "n", item: "i"), nil)
       }
       let next = try scene.write { try scene.make("balcony", externalID: "x", $0) }
       try equal(try scene.read { try $0.roomName(next.id)?.address }, try BareJID("balcony@rooms.verona.example"))

@@ -187,33 +187,33 @@ extension StoreConformance {
       try equal(try scene.read { try $0.credentials(of: scene.juliet.id) }, [keys(.sha256, 4)])
       try equal(try scene.read { try $0.credentials(of: scene.nurse.id) }, [])
     },
-    Case(name: "the vault keeps bytes by node and item") { scene in
+    Case(name: "values are kept by node and item") { scene in
       let large = [UInt8](repeating: 0xab, count: 131_072)
       try scene.write {
-        try $0.setVault(scene.romeo.id, node: "vcard", item: "bytes", large)
-        try $0.setVault(scene.romeo.id, node: "vcard", item: "other", [1])
-        try $0.setVault(scene.juliet.id, node: "vcard", item: "bytes", [])
+        try $0.setValue(of: scene.romeo.id, node: "vcard", item: "bytes", large)
+        try $0.setValue(of: scene.romeo.id, node: "vcard", item: "other", [1])
+        try $0.setValue(of: scene.juliet.id, node: "vcard", item: "bytes", [])
       }
       try scene.read { reader in
-        try equal(try reader.vault(scene.romeo.id, node: "vcard", item: "bytes"), large)
-        try equal(try reader.vault(scene.romeo.id, node: "vcard", item: "other"), [1])
-        try equal(try reader.vault(scene.juliet.id, node: "vcard", item: "bytes"), [])
-        try equal(try reader.vault(scene.romeo.id, node: "avatar", item: "bytes"), nil)
+        try equal(try reader.value(of: scene.romeo.id, node: "vcard", item: "bytes"), large)
+        try equal(try reader.value(of: scene.romeo.id, node: "vcard", item: "other"), [1])
+        try equal(try reader.value(of: scene.juliet.id, node: "vcard", item: "bytes"), [])
+        try equal(try reader.value(of: scene.romeo.id, node: "avatar", item: "bytes"), nil)
       }
       try scene.write {
-        try $0.setVault(scene.romeo.id, node: "vcard", item: "bytes", [7])
-        try $0.setVault(scene.romeo.id, node: "vcard", item: "other", nil)
-        try $0.setVault(scene.romeo.id, node: "vcard", item: "never there", nil)
+        try $0.setValue(of: scene.romeo.id, node: "vcard", item: "bytes", [7])
+        try $0.setValue(of: scene.romeo.id, node: "vcard", item: "other", nil)
+        try $0.setValue(of: scene.romeo.id, node: "vcard", item: "never there", nil)
       }
-      try equal(try scene.read { try $0.vault(scene.romeo.id, node: "vcard", item: "bytes") }, [7])
-      try equal(try scene.read { try $0.vault(scene.romeo.id, node: "vcard", item: "other") }, nil)
+      try equal(try scene.read { try $0.value(of: scene.romeo.id, node: "vcard", item: "bytes") }, [7])
+      try equal(try scene.read { try $0.value(of: scene.romeo.id, node: "vcard", item: "other") }, nil)
     },
     Case(name: "erasing a user's personal data leaves others' alone") { scene in
       let keys = SCRAMKeys(hash: .sha256, salt: [1], iterations: 4096, storedKey: [2], serverKey: [3])
       for (owner, other) in [(scene.romeo, scene.juliet), (scene.juliet, scene.romeo)] {
         try scene.write { writer in
           try writer.setCredentials([keys], for: owner.id)
-          try writer.setVault(owner.id, node: "n", item: "i", [1])
+          try writer.setValue(of: owner.id, node: "n", item: "i", [1])
           try writer.put(
             Contact(owner: owner.id, address: other.address, peer: other.id, subscription: .both, version: Position(1)))
           try writer.setBlocks([BlockPattern(JID(scene.nurse.address))], of: owner.id)
@@ -224,7 +224,7 @@ extension StoreConformance {
       try scene.read { reader in
         for (owner, count) in [(scene.romeo, 0), (scene.juliet, 1)] {
           try equal(try reader.credentials(of: owner.id).count, count, "credentials")
-          try equal(try reader.vault(owner.id, node: "n", item: "i") == nil, count == 0, "vault")
+          try equal(try reader.value(of: owner.id, node: "n", item: "i") == nil, count == 0, "values")
           try equal(try reader.contacts(of: owner.id).count, count, "contacts")
           try equal(try reader.blocks(of: owner.id).count, count, "blocks")
           try equal(try reader.grants(of: owner.id).count, count, "grants")

@@ -73,7 +73,7 @@ extension StoreConformance {
       var settings = UserSettings()
       settings.isMatchable = true
       try scene.write { writer in
-        try writer.setVault(scene.realm.id, item: "contact-match-salt", Array("salt".utf8))
+        try writer.setValue(of: scene.realm.id, item: "contact-match-salt", Array("salt".utf8))
         try writer.put(
           UserIdentity(phone, of: scene.romeo.id, since: Timestamp(milliseconds: 1)), in: scene.realm.id)
       }

@@ -88,14 +88,14 @@ extension Accounts {
     let (node, item) = ("parley:picture", "url")
     Task { [self] in
       do throws(Problem) {
-        let last = try await parley.read { try $0.vault(user.id, node: node, item: item) }
+        let last = try await parley.read { try $0.value(of: user.id, node: node, item: item) }
         guard last != Array(url.utf8), let bytes = await pictures.picture(at: url) else { return }
         let avatar = Avatar(bytes)
         guard avatar.isKnown, bytes.count <= Limits.avatarBytesMax else { return }
         try await parley.post(.profile(ProfileDraft(avatar: avatar)), by: user)
         try await parley.work { writer in
           guard try writer.user(user.id)?.state == .active else { return }
-          try writer.setVault(user.id, node: node, item: item, Array(url.utf8))
+          try writer.setValue(of: user.id, node: node, item: item, Array(url.utf8))
         }
       } catch {
         parley.logger.warning(

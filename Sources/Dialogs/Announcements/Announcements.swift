@@ -55,7 +55,7 @@ public struct Announcements: Sendable {
     let cache = cache
     do throws(Problem) {
       try await parley.work(keepingCaches: true) { writer in
-        try writer.setVault(realm.id, item: AnnouncementCache.item, message.map(AnnouncementCache.encode))
+        try writer.setValue(of: realm.id, item: AnnouncementCache.item, message.map(AnnouncementCache.encode))
         for user in online { try AnnouncementCache.setSeen(time, by: user, writer) }
         // Set here, so that concurrent changes end alike in memory and in the store.
         cache.messages.withLock { $0[realm.id] = message }
@@ -100,7 +100,7 @@ final class AnnouncementCache: Sendable {
   /// Loads the cache; blocks.
   init(_ realms: [Realm], _ reader: any StoreReader) throws {
     let found = try realms.compactMap { realm in
-      try reader.vault(realm.id, item: Self.item).flatMap { bytes in
+      try reader.value(of: realm.id, item: Self.item).flatMap { bytes in
         Self.decode(bytes, realm).map { (realm.id, $0) }
       }
     }
@@ -117,11 +117,11 @@ final class AnnouncementCache: Sendable {
   }
 
   fileprivate static func seen(by user: UserID, _ reader: any StoreReader) throws -> Int64 {
-    try reader.vault(user, node: node, item: seen).map(number) ?? 0
+    try reader.value(of: user, node: node, item: seen).map(number) ?? 0
   }
 
   fileprivate static func setSeen(_ time: Timestamp, by user: UserID, _ writer: any StoreWriter) throws {
-    try writer.setVault(user, node: node, item: seen, bytes(of: time.milliseconds))
+    try writer.setValue(of: user, node: node, item: seen, bytes(of: time.milliseconds))
   }
 
   private static func bytes(of number: Int64) -> [UInt8] {

@@ -290,26 +290,6 @@ extension Judge {
   }
 }
 
-/// The nodes and items of a user's vault.
-public enum Vault {
-  public static let vCard = "vcard"
-  public static let avatar = "avatar"
-  public static let bytes = "bytes"
-  public static let mediaType = "type"
-  /// Fields of the profile that are stored nowhere else.
-  public static let profile = "profile"
-  /// The full name in UTF-8.
-  public static let fullName = "full-name"
-  /// A mark that the profile was written to its nodes.
-  public static let shown = "shown"
-  /// The private data of clients (XEP-0049), by name.
-  public static let privateXML = "private"
-  /// The content of a list of bookmarks beside rooms, under `bytes`.
-  public static let bookmarks = "bookmarks"
-  /// `ArchivePreferences`, under `bytes`.
-  static let archive = "archive"
-}
-
 extension ContactChange {
   fileprivate func at(_ position: Position) -> ContactChange {
     var change = self

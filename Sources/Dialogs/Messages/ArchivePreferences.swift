@@ -61,6 +61,6 @@ public struct ArchivePreferences: Hashable, Sendable {
 
   /// Returns the user's preferences; `nil` if they have set none.
   public static func of(_ user: UserID, _ reader: any StoreReader) throws -> ArchivePreferences? {
-    try reader.vault(user, node: Vault.archive, item: Vault.bytes).map { ArchivePreferences($0) }
+    try reader.value(of: user, node: ValueKey.archive, item: ValueKey.bytes).map { ArchivePreferences($0) }
   }
 }

@@ -10,8 +10,8 @@ extension Judge {
         .tooLarge, "too-many-preferences", "At most \(Limits.archivePreferencesMax) addresses have preferences.")
     }
     let isDefault = preferences == ArchivePreferences()
-    try writer.setVault(
-      post.author.id, node: Vault.archive, item: Vault.bytes, isDefault ? nil : preferences.bytes)
+    try writer.setValue(
+      of: post.author.id, node: ValueKey.archive, item: ValueKey.bytes, isDefault ? nil : preferences.bytes)
     remember(isDefault ? nil : preferences, of: post.author.id)
     settle(post)
   }

@@ -15,7 +15,7 @@ public import Addresses
 ///
 /// The second and third are views, which store nothing: writing to them replaces the list (`BookmarksDraft`), and
 /// changes of items are announced for the second. So nothing is converted, and nothing can diverge (XEP-0411 3,
-/// XEP-0402 5.3). The other content of the old form (addresses of web pages) is in the vault.
+/// XEP-0402 5.3). The other content of the old form (addresses of web pages) is a value under `ValueKey.bookmarks`.
 public struct Bookmark: Hashable, Sendable {
   /// The node's name (XEP-0402).
   public static let node = "urn:xmpp:bookmarks:1"

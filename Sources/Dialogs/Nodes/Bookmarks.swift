@@ -37,7 +37,7 @@ extension Judge {
     }
 
     if let others = draft.others {
-      try writer.setVault(owner.id, node: Vault.bookmarks, item: Vault.bytes, others.isEmpty ? nil : others)
+      try writer.setValue(of: owner.id, node: ValueKey.bookmarks, item: ValueKey.bytes, others.isEmpty ? nil : others)
     }
     if known == nil { try writer.put(node) }
     isGathering = true
@@ -166,7 +166,7 @@ extension Bookmark {
 
   /// Returns all bookmarks as one item; `nil` if there never was one.
   public static func list(of owner: UserID, _ reader: any StoreReader) throws -> NodeItem? {
-    let others = try reader.vault(owner, node: Vault.bookmarks, item: Vault.bytes)
+    let others = try reader.value(of: owner, node: ValueKey.bookmarks, item: ValueKey.bytes)
     guard try reader.node(node, of: owner) != nil || others != nil else { return nil }
     let items = try reader.items(in: node, of: owner, newest: true, limit: Limits.itemsPerNodeMax)
     let bookmarks = items.compactMap { item -> Bookmark? in

@@ -335,7 +335,7 @@ extension Judge {
 
   mutating func setPrivateXML(_ post: Post, _ drafts: [PrivateXMLDraft]) throws {
     let owner = post.author.id
-    var count = try writer.vaultCount(owner, node: Vault.privateXML)
+    var count = try writer.valueCount(of: owner, node: ValueKey.privateXML)
     var named: Set<String> = []
     for draft in drafts where named.insert(draft.name).inserted {
       guard draft.name.utf8.count <= Limits.nodeNameBytesMax else {
@@ -344,14 +344,14 @@ extension Judge {
       guard draft.bytes?.count ?? 0 <= Limits.privateXMLBytesMax else {
         throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.privateXMLBytesMax) bytes.")
       }
-      let isThere = try writer.vault(owner, node: Vault.privateXML, item: draft.name) != nil
+      let isThere = try writer.value(of: owner, node: ValueKey.privateXML, item: draft.name) != nil
       if draft.bytes != nil, !isThere { count += 1 }
       if draft.bytes == nil, isThere { count -= 1 }
     }
     guard count <= Limits.privateXMLMax else {
       throw Problem(.tooLarge, "too-much-private-data", "At most \(Limits.privateXMLMax) elements are kept.")
     }
-    for draft in drafts { try writer.setVault(owner, node: Vault.privateXML, item: draft.name, draft.bytes) }
+    for draft in drafts { try writer.setValue(of: owner, node: ValueKey.privateXML, item: draft.name, draft.bytes) }
     settle(post)
   }
 }

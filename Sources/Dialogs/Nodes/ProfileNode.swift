@@ -146,6 +146,6 @@ extension StoreReader {
 
   /// Returns the full name; `nil` if it is the display name.
   public func fullName(of user: UserID) throws -> String? {
-    try vault(user, node: Vault.profile, item: Vault.fullName).map { String(decoding: $0, as: UTF8.self) }
+    try value(of: user, node: ValueKey.profile, item: ValueKey.fullName).map { String(decoding: $0, as: UTF8.self) }
   }
 }

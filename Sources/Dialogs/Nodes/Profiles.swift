@@ -41,7 +41,7 @@ extension Judge {
     }
 
     let isRecarded = try draft.vCard.map {
-      try $0 != writer.vault(owner.id, node: Vault.vCard, item: Vault.bytes) ?? []
+      try $0 != writer.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes) ?? []
     }
     let isRenamed = user.profile.displayName != before.profile.displayName
     let hasOtherNames = isRenamed || fullName != calledBefore
@@ -51,10 +51,11 @@ extension Judge {
     try show(before, owner)
     if isPictured { try setAvatar(draft.avatar ?? nil, of: owner.id) }
     if fullName != calledBefore {
-      try writer.setVault(owner.id, node: Vault.profile, item: Vault.fullName, fullName.map { Array($0.utf8) })
+      try writer.setValue(
+        of: owner.id, node: ValueKey.profile, item: ValueKey.fullName, fullName.map { Array($0.utf8) })
     }
     if isRecarded == true, let vCard = draft.vCard {
-      try writer.setVault(owner.id, node: Vault.vCard, item: Vault.bytes, vCard.isEmpty ? nil : vCard)
+      try writer.setValue(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes, vCard.isEmpty ? nil : vCard)
     }
     if user.profile != before.profile { try announce(user, by: post) }
     if isPictured { try mirror(draft.avatar ?? nil, instead: before.profile.avatarHash, from: source, owner) }
@@ -64,8 +65,9 @@ extension Judge {
   }
 
   private func setAvatar(_ avatar: Avatar?, of owner: UserID) throws {
-    try writer.setVault(owner, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
-    try writer.setVault(owner, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
+    try writer.setValue(of: owner, node: ValueKey.avatar, item: ValueKey.bytes, avatar?.bytes)
+    try writer.setValue(
+      of: owner, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
   /// Announces the profile to sessions, which put the avatar's hash in their presence (XEP-0398 4), and to apps.
@@ -272,8 +274,8 @@ extension Judge {
   /// Creates the nodes of a profile that has none: an operator set its name, or it is older than the nodes. Nothing is
   /// announced, as nothing has changed.
   mutating func show(_ user: User, _ owner: Party) throws {
-    guard try writer.vault(user.id, node: Vault.profile, item: Vault.shown) == nil else { return }
-    try writer.setVault(user.id, node: Vault.profile, item: Vault.shown, [1])
+    guard try writer.value(of: user.id, node: ValueKey.profile, item: ValueKey.shown) == nil else { return }
+    try writer.setValue(of: user.id, node: ValueKey.profile, item: ValueKey.shown, [1])
     let fullName = try writer.fullName(of: user.id)
     if let name = user.profile.displayName { try lay(.nickname(name), as: Self.itemID, in: .nickname, owner) }
     if user.profile.displayName != nil || user.profile.avatarHash != nil {

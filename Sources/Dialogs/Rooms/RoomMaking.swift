@@ -181,9 +181,9 @@ extension Judge {
   }
 
   private func set(_ avatar: Avatar?, in state: RoomCache.State) throws {
-    try writer.setVault(state.room.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
-    try writer.setVault(
-      state.room.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
+    try writer.setValue(of: state.room.id, node: ValueKey.avatar, item: ValueKey.bytes, avatar?.bytes)
+    try writer.setValue(
+      of: state.room.id, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
   private func check(_ settings: RoomSettings) throws(Problem) {

@@ -35,7 +35,7 @@ extension StoreWriter {
   public func erasePersonal(_ user: UserID) throws {
     try remove(Credential.self, .equal(.user, user))
     try remove(BoundIdentity.self, .equal(.user, user))
-    try remove(UserVaultItem.self, .equal(.user, user))
+    try remove(UserKeyValue.self, .equal(.user, user))
     try remove(Grant.self, .equal(.user, user))
     try remove(Client.self, .equal(.user, user))
     try removeAppPasswords(of: user)

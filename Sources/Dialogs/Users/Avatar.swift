@@ -46,18 +46,18 @@ extension StoreReader {
   /// Returns the user's avatar; `nil` if there is none.
   public func avatar(of user: User) throws -> Avatar? {
     guard let hash = user.profile.avatarHash else { return nil }
-    return try avatar(hash) { try vault(user.id, node: Vault.avatar, item: $0) }
+    return try avatar(hash) { try value(of: user.id, node: ValueKey.avatar, item: $0) }
   }
 
   /// Returns the room's avatar; `nil` if there is none.
   public func avatar(of room: Room) throws -> Avatar? {
     guard let hash = room.settings.avatarHash else { return nil }
-    return try avatar(hash) { try vault(room.id, node: Vault.avatar, item: $0) }
+    return try avatar(hash) { try value(of: room.id, node: ValueKey.avatar, item: $0) }
   }
 
   private func avatar(_ hash: String, _ stored: (String) throws -> [UInt8]?) throws -> Avatar? {
-    guard let bytes = try stored(Vault.bytes) else { return nil }
-    let type = try stored(Vault.mediaType).map { String(decoding: $0, as: UTF8.self) }
+    guard let bytes = try stored(ValueKey.bytes) else { return nil }
+    let type = try stored(ValueKey.mediaType).map { String(decoding: $0, as: UTF8.self) }
     return Avatar(hash: hash, mediaType: type ?? Avatar.unknownType, bytes: bytes)
   }
 }

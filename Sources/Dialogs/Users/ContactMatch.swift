@@ -30,7 +30,7 @@ public enum ContactMatch {
   package static func salt(of realm: RealmID, _ writer: any StoreWriter) throws -> String {
     if let salt = try writer.matchSalt(of: realm) { return salt }
     let salt = Hex.string([UInt8].random(count: 16))
-    try writer.setVault(realm, item: saltItem, Array(salt.utf8))
+    try writer.setValue(of: realm, item: saltItem, Array(salt.utf8))
     return salt
   }
 }
@@ -38,7 +38,7 @@ public enum ContactMatch {
 extension StoreReader {
   /// Returns the realm's salt; nil if none was needed yet.
   public func matchSalt(of realm: RealmID) throws -> String? {
-    try vault(realm, item: ContactMatch.saltItem).map { String(decoding: $0, as: UTF8.self) }
+    try value(of: realm, item: ContactMatch.saltItem).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

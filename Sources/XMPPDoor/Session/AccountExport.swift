@@ -23,10 +23,11 @@ public struct AccountExport: ExportForm {
     let bytes = try await parley.read { reader -> [UInt8] in
       let stored = VCard.Stored(
         profile: user.profile, fullName: try reader.fullName(of: user.id),
-        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes), avatar: try reader.avatar(of: user))
+        vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes),
+        avatar: try reader.avatar(of: user))
       return Self.document(
         user, stored, try reader.contacts(of: user.id), try reader.blocks(of: user.id),
-        try reader.vaultItems(of: user.id, node: Vault.privateXML))
+        try reader.values(of: user.id, node: ValueKey.privateXML))
     }
     try await archive.add("account.xml", bytes)
   }

@@ -36,7 +36,7 @@ struct PrivateStorage: Feature {
       }
     }
     turn.fetch {
-      try $0.vault(owner, node: Vault.privateXML, item: name)
+      try $0.value(of: owner, node: ValueKey.privateXML, item: name)
     } reply: { kept in
       // An element that was never stored comes back as it was requested: empty.
       reply(turn) { writer in

@@ -60,7 +60,7 @@ struct VCard: Feature {
       guard isWhole else { return Stored(profile: Profile(), avatar: avatar) }
       return Stored(
         profile: user.profile, fullName: try reader.fullName(of: user.id),
-        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes), avatar: avatar)
+        vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes), avatar: avatar)
     } reply: { (stored) throws(StanzaError) in
       guard let stored, !stored.isEmpty else {
         // 3.1; for others 3.3: no vCard and no user look alike.
