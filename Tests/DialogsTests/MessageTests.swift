@@ -46,7 +46,7 @@ import Testing
   }
 
   private func hide(_ entry: Entry, _ party: Party, _ stage: Stage) async throws {
-    try await stage.parley.post(.personal(entry.dialog, .hide(entry.id)), by: party)
+    try await stage.parley.post(.perUser(entry.dialog, .hide(entry.id)), by: party)
   }
 
   // MARK: Several files
@@ -320,7 +320,7 @@ import Testing
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
     let first = try #require(try await stage.say("1", in: room, by: romeo).entry)
-    try await stage.parley.post(.personal(room.dialog, .clear(leaves: false)), by: juliet)
+    try await stage.parley.post(.perUser(room.dialog, .clear(leaves: false)), by: juliet)
     let second = try #require(try await stage.say("2", in: room, by: romeo).entry)
 
     func read(_ user: Party) async throws -> [Position] {
@@ -356,7 +356,7 @@ import Testing
     try await hide(said, juliet, stage)
     #expect(try await react() == [juliet.id])
     let later = try #require(try await stage.say("2", from: romeo, to: juliet).entry)
-    try await stage.parley.post(.personal(later.dialog, .clear(leaves: false)), by: romeo)
+    try await stage.parley.post(.perUser(later.dialog, .clear(leaves: false)), by: romeo)
     #expect(try await react() == [juliet.id, romeo.id].sorted())
     #expect(try await unread(juliet, stage) == 1)
   }
@@ -367,13 +367,13 @@ import Testing
     let said = try #require(try await stage.say("1", from: romeo, to: juliet).entry)
     let phone = try await stage.session(juliet, "phone", door: .app)
     let other = try await stage.session(romeo, "tablet", door: .app)
-    try await stage.parley.post(.personal(said.dialog, .clear(leaves: true)), by: juliet)
+    try await stage.parley.post(.perUser(said.dialog, .clear(leaves: true)), by: juliet)
     #expect(
-      phone.taken() == [.personal(PersonalChange(.cleared(leaves: true), in: said.dialog, target: said.position))])
+      phone.taken() == [.perUser(PerUserMessageChange(.cleared(leaves: true), in: said.dialog, target: said.position))])
     #expect(other.taken().isEmpty)
     #expect(try await unread(juliet, stage) == 0)
     await #expect(throws: Problem.dialogUnknown) {
-      try await stage.parley.post(.personal(DialogID(9_999), .clear(leaves: false)), by: juliet)
+      try await stage.parley.post(.perUser(DialogID(9_999), .clear(leaves: false)), by: juliet)
     }
   }
 
@@ -382,7 +382,7 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     func flag(_ entry: Entry, by party: Party) async throws {
       try await stage.parley.post(
-        .personal(entry.dialog, .flag(entry.id, reason: "urn:xmpp:reporting:spam", text: "x")), by: party)
+        .perUser(entry.dialog, .flag(entry.id, reason: "urn:xmpp:reporting:spam", text: "x")), by: party)
     }
     var said: [Entry] = []
     for number in 0...Limits.reportsPerDayMax {

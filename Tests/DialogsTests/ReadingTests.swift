@@ -292,7 +292,7 @@ import Testing
     },
     Surface(name: "star") { scene, viewer in
       await scene.possible { entry in
-        try await scene.stage.parley.post(.personal(scene.room.dialog, .star(entry.id, true)), by: viewer)
+        try await scene.stage.parley.post(.perUser(scene.room.dialog, .star(entry.id, true)), by: viewer)
       }
     },
   ]
@@ -347,9 +347,9 @@ import Testing
     try await stage.role(Viewer.kicked.rawValue, .none, in: room, by: owner)
     for text in texts { try await say(text) }
     if let secret = said["secret"] {
-      try await stage.parley.post(.personal(room.dialog, .hide(secret.id)), by: try party(.hiding))
+      try await stage.parley.post(.perUser(room.dialog, .hide(secret.id)), by: try party(.hiding))
     }
-    try await stage.parley.post(.personal(room.dialog, .clear(leaves: false)), by: try party(.cleared))
+    try await stage.parley.post(.perUser(room.dialog, .clear(leaves: false)), by: try party(.cleared))
     // Everything is pinned and changed by what comes later.
     var changes: [String: Reference] = [:]
     for (text, entry) in said {
@@ -571,7 +571,7 @@ import Testing
       #expect((message?.edits != nil) == isAuthor)
       #expect(message?.showsReceipts == true)
     }
-    try await stage.parley.post(.personal(said.dialog, .clear(leaves: false)), by: juliet)
+    try await stage.parley.post(.perUser(said.dialog, .clear(leaves: false)), by: juliet)
     var left = [Bool](repeating: false, count: 8)
     // The log says that it was said; the page says that nothing of it is told.
     left[6] = true

@@ -71,7 +71,7 @@ import Testing
     let first = try #require(try await stage.say("one", in: room, by: romeo).entry)
     let second = try #require(try await stage.say("two", in: room, by: romeo).entry)
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
-    try await stage.parley.post(.personal(room.dialog, .hide(first.id)), by: juliet)
+    try await stage.parley.post(.perUser(room.dialog, .hide(first.id)), by: juliet)
     try await stage.say("three", in: room, by: romeo)
     #expect(try await stage.unread(juliet) == 1)
 

@@ -118,7 +118,7 @@ extension StoreConformance {
         let picture = blob(2, of: scene.romeo, purpose: .profile, createdAt: scene.time)
         let slot = blob(3, of: scene.romeo, state: .awaited, createdAt: scene.time)
         for blob in [said, picture, slot] { try writer.put(blob) }
-        try writer.erasePersonal(scene.romeo.id)
+        try writer.erasePersonalData(scene.romeo.id)
         return (said, picture, slot)
       }
       try equal(try scene.read { try $0.blob(said.id) }, said)

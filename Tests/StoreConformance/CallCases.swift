@@ -41,7 +41,7 @@ extension StoreConformance {
       }
       // Of who is deleted nothing stays.
       try scene.write { writer in
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.call(Position(1)), nil)
         try equal(try writer.call(Position(2)), nil)
       }

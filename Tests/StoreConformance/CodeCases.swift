@@ -86,7 +86,7 @@ extension StoreConformance {
       }
       try equal(try scene.read { try $0.lastLogin(of: scene.romeo.id) }, Timestamp(milliseconds: 7))
       try equal(try scene.read { try $0.lastLogin(of: scene.nurse.id) }, nil)
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try scene.read { reader in
         try equal(try reader.code(for: mail, of: scene.romeo.id, in: scene.realm.id), nil)
         try equal(try reader.passwordReset(token: [1]), nil)

@@ -48,7 +48,7 @@ extension StoreConformance {
       // Of who is deleted nothing stays.
       try scene.write { writer in
         try writer.put(pinned, of: scene.juliet.id, in: dialog.id)
-        try writer.erasePersonal(scene.romeo.id)
+        try writer.erasePersonalData(scene.romeo.id)
       }
       try scene.read { reader in
         try equal(try reader.settings(of: scene.romeo.id), [:])

@@ -47,7 +47,7 @@ extension StoreConformance {
         try equal(try writer.draft(of: scene.romeo.id, in: room.id), nil)
         try equal(try writer.draft(of: scene.juliet.id, in: room.id), draft)
         // Of who is deleted nothing stays.
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.draftCount(of: scene.juliet.id), 0)
       }
     },
@@ -76,7 +76,7 @@ extension StoreConformance {
         second.content = Content(kind: .location, text: "geo:1,2", fields: #"{"lat":1,"lng":2}"#)
         try writer.put(second)
         try writer.removeScheduled(1, of: scene.romeo.id)
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.scheduled(of: scene.romeo.id), [failed, second])
         try equal(try writer.scheduled(of: scene.juliet.id), [])
         try equal(try writer.nextDue(), Timestamp(milliseconds: 200))

@@ -43,7 +43,7 @@ extension StoreConformance {
         try writer.remove(phone, of: scene.romeo.id)
       }
       try equal(try scene.read { try $0.identities(of: scene.romeo.id).map(\.identity) }, [mail])
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try equal(try scene.read { try $0.identities(of: scene.romeo.id).map(\.identity) }, [])
       try equal(try scene.read { try $0.user(of: mail, in: scene.realm.id) }, nil)
     },

@@ -68,7 +68,7 @@ extension StoreConformance {
         try $0.removeInvites(before: Timestamp(milliseconds: 20))
       }
       try equal(try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map { $0.token[0] } }, [2, 3, 4])
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try equal(try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map { $0.token[0] } }, [3, 4])
       // A number is never given out again.
       let last = try scene.read { try $0.invites(in: scene.realm.id, limit: 10).map(\.id).max() ?? 0 }

@@ -108,7 +108,7 @@ extension StoreConformance {
         let after = try scene.say("x", by: scene.romeo, in: room, writer)
         try writer.setMentioned([scene.juliet.id], by: after.position, in: room)
         try equal(try writer.mentions(of: scene.juliet.id, in: room), 1, "since then")
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.mentions(of: scene.juliet.id, in: nil), 0, "of who is deleted")
       }
     },

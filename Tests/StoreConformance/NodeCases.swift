@@ -151,10 +151,10 @@ extension StoreConformance {
         try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), [])
       }
       // Who is gone is nothing to anybody any more.
-      try scene.write { try $0.erasePersonal(juliet.id) }
+      try scene.write { try $0.erasePersonalData(juliet.id) }
       try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
       try scene.write { try $0.setAffiliation(.member, of: paris, in: "n", of: romeo.id) }
-      try scene.write { try $0.erasePersonal(romeo.id) }
+      try scene.write { try $0.erasePersonalData(romeo.id) }
       try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
     },
     Case(name: "what the profile's nodes hold keeps its fields") { scene in
@@ -198,7 +198,7 @@ extension StoreConformance {
         try equal(try reader.item("a", in: "n", of: scene.romeo.id), nil)
         try equal(try reader.item("a", in: "m", of: scene.romeo.id), item)
       }
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try scene.read { reader in
         try equal(try reader.nodes(of: scene.romeo.id), [])
         try equal(try reader.item("a", in: "m", of: scene.romeo.id), nil)

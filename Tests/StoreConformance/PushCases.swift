@@ -28,7 +28,7 @@ extension StoreConformance {
       }
       try scene.write { writer in
         try writer.removePushRegistration(registration(scene.romeo, "a"))
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
       }
       try scene.read { try equal(try $0.pushRegistrations(), [registration(scene.romeo, "")]) }
     },
@@ -104,7 +104,7 @@ extension StoreConformance {
         }
       }
       // It is theirs, and goes with them.
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try scene.reopen()
       try scene.write { reader in
         for (entry, notification) in zip(entries, said) {
@@ -139,7 +139,7 @@ extension StoreConformance {
       }
       try scene.write { writer in
         try writer.removePushesOwed(to: scene.romeo.id, through: Position(7))
-        try writer.erasePersonal(scene.juliet.id)
+        try writer.erasePersonalData(scene.juliet.id)
       }
       try scene.read { reader in
         try equal(

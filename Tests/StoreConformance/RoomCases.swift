@@ -236,7 +236,7 @@ extension StoreConformance {
         try $0.setValue(of: room.id, node: "avatar", item: "bytes", [7])
         try $0.setValue(of: room.id, node: "avatar", item: "type", nil)
         try $0.setValue(of: room.id, node: "never", item: "there", nil)
-        try $0.erasePersonal(user)
+        try $0.erasePersonalData(user)
       }
       try equal(try scene.read { try $0.value(of: room.id, node: "avatar", item: "bytes") }, [7])
       try equal(try scene.read { try $0.value(of: room.id, node: "avatar", item: "type") }, nil)

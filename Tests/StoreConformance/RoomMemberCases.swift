@@ -275,7 +275,7 @@ extension StoreConformance {
         try scene.join(scene.juliet, room.id, nick: "juliet", writer)
         try scene.say("1", by: scene.nurse, in: room.id, writer)
         try scene.say("2", by: scene.nurse, to: scene.romeo, writer)
-        try writer.erasePersonal(scene.romeo.id)
+        try writer.erasePersonalData(scene.romeo.id)
         return room
       }
       try scene.read { reader in

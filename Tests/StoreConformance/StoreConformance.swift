@@ -26,7 +26,7 @@ public enum StoreConformance {
 
   public static let cases: [Case] =
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
-    + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes
+    + conversations + search + blobs + invites + pushes + dialogSettings + identities + perUserMessages + codes
     + nonces + attachments + backends + draftsAndScheduledMessages + finding + userSettings + calls
     + records
 }

@@ -220,7 +220,7 @@ extension StoreConformance {
           try writer.put(LoginCase.grant(owner.id, byte: UInt8(owner.id.number)))
         }
       }
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try scene.read { reader in
         for (owner, count) in [(scene.romeo, 0), (scene.juliet, 1)] {
           try equal(try reader.credentials(of: owner.id).count, count, "credentials")

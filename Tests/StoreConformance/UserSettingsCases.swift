@@ -17,7 +17,7 @@ extension StoreConformance {
       try scene.reopen()
       try equal(try scene.read { try $0.userSettings(of: scene.romeo.id) }, settings)
       try equal(try scene.read { try $0.userSettings(of: scene.juliet.id) }, UserSettings())
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try equal(try scene.read { try $0.userSettings(of: scene.romeo.id) }, UserSettings())
     },
     Case(name: "the picture elsewhere is part of the profile") { scene in
@@ -92,7 +92,7 @@ extension StoreConformance {
       try equal(try found(keys[1]), [])
       try scene.write { writer in
         try writer.put(settings, of: scene.romeo.id)
-        try writer.erasePersonal(scene.romeo.id)
+        try writer.erasePersonalData(scene.romeo.id)
       }
       try equal(try found(keys[1]), [])
     },

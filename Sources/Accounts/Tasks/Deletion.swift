@@ -107,7 +107,7 @@ extension Accounts {
         }
         try writer.removeAccountTask(other.id)
       }
-      try writer.erasePersonal(user.id)
+      try writer.erasePersonalData(user.id)
       try note(.userDeleted, of: user.id, in: user.realm, writer)
       return true
     }

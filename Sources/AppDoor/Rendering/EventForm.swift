@@ -97,7 +97,7 @@ final class EventForm: Sendable {
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
-    case .personal(let change): return form(of: change, entry, cursor, rendering)
+    case .perUser(let change): return form(of: change, entry, cursor, rendering)
     case .draft(let dialog, let draft):
       return form(
         .draftUpdated, entry, cursor,
@@ -144,9 +144,9 @@ final class EventForm: Sendable {
     }
   }
 
-  /// Returns the event of a personal change.
+  /// Returns the event of a change for the user alone.
   private static func form(
-    of change: PersonalChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering
+    of change: PerUserMessageChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering
   ) -> EventForm {
     let dialog = rendering.id(change.dialog)
     let message = rendering.id(change.target)

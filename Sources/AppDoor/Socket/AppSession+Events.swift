@@ -333,7 +333,7 @@ extension AppSession {
       }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
-    case .personal(let change):
+    case .perUser(let change):
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)

@@ -8,8 +8,8 @@ extension Judge {
     case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
       return
     // Guests cannot report messages.
-    case .personal(_, .flag): break
-    case .personal: return
+    case .perUser(_, .flag): break
+    case .perUser: return
     case .block(_, let reports): if reports.isEmpty { return }
     case .room(.invite): return try require(.messages, of: post.author)
     case .room: return

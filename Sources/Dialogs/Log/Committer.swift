@@ -228,7 +228,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .node: break
     // For devices alone.
     case .notification: break
-    case .settings, .personal, .draft, .scheduledMessage:
+    case .settings, .perUser, .draft, .scheduledMessage:
       for onlineSession in hub.onlineSessions(of: entry.author.id) where onlineSession.door == .app {
         lanes.add(.entry(entry, .feed), to: onlineSession.session)
       }

@@ -99,7 +99,7 @@ public enum Fact: Sendable {
   /// Changed settings of a dialog (in the owner's `self` dialog).
   case settings(DialogSettingsChange)
   /// A change of messages for the user alone (in the owner's `self` dialog).
-  case personal(PersonalChange)
+  case perUser(PerUserMessageChange)
   /// A changed draft (in the owner's `self` dialog); `nil` if it was removed.
   case draft(DialogID, DialogDraft?)
   /// A changed scheduled message (in the owner's `self` dialog).
@@ -121,7 +121,7 @@ public enum Fact: Sendable {
     case invitation = 16
     case node = 17
     case settings = 18
-    case personal = 24
+    case perUser = 24
     /// A draft or a scheduled message.
     case draftOrScheduled = 25
     case call = 26
@@ -140,7 +140,7 @@ public enum Fact: Sendable {
     case .invitation: .invitation
     case .node: .node
     case .settings: .settings
-    case .personal: .personal
+    case .perUser: .perUser
     case .draft, .scheduledMessage: .draftOrScheduled
     case .call: .call
     case .notification: .notification
@@ -157,7 +157,7 @@ extension Fact {
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
     case .call(let change): change.message
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .draft,
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage, .notification:
       nil
     }

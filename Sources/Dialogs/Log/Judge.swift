@@ -187,7 +187,7 @@ struct Judge {
     case .profile(let draft): try profile(post, draft)
     case .openDialog(let address): try openDialog(post, address)
     case .settings(let dialog, let draft): try settings(post, of: dialog, draft)
-    case .personal(let dialog, let intent): try personal(post, in: dialog, intent)
+    case .perUser(let dialog, let intent): try perUser(post, in: dialog, intent)
     case .draft(let dialog, let text, let replyTo): try draft(post, dialog, text, replyTo)
     case .scheduledMessage(let intent): try scheduledMessage(post, intent)
     case .call(let intent): try call(post, intent)

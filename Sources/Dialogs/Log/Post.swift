@@ -103,7 +103,7 @@ public enum Intent: Sendable {
   /// ones; `isRepeat` tells that nothing changed.
   case settings(DialogID, DialogSettingsDraft)
   /// Changes a message or dialog for the author alone.
-  case personal(DialogID, PersonalIntent)
+  case perUser(DialogID, PerUserMessageIntent)
   /// Stores a draft of the author's; an empty text removes it. `Receipt.value` is the `DialogDraft`, if there is one;
   /// `isRepeat` tells that nothing changed.
   case draft(DialogID, text: String, replyTo: PublicID?)

@@ -59,7 +59,7 @@ public struct FeedPage: Sendable {
         let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
         .draft, .scheduledMessage, .call, .notification:
         continue
       }

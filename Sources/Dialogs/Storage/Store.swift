@@ -20,19 +20,20 @@ public protocol Store: Sendable {
 
 public protocol StoreReader:
   RecordReader, UserReader, ContactReader, NodeReader, LogReader, RoomReader, FileReader, PushReader, StreamReader,
-  EditReader, PinReader, PersonalReader, HookReader, ScheduledMessageReader, DialogListReader, MessageSearchReader,
+  EditReader, PinReader, PerUserMessageReader, HookReader, ScheduledMessageReader, DialogListReader,
+  MessageSearchReader,
   DirectoryReader, AccountTaskReader
 {}
 
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
-  StreamWriter, PinWriter, PersonalWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter, AnyObject
+  StreamWriter, PinWriter, PerUserMessageWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter, AnyObject
 {}
 
 extension StoreWriter {
   /// Removes the personal data of a deleted user: records, and what `eraseData` removes.
-  public func erasePersonal(_ user: UserID) throws {
+  public func erasePersonalData(_ user: UserID) throws {
     try remove(Credential.self, .equal(.user, user))
     try remove(BoundIdentity.self, .equal(.user, user))
     try remove(UserKeyValue.self, .equal(.user, user))

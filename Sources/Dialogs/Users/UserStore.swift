@@ -38,7 +38,7 @@ public protocol UserWriter {
   /// Makes a guest an ordinary user.
   func endGuest(_ user: UserID) throws
   func setLastLogin(_ time: Timestamp, of user: UserID) throws
-  /// Removes what is no record (`StoreWriter.erasePersonal`) of a deleted user: contacts, blocks, nodes, settings of
+  /// Removes what is no record (`StoreWriter.erasePersonalData`) of a deleted user: contacts, blocks, nodes, settings of
   /// dialogs, scheduled messages, suspended sessions, push registrations, memberships, and affiliations with and
   /// subscriptions to nodes of others. Files of purpose `profile` and awaited ones expire; files in dialogs remain,
   /// like the messages.

@@ -128,7 +128,7 @@ extension Query {
   private static let ofResource = """
     (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE coalesce(p.nick, p.from_resource) END = ?5)
     """
-  private static func personal(_ order: String) -> Query {
+  private static func archiveOfUser(_ order: String) -> Query {
     Query(
       """
       SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
@@ -193,8 +193,8 @@ extension Query {
   fileprivate static let roomSearchBackwards = searchedRoom("DESC")
   fileprivate static let whisperArchive = whispered("ASC")
   fileprivate static let whisperArchiveBackwards = whispered("DESC")
-  fileprivate static let archive = personal("ASC")
-  fileprivate static let archiveBackwards = personal("DESC")
+  fileprivate static let archive = archiveOfUser("ASC")
+  fileprivate static let archiveBackwards = archiveOfUser("DESC")
   fileprivate static let dialogArchive = ofDialog("ASC")
   fileprivate static let dialogArchiveBackwards = ofDialog("DESC")
   private static let oneArchived = """

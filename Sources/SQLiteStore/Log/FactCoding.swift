@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal,
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser,
       .draft, .scheduledMessage, .call, .notification:
       out.write(version)
     }
@@ -32,7 +32,7 @@ enum FactCoding {
     case .invitation(let invitation): write(invitation, &out)
     case .node(let change): write(change, &out)
     case .settings(let change): write(change, &out)
-    case .personal(let change): write(change, &out)
+    case .perUser(let change): write(change, &out)
     case .draft(let dialog, let draft): write(draft, in: dialog, &out)
     case .scheduledMessage(let change): write(change, &out)
     case .call(let change): write(change, &out)
@@ -50,7 +50,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .draftOrScheduled,
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser, .draftOrScheduled,
       .call,
       .notification:
       break
@@ -79,7 +79,7 @@ enum FactCoding {
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
     case .node: return .node(try nodeChange(&from))
     case .settings: return .settings(try settingsChange(&from))
-    case .personal: return .personal(try personalChange(&from))
+    case .perUser: return .perUser(try perUserMessageChange(&from))
     case .draftOrScheduled: return try draftOrScheduled(&from)
     case .call: return .call(try callChange(&from, in: dialog, stanza: stanza, party: party))
     case .notification: return .notification(try notification(&from))

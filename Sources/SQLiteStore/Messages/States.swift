@@ -90,9 +90,9 @@ extension FactCoding {
     }
   }
 
-  // MARK: Personal changes
+  // MARK: Per-user changes
 
-  static func write(_ change: PersonalChange, _ out: inout ByteWriter) {
+  static func write(_ change: PerUserMessageChange, _ out: inout ByteWriter) {
     let code: Int64 =
       switch change.change {
       case .hidden: 1
@@ -104,8 +104,8 @@ extension FactCoding {
     out.write(change.target.number)
   }
 
-  static func personalChange(_ from: inout ByteReader) throws(StoreFailure) -> PersonalChange {
-    let change: PersonalChange.Change =
+  static func perUserMessageChange(_ from: inout ByteReader) throws(StoreFailure) -> PerUserMessageChange {
+    let change: PerUserMessageChange.Change =
       switch try from.int() {
       case 1: .hidden
       case 2: .cleared(leaves: false)
@@ -114,7 +114,7 @@ extension FactCoding {
       case 5: .starred(false)
       default: throw damaged
       }
-    return PersonalChange(change, in: DialogID(try from.int()), target: Position(try from.int()))
+    return PerUserMessageChange(change, in: DialogID(try from.int()), target: Position(try from.int()))
   }
 
   // MARK: References

@@ -95,7 +95,7 @@ extension XMPPSession {
       case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       case .contact, .blocks, .profile: return .direct
       case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
-      case .message, .dialogOpened, .room, .node, .settings, .personal, .draft, .scheduledMessage, .call, .notification:
+      case .message, .dialogOpened, .room, .node, .settings, .perUser, .draft, .scheduledMessage, .call, .notification:
         return nil
       }
     }

@@ -26,7 +26,7 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
-    case .dialogOpened, .room, .node, .settings, .personal, .draft, .scheduledMessage, .notification: break
+    case .dialogOpened, .room, .node, .settings, .perUser, .draft, .scheduledMessage, .notification: break
     }
   }
 
@@ -78,7 +78,7 @@ enum Outbound {
     case .message(let message): message.isUnspoken ? nil : message
     case .call(let change): change.stanza
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .draft,
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage,
       .notification:
       nil

@@ -138,9 +138,9 @@ final class Core {
         return (user, .room(.marker(at(room), RoomMarkerDraft(kind: kind, target: entry.id, isPrivate: isPrivate))))
       }
     case .hide(let user, let target):
-      return entries[target].map { (user, .personal($0.dialog, .hide($0.id))) }
+      return entries[target].map { (user, .perUser($0.dialog, .hide($0.id))) }
     case .clear(let user, let chat):
-      return dialogs[Model.Place(user, chat)].map { (user, .personal($0, .clear(leaves: false))) }
+      return dialogs[Model.Place(user, chat)].map { (user, .perUser($0, .clear(leaves: false))) }
     case .block(let user, let other): return (user, .block([BlockPattern(JID(parties[other].address))]))
     case .unblock(let user, let other): return (user, .unblock([BlockPattern(JID(parties[other].address))]))
     case .create(let user, let room, let isOpen, let sinceJoin):

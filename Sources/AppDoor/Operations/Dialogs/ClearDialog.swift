@@ -10,11 +10,11 @@ enum ClearDialog: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages"
 
   static func perform(_ input: ClearDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    let personal = try await PersonalPost(input.dialogId, call)
+    let request = try await PerUserMessageRequest(input.dialogId, call)
     guard input.whom == Audience.me.rawValue else {
       throw Problem(.malformed, "for-unknown", "for must be \"me\".", field: "for")
     }
-    try await personal.post(.clear(leaves: false))
+    try await request.post(.clear(leaves: false))
     return .done
   }
 }

@@ -14,7 +14,7 @@ enum DeleteDialog: ServedOperation {
   static func perform(_ input: DeleteDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     if input.whom == Audience.me.rawValue {
-      try await PersonalPost(input.dialogId, call).post(.clear(leaves: true))
+      try await PerUserMessageRequest(input.dialogId, call).post(.clear(leaves: true))
       return .done
     }
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)

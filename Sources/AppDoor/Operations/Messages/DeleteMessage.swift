@@ -12,7 +12,8 @@ enum DeleteMessage: ServedOperation {
 
   static func perform(_ input: DeleteMessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     if input.whom == Audience.me.rawValue {
-      try await PersonalPost(input.dialogId, call).post(.hide(try Checks.message(input.messageId, field: "messageId")))
+      try await PerUserMessageRequest(input.dialogId, call).post(
+        .hide(try Checks.message(input.messageId, field: "messageId")))
       return .done
     }
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)

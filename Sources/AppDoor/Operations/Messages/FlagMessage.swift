@@ -11,7 +11,7 @@ enum FlagMessage: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/flags"
 
   static func perform(_ input: FlagMessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    let personal = try await PersonalPost(input.dialogId, call)
+    let request = try await PerUserMessageRequest(input.dialogId, call)
     guard ["spam", "abuse"].contains(input.reason) else {
       throw Problem(.malformed, "reason-unknown", "reason is \"spam\" or \"abuse\".", field: "reason")
     }
@@ -20,7 +20,7 @@ enum FlagMessage: ServedOperation {
       throw Problem(
         .tooLarge, "text-too-long", "text has at most \(Limits.reportCharactersMax) characters.", field: "text")
     }
-    try await personal.post(
+    try await request.post(
       .flag(
         try Checks.message(input.messageId, field: "messageId"), reason: "urn:xmpp:reporting:\(input.reason)",
         text: text))

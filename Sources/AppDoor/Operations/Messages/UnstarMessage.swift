@@ -10,7 +10,7 @@ enum UnstarMessage: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/star"
 
   static func perform(_ input: MessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await PersonalPost(input.dialogId, call).post(
+    try await PerUserMessageRequest(input.dialogId, call).post(
       .star(try Checks.message(input.messageId, field: "messageId"), false))
     return .done
   }

@@ -1,8 +1,8 @@
 import Addresses
 
 extension Judge {
-  mutating func personal(
-    _ post: Post, in dialog: DialogID, _ intent: PersonalIntent
+  mutating func perUser(
+    _ post: Post, in dialog: DialogID, _ intent: PerUserMessageIntent
   ) throws {
     switch intent {
     case .hide(let id): try hide(post, id, in: dialog)
@@ -13,10 +13,10 @@ extension Judge {
   }
 
   private mutating func note(
-    _ change: PersonalChange.Change, in dialog: DialogID, target: Position, by post: Post
+    _ change: PerUserMessageChange.Change, in dialog: DialogID, target: Position, by post: Post
   ) throws {
     let entry = try insertOwn(
-      .personal(PersonalChange(change, in: dialog, target: target)), of: post.author, at: nextPosition())
+      .perUser(PerUserMessageChange(change, in: dialog, target: target)), of: post.author, at: nextPosition())
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry

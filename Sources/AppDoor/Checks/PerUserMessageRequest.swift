@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 
 /// The common part of the operations that change a message or dialog for the caller alone.
-struct PersonalPost: Sendable {
+struct PerUserMessageRequest: Sendable {
   let place: DialogPlace
   let caller: Party
   private let call: RequestContext
@@ -14,8 +14,8 @@ struct PersonalPost: Sendable {
   }
 
   @discardableResult
-  func post(_ intent: PersonalIntent) async throws(Problem) -> Receipt {
-    do throws(Problem) { return try await call.parley.post(.personal(place.id, intent), by: caller) } catch {
+  func post(_ intent: PerUserMessageIntent) async throws(Problem) -> Receipt {
+    do throws(Problem) { return try await call.parley.post(.perUser(place.id, intent), by: caller) } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
   }

@@ -4,7 +4,7 @@ import Dialogs
 
 /// Users' changes of messages for themselves alone, pinned messages, and earlier versions of messages.
 extension StoreConformance {
-  static let personal: [Case] = [
+  static let perUserMessages: [Case] = [
     Case(name: "what somebody has deleted for themselves is in nothing that they read, and in all that others do") {
       scene in
       let (dialog, said) = try scene.write { writer in
@@ -215,17 +215,17 @@ extension StoreConformance {
     Case(name: "what users did for themselves is told as it was done") { scene in
       try scene.write { writer in
         let dialog = try scene.dialog(scene.juliet, scene.juliet, writer)
-        for change: PersonalChange.Change in [
+        for change: PerUserMessageChange.Change in [
           .hidden, .cleared(leaves: false), .cleared(leaves: true), .starred(true), .starred(false),
         ] {
-          let told = PersonalChange(change, in: DialogID(7), target: Position(70_000))
+          let told = PerUserMessageChange(change, in: DialogID(7), target: Position(70_000))
           let position = scene.step()
           let entry = Entry(
             position: position, time: scene.time, dialog: dialog.id, author: scene.juliet, place: .peer(scene.juliet),
-            fact: .personal(told), id: scene.id(position))
+            fact: .perUser(told), id: scene.id(position))
           try writer.insert(entry, feeds: [FeedRow(user: scene.juliet.id, traits: [])], key: nil)
           guard
-            case .personal(let found)? = try writer.feed(of: scene.juliet.id, after: position.previous, limit: 1).last?
+            case .perUser(let found)? = try writer.feed(of: scene.juliet.id, after: position.previous, limit: 1).last?
               .fact
           else { throw Unmet(description: "it is not told") }
           try equal(found, told)

@@ -7,7 +7,8 @@
 //
 // The user's sessions learn of it by an entry in the user's `self` dialog, in order with everything else.
 
-public enum PersonalIntent: Hashable, Sendable {
+/// A request to change messages or a dialog for the author alone.
+public enum PerUserMessageIntent: Hashable, Sendable {
   /// Deletes a message for the author alone.
   case hide(PublicID)
   /// Deletes all current messages of the dialog; `leaves` also removes the dialog from the list until its next message.
@@ -18,8 +19,8 @@ public enum PersonalIntent: Hashable, Sendable {
   case flag(PublicID, reason: String, text: String)
 }
 
-/// A user's personal change, as an entry.
-public struct PersonalChange: Hashable, Sendable {
+/// A change of messages or a dialog for one user alone, as an entry in the user's `self` dialog.
+public struct PerUserMessageChange: Hashable, Sendable {
   public enum Change: Hashable, Sendable {
     case hidden
     /// The dialog was cleared up to `target`; `.zero` if it was empty.
@@ -37,16 +38,8 @@ public struct PersonalChange: Hashable, Sendable {
   }
 }
 
-public struct Star: Hashable, Sendable {
-  public let dialog: DialogID
-  public let message: Position
-  public init(dialog: DialogID, message: Position) {
-    self.dialog = dialog
-    self.message = message
-  }
-}
-
-public protocol PersonalReader {
+/// Reads from a store what users have hidden, cleared and reported.
+public protocol PerUserMessageReader {
   /// Returns whether the user has deleted the message for themselves.
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool
   /// Returns whether the user has deleted any message for themselves.
@@ -61,7 +54,8 @@ public protocol PersonalReader {
   func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool
 }
 
-public protocol PersonalWriter {
+/// Stores what users hide and clear.
+public protocol PerUserMessageWriter {
   /// Hides a message for a user.
   ///
   /// - Parameter counts: whether it counted as unread for the user.
@@ -70,48 +64,4 @@ public protocol PersonalWriter {
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws
   /// Removes the user's mention by a hidden message, which counts no more.
   func removeMention(of user: UserID, by message: Position, in dialog: DialogID) throws
-}
-
-/// A star under its user.
-struct StarRow {
-  let user: UserID
-  let star: Star
-}
-
-extension StarRow: Record {
-  enum Field: String, CaseIterable, Sendable {
-    case user, position, dialog
-  }
-  static let kind = "stars"
-  static let key: [Field] = [.user, .position]
-  var fields: [FieldValue] {
-    [user.field, star.message.field, star.dialog.field]
-  }
-  init(_ fields: inout FieldReader) throws {
-    user = try fields.next()
-    let message: Position = try fields.next()
-    star = try Star(dialog: fields.next(), message: message)
-  }
-}
-
-extension RecordReader {
-  /// Returns the user's stars, those of the newest messages first.
-  public func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
-    try records(StarRow.self, .equal(.user, user), .below(.position, before), isDescending: true, limit: limit)
-      .map(\.star)
-  }
-  public func starCount(of user: UserID) throws -> Int { try count(StarRow.self, .equal(.user, user)) }
-  public func isStarred(_ message: Position, by user: UserID) throws -> Bool {
-    try count(StarRow.self, .equal(.user, user), .equal(.position, message)) > 0
-  }
-}
-
-extension RecordWriter {
-  public func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws {
-    if isStarred {
-      try put(StarRow(user: user, star: Star(dialog: dialog, message: message)))
-    } else {
-      try remove(StarRow.self, .equal(.user, user), .equal(.position, message))
-    }
-  }
 }
