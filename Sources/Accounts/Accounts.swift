@@ -58,8 +58,8 @@ public final class Accounts: Sendable {
     }
   }
 
-  /// Stores an occurrence for the realm's hooks, in the transaction in which it happens.
-  func note(_ kind: Occurrence.Kind, of user: UserID, in realm: RealmID, _ writer: any StoreWriter) throws {
+  /// Stores an outbox event for the realm's hooks, in the transaction in which it happens.
+  func note(_ kind: OutboxEvent.Kind, of user: UserID, in realm: RealmID, _ writer: any StoreWriter) throws {
     try parley.registries.hooks.note(kind, of: user, detail: 0, in: realm, at: parley.clock.now, writer)
   }
 }

@@ -9,8 +9,8 @@ struct HookEvent: Sendable {
   let body: [UInt8]
   /// The position, by which the two sequences of a hook's progress are merged.
   let position: Position
-  /// The id of the occurrence; 0 for an entry.
-  let occurrence: Int64
+  /// The id of the outbox event; 0 for an entry.
+  let outboxEvent: Int64
   /// The lane, whose events are sent in order: that of a dialog, or of a user.
   let lane: Int64
 }
@@ -24,13 +24,13 @@ struct HookBatch: Sendable {
   let events: [HookEvent]
   /// The progress at the end of the batch.
   let position: Position
-  let occurrence: Int64
+  let outboxEvent: Int64
   let isMore: Bool
 
   /// Returns the progress of a hook that has received everything before this event.
-  func place(before event: HookEvent, _ progress: Hook.Progress) -> (position: Position, occurrence: Int64) {
-    let before = events.prefix { $0.id != event.id }.last { $0.occurrence > 0 }?.occurrence ?? progress.occurrence
-    if event.occurrence > 0 { return (max(progress.position, event.position), event.occurrence - 1) }
+  func place(before event: HookEvent, _ progress: Hook.Progress) -> (position: Position, outboxEvent: Int64) {
+    let before = events.prefix { $0.id != event.id }.last { $0.outboxEvent > 0 }?.outboxEvent ?? progress.outboxEvent
+    if event.outboxEvent > 0 { return (max(progress.position, event.position), event.outboxEvent - 1) }
     return (event.position.previous, before)
   }
 }
@@ -40,7 +40,7 @@ extension Hooks {
   ///
   /// - Parameter passed: the progress up to which the follower knows that no event is for it.
   func batch(
-    of id: Int64, passed: (position: Position, occurrence: Int64)
+    of id: Int64, passed: (position: Position, outboxEvent: Int64)
   ) async throws(Problem) -> HookBatch? {
     try await parley.read { reader in
       guard let hook = try reader.hook(id), hook.progress.state == .active else { return nil }
@@ -52,13 +52,13 @@ extension Hooks {
       let entries = try reader.log(for: .hooks, after: after, limit: BackendLimits.hookPage)
       let isFull = entries.count == BackendLimits.hookPage
       let end = isFull ? entries.last?.position ?? head : head
-      let since = max(hook.progress.occurrence, passed.occurrence)
-      let found = try reader.occurrences(in: hook.realm, after: since, limit: BackendLimits.hookPage)
-      let occurrences = found.filter { !isFull || $0.position <= end }
+      let since = max(hook.progress.outboxEvent, passed.outboxEvent)
+      let found = try reader.outboxEvents(in: hook.realm, after: since, limit: BackendLimits.hookPage)
+      let outboxEvents = found.filter { !isFull || $0.position <= end }
       var events: [HookEvent] = []
-      var next = occurrences[...]
-      func add(_ occurrence: Occurrence) throws {
-        guard hook.wants(occurrence.kind.event), let event = try event(occurrence, reader) else {
+      var next = outboxEvents[...]
+      func add(_ outboxEvent: OutboxEvent) throws {
+        guard hook.wants(outboxEvent.kind.event), let event = try event(outboxEvent, reader) else {
           return
         }
         events.append(event)
@@ -70,9 +70,9 @@ extension Hooks {
         }
         events.append(event)
       }
-      for occurrence in next { try add(occurrence) }
+      for outboxEvent in next { try add(outboxEvent) }
       return HookBatch(
-        hook: hook, due: due, events: events, position: end, occurrence: occurrences.last?.id ?? since,
+        hook: hook, due: due, events: events, position: end, outboxEvent: outboxEvents.last?.id ?? since,
         isMore: isFull || found.count == BackendLimits.hookPage)
     }
   }
@@ -82,22 +82,22 @@ extension Hooks {
       let (name, body) = try rendering.event(entry, in: realm, reader)
     else { return nil }
     return HookEvent(
-      id: "evt_\(entry.id)", name: name, body: body, position: entry.position, occurrence: 0,
+      id: "evt_\(entry.id)", name: name, body: body, position: entry.position, outboxEvent: 0,
       lane: entry.dialog.number)
   }
 
-  private func event(_ occurrence: Occurrence, _ reader: any StoreReader) throws -> HookEvent? {
-    guard let (name, body) = try rendering.event(occurrence, reader) else { return nil }
-    var bytes = Array("occurrence \(occurrence.id) ".utf8)
-    bytes += parley.realmTable.realm(occurrence.realm)?.key ?? []
+  private func event(_ outboxEvent: OutboxEvent, _ reader: any StoreReader) throws -> HookEvent? {
+    guard let (name, body) = try rendering.event(outboxEvent, reader) else { return nil }
+    var bytes = Array("occurrence \(outboxEvent.id) ".utf8)
+    bytes += parley.realmTable.realm(outboxEvent.realm)?.key ?? []
     return HookEvent(
-      id: "evt_\(PublicID(bytes: Token.hash(bytes)))", name: name, body: body, position: occurrence.position,
-      occurrence: occurrence.id, lane: -occurrence.user.number)
+      id: "evt_\(PublicID(bytes: Token.hash(bytes)))", name: name, body: body, position: outboxEvent.position,
+      outboxEvent: outboxEvent.id, lane: -outboxEvent.user.number)
   }
 
   private func event(_ failure: HookFailure, of hook: Hook, _ reader: any StoreReader) throws -> HookEvent? {
-    if failure.occurrence > 0 {
-      return try reader.occurrence(failure.occurrence).flatMap { try event($0, reader) }
+    if failure.outboxEvent > 0 {
+      return try reader.outboxEvent(failure.outboxEvent).flatMap { try event($0, reader) }
     }
     return try reader.entry(at: failure.position, for: .hooks).flatMap {
       try event($0, in: hook.realm, reader)

@@ -21,8 +21,8 @@ extension Hook {
 
 extension Hook.Progress {
   /// Records that everything up to here was delivered.
-  mutating func took(upTo position: Position, occurrence: Int64) {
-    self = Hook.Progress(position: position, occurrence: occurrence)
+  mutating func took(upTo position: Position, outboxEvent: Int64) {
+    self = Hook.Progress(position: position, outboxEvent: outboxEvent)
   }
 
   /// The failure of one attempt.

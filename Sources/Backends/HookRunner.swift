@@ -65,7 +65,7 @@ actor HookFollower {
   private let pause: @Sendable (Duration) async -> Void
   private let wake: @Sendable () -> Void
   /// The progress up to which all undelivered events are not for this hook.
-  private var passed = (position: Position.zero, occurrence: Int64(0))
+  private var passed = (position: Position.zero, outboxEvent: Int64(0))
   /// The ids of delivered events behind an undelivered one.
   private var taken: Set<String> = []
   private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
@@ -125,13 +125,17 @@ actor HookFollower {
     if let first = batch.events.first(where: { !taken.contains($0.id) }) {
       let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
       let place = batch.place(before: first, progress)
-      if place.position != progress.position || place.occurrence != progress.occurrence { progress.attempts = 0 }
-      (progress.position, progress.occurrence) = place
+      if place.position != progress.position || place.outboxEvent != progress.outboxEvent { progress.attempts = 0 }
+      (progress.position, progress.outboxEvent) = place
       if progress.refused(refusal, now: parley.clock.now, jitter: .random(in: 0...1)) {
         failure = HookFailure(
-          hook: id, position: first.occurrence > 0 ? .zero : first.position, occurrence: first.occurrence,
+          hook: id, position: first.outboxEvent > 0 ? .zero : first.position, outboxEvent: first.outboxEvent,
           event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
-        if first.occurrence > 0 { progress.occurrence = first.occurrence } else { progress.position = first.position }
+        if first.outboxEvent > 0 {
+          progress.outboxEvent = first.outboxEvent
+        } else {
+          progress.position = first.position
+        }
       }
       if progress.state == .disabled {
         logger.warning(
@@ -142,13 +146,13 @@ actor HookFollower {
       return false
     }
     taken = []
-    progress.took(upTo: batch.position, occurrence: batch.occurrence)
+    progress.took(upTo: batch.position, outboxEvent: batch.outboxEvent)
     let moved = batch.position.number - batch.hook.progress.position.number
     // Progress without events is stored only now and then.
     if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= BackendLimits.hookNoteEvery {
       guard await note(progress, nil, in: batch.hook.realm) else { return false }
     }
-    passed = (batch.position, batch.occurrence)
+    passed = (batch.position, batch.outboxEvent)
     return true
   }
 
@@ -157,8 +161,8 @@ actor HookFollower {
       return try await parley.work(keepingCaches: true) { [id] writer in
         try writer.setProgress(progress, of: id)
         if let failure { try writer.insert(failure, keeping: BackendLimits.hookFailuresMax) }
-        let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.occurrence)
-        if let least = all.min(), least > 0 { try writer.removeOccurrences(in: realm, upTo: least) }
+        let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.outboxEvent)
+        if let least = all.min(), least > 0 { try writer.removeOutboxEvents(in: realm, upTo: least) }
         return true
       }
     } catch {

@@ -31,7 +31,7 @@ public struct Hooks: Sendable {
       let hook = Hook(
         id: .random(in: 1 << 32..<1 << 53), realm: realm, url: url, events: events, secret: secret,
         isTrusted: isTrusted, createdAt: now,
-        progress: Hook.Progress(position: try writer.head().position, occurrence: try writer.lastOccurrence()))
+        progress: Hook.Progress(position: try writer.head().position, outboxEvent: try writer.lastOutboxEvent()))
       try writer.put(keepingProgress: hook)
       return hook
     }
@@ -50,7 +50,7 @@ public struct Hooks: Sendable {
       if let events { hook.events = events }
       try writer.put(keepingProgress: hook)
       if let isActive {
-        hook.progress = Hook.Progress(position: hook.progress.position, occurrence: hook.progress.occurrence)
+        hook.progress = Hook.Progress(position: hook.progress.position, outboxEvent: hook.progress.outboxEvent)
         if !isActive { hook.progress.state = .disabled }
         try writer.setProgress(hook.progress, of: id)
       }
@@ -120,7 +120,7 @@ public struct Hooks: Sendable {
     let hook = try await parley.read { try Self.hook(id, in: realm, $0) }
     let event = HookEvent(
       id: "evt_\(PublicID(bytes: WebhookSigner.makeKey()))", name: "webhook.test", body: rendering.test(),
-      position: .zero, occurrence: 0, lane: 0)
+      position: .zero, outboxEvent: 0, lane: 0)
     return await route.deliver(HookDelivery(event, to: hook, now: parley.clock.now))
   }
 
@@ -168,7 +168,7 @@ public struct Hooks: Sendable {
   }
 
   private func check(events: [String]) throws(Problem) {
-    let all = rendering.events + Occurrence.Kind.allCases.map(\.event)
+    let all = rendering.events + OutboxEvent.Kind.allCases.map(\.event)
     guard (1...BackendLimits.hookEventsMax).contains(events.count) else {
       throw Problem(
         .malformed, "events-malformed", "events has 1 to \(BackendLimits.hookEventsMax) names.", field: "events")

@@ -335,6 +335,6 @@ public enum Limits {
   /// Messages about which the backend is being asked; the next counts as unanswered.
   public static let beforeSendQuestionsMax = 1_000
 
-  /// Occurrences of a realm, which are no entries, that wait for its hooks; the oldest is removed.
-  public static let occurrencesMax = 100_000
+  /// Outbox events of a realm, which are no entries, that wait for its hooks; the oldest is removed.
+  public static let outboxEventsMax = 100_000
 }

@@ -15,7 +15,7 @@ import Testing
   private let start = Timestamp(milliseconds: 1_000_000)
 
   @Test func waitsDoubleUpToTheBoundAndEndWithSuccess() {
-    var progress = Hook.Progress(position: Position(3), occurrence: 0)
+    var progress = Hook.Progress(position: Position(3), outboxEvent: 0)
     var waits: [Int64] = []
     for _ in 0..<11 {
       let isOver = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0)
@@ -27,12 +27,12 @@ import Testing
     let isOver = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0)
     #expect(isOver && progress.attempts == 0 && progress.failures == 12)
     #expect(progress.next == start + BackendLimits.hookRetryMax && progress.failingSince == start)
-    progress.took(upTo: Position(4), occurrence: 1)
-    #expect(progress == Hook.Progress(position: Position(4), occurrence: 1))
+    progress.took(upTo: Position(4), outboxEvent: 1)
+    #expect(progress == Hook.Progress(position: Position(4), outboxEvent: 1))
   }
 
   @Test func whatTheOtherSideAsksForCountsUpToTheBound() {
-    var progress = Hook.Progress(position: .zero, occurrence: 0)
+    var progress = Hook.Progress(position: .zero, outboxEvent: 0)
     _ = progress.refused(Hook.Progress.Refusal("busy", retryAfter: 60), now: start, jitter: 0)
     #expect(progress.next == start + .seconds(60))
     _ = progress.refused(Hook.Progress.Refusal("busy", retryAfter: 1_000_000), now: start, jitter: 0)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func whoIsGoneOrTakesNothingForDaysIsDisabled(isGone: Bool) {
-    var progress = Hook.Progress(position: Position(7), occurrence: 0)
+    var progress = Hook.Progress(position: Position(7), outboxEvent: 0)
     if !isGone { _ = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0) }
     let now = isGone ? start : start + BackendLimits.hookPatience
     let isOver = progress.refused(Hook.Progress.Refusal("no", isGone: isGone), now: now, jitter: 0)
@@ -65,8 +65,8 @@ import Testing
       guard case .message(let message) = entry.fact else { return nil }
       return ("message.created", Array(message.content.text.utf8))
     }
-    func event(_ occurrence: Occurrence, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])? {
-      (occurrence.kind.event, Array("user \(occurrence.user.number)".utf8))
+    func event(_ outboxEvent: OutboxEvent, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])? {
+      (outboxEvent.kind.event, Array("user \(outboxEvent.user.number)".utf8))
     }
     func question(_ question: BeforeSendQuestion) -> [UInt8] { [] }
     func test() -> [UInt8] { [] }

@@ -12,12 +12,12 @@ extension Scene {
     Hook(
       id: id, realm: realm.id, url: "https://a.example/hook", events: ["message.*", "user.created"], secret: [0, 1, 2],
       isTrusted: id == 1, createdAt: Timestamp(milliseconds: 1),
-      progress: Hook.Progress(position: Position(3), occurrence: 2))
+      progress: Hook.Progress(position: Position(3), outboxEvent: 2))
   }
 
-  fileprivate func failure(_ hook: Int64, _ message: String, occurrence: Int64 = 0) -> HookFailure {
+  fileprivate func failure(_ hook: Int64, _ message: String, outboxEvent: Int64 = 0) -> HookFailure {
     HookFailure(
-      hook: hook, position: Position(5), occurrence: occurrence, event: "message.created", message: message,
+      hook: hook, position: Position(5), outboxEvent: outboxEvent, event: "message.created", message: message,
       failedAt: Timestamp(milliseconds: 7), reason: "status 500")
   }
 }
@@ -62,7 +62,7 @@ extension StoreConformance {
     Case(name: "a hook keeps its progress when it is changed, and itself when that moves") { scene in
       var hook = scene.hook(1)
       try scene.write { try $0.put(keepingProgress: hook) }
-      hook.progress = Hook.Progress(position: Position(9), occurrence: 4)
+      hook.progress = Hook.Progress(position: Position(9), outboxEvent: 4)
       (hook.progress.attempts, hook.progress.failures) = (1, 2)
       (hook.progress.failingSince, hook.progress.next) = (Timestamp(milliseconds: 10), Timestamp(milliseconds: 20))
       (hook.progress.state, hook.progress.reason) = (.disabled, "status 500")
@@ -70,7 +70,7 @@ extension StoreConformance {
       hook.url = "https://b.example/hook"
       (hook.previousSecret, hook.previousUntil) = ([9], Timestamp(milliseconds: 99))
       var stale = hook
-      stale.progress = Hook.Progress(position: .zero, occurrence: 0)
+      stale.progress = Hook.Progress(position: .zero, outboxEvent: 0)
       try scene.write { [stale] in try $0.put(keepingProgress: stale) }
       try scene.reopen()
       try scene.read { reader in
@@ -86,34 +86,34 @@ extension StoreConformance {
       try equal(try scene.read { try $0.hooks().count + (try $0.hookFailureCount(of: 1)) }, 0)
     },
     Case(name: "what is no entry is kept in order until nobody needs it") { scene in
-      func occurrence(_ kind: Occurrence.Kind, _ user: Party) -> Occurrence {
-        Occurrence(
+      func outboxEvent(_ kind: OutboxEvent.Kind, _ user: Party) -> OutboxEvent {
+        OutboxEvent(
           realm: scene.realm.id, kind: kind, user: user.id, detail: 3, time: Timestamp(milliseconds: 5),
           position: Position(2))
       }
-      try equal(try scene.read { try $0.lastOccurrence() }, 0)
+      try equal(try scene.read { try $0.lastOutboxEvent() }, 0)
       try scene.write { writer in
-        try writer.insert(occurrence(.userCreated, scene.romeo))
-        try writer.insert(occurrence(.userDeleted, scene.romeo))
-        try writer.insert(occurrence(.reportCreated, scene.juliet))
+        try writer.insert(outboxEvent(.userCreated, scene.romeo))
+        try writer.insert(outboxEvent(.userDeleted, scene.romeo))
+        try writer.insert(outboxEvent(.reportCreated, scene.juliet))
       }
       try scene.read { reader in
-        let all = try reader.occurrences(in: scene.realm.id, after: 0, limit: 10)
+        let all = try reader.outboxEvents(in: scene.realm.id, after: 0, limit: 10)
         try equal(all.map(\.kind), [.userCreated, .userDeleted, .reportCreated])
         try equal(all.map(\.id).sorted(), all.map(\.id))
-        try equal(try reader.occurrences(in: scene.realm.id, after: all[0].id, limit: 1), [all[1]])
-        try equal(try reader.occurrence(all[2].id), all[2])
-        try equal(try reader.lastOccurrence(), all[2].id)
+        try equal(try reader.outboxEvents(in: scene.realm.id, after: all[0].id, limit: 1), [all[1]])
+        try equal(try reader.outboxEvent(all[2].id), all[2])
+        try equal(try reader.lastOutboxEvent(), all[2].id)
       }
-      let ids = try scene.read { try $0.occurrences(in: scene.realm.id, after: 0, limit: 10).map(\.id) }
+      let ids = try scene.read { try $0.outboxEvents(in: scene.realm.id, after: 0, limit: 10).map(\.id) }
       try scene.write { writer in
         // A failure still names the first.
-        try writer.insert(scene.failure(1, "evt_1", occurrence: ids[0]), keeping: 10)
-        try writer.removeOccurrences(in: scene.realm.id, upTo: ids[2])
+        try writer.insert(scene.failure(1, "evt_1", outboxEvent: ids[0]), keeping: 10)
+        try writer.removeOutboxEvents(in: scene.realm.id, upTo: ids[2])
       }
       try scene.read { reader in
-        try equal(try reader.occurrences(in: scene.realm.id, after: 0, limit: 10).map(\.id), [ids[0]])
-        try equal(try reader.lastOccurrence(), ids[2])
+        try equal(try reader.outboxEvents(in: scene.realm.id, after: 0, limit: 10).map(\.id), [ids[0]])
+        try equal(try reader.lastOutboxEvent(), ids[2])
       }
     },
     Case(name: "failures are kept, the newest, each once, and are due when somebody asks") { scene in

@@ -43,7 +43,7 @@ struct ArchiveStub: StoreReader {
   func dialogSummaries(of user: UserID) throws -> [DialogSummary] { throw NotAsked() }
   func log(for reason: ServerReason, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func entry(at position: Position, for reason: ServerReason) throws -> Entry? { throw NotAsked() }
-  func lastOccurrence() throws -> Int64 { throw NotAsked() }
+  func lastOutboxEvent() throws -> Int64 { throw NotAsked() }
   func messages(
     with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] { throw NotAsked() }

@@ -38,19 +38,19 @@ public struct HookEvents: HookRendering {
   }
 
   public func event(
-    _ occurrence: Occurrence, _ reader: any StoreReader
+    _ outboxEvent: OutboxEvent, _ reader: any StoreReader
   ) throws -> (name: String, body: [UInt8])? {
-    guard let user = try reader.user(occurrence.user) else { return nil }
+    guard let user = try reader.user(outboxEvent.user) else { return nil }
     var data = JSONWriter()
     data.beginObject()
-    switch occurrence.kind {
-    case .userCreated: data.member("user", Rendering(parley: parley, realm: occurrence.realm).user(user))
+    switch outboxEvent.kind {
+    case .userCreated: data.member("user", Rendering(parley: parley, realm: outboxEvent.realm).user(user))
     case .userDeleted:
       data.member("userId", user.name)
       data.member("jid", user.address.description)
     case .reportCreated:
       // The report was dismissed meanwhile.
-      guard let report = try reader.report(occurrence.detail) else { return nil }
+      guard let report = try reader.report(outboxEvent.detail) else { return nil }
       data.member("reportId", report.id)
       data.member("reporterId", user.name)
       data.member("reported", report.reported)
@@ -58,8 +58,8 @@ public struct HookEvents: HookRendering {
       data.member("text", report.text)
     }
     data.endObject()
-    let name = occurrence.kind.event
-    return (name, Self.body(name, occurrence.time, by: user.name, data.bytes[...]))
+    let name = outboxEvent.kind.event
+    return (name, Self.body(name, outboxEvent.time, by: user.name, data.bytes[...]))
   }
 
   /// Returns the body of `webhook.test`.

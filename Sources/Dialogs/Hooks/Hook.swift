@@ -29,8 +29,8 @@ public struct Hook: Hashable, Sendable {
     public var state = State.active
     /// The position up to which everything was delivered, or recorded as a failure.
     public var position: Position
-    /// The same for occurrences, which are no entries of the log.
-    public var occurrence: Int64
+    /// The same for outbox events, which are no entries of the log.
+    public var outboxEvent: Int64
     /// The number of attempts for the first undelivered event.
     public var attempts = 0
     /// The number of failed attempts in a row, and the time of the first.
@@ -41,9 +41,9 @@ public struct Hook: Hashable, Sendable {
     /// The reason of the last failure.
     public var reason: String?
 
-    public init(position: Position, occurrence: Int64) {
+    public init(position: Position, outboxEvent: Int64) {
       self.position = position
-      self.occurrence = occurrence
+      self.outboxEvent = outboxEvent
     }
   }
 
@@ -64,9 +64,10 @@ public struct Hook: Hashable, Sendable {
   }
 }
 
-/// An event that is no entry of the log, stored for the hooks of its realm.
-public struct Occurrence: Hashable, Sendable {
-  /// The kind of an occurrence. Stored: never renumber.
+/// An event that is no entry of the log, stored for the hooks of its realm in the transaction in which it happens (a
+/// transactional outbox).
+public struct OutboxEvent: Hashable, Sendable {
+  /// The kind of an outbox event. Stored: never renumber.
   public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
     case userCreated = 1
     case userDeleted = 2
@@ -103,9 +104,9 @@ public struct HookFailure: Hashable, Sendable {
   /// The id; 0 asks the store for a new one.
   public var id: Int64
   public let hook: Int64
-  /// The position of the entry; zero for an occurrence.
+  /// The position of the entry; zero for an outbox event.
   public let position: Position
-  public let occurrence: Int64
+  public let outboxEvent: Int64
   public let event: String
   /// The webhook-id, which stays the same.
   public let message: String
@@ -115,13 +116,13 @@ public struct HookFailure: Hashable, Sendable {
   public var isDue: Bool
 
   public init(
-    id: Int64 = 0, hook: Int64, position: Position, occurrence: Int64, event: String, message: String,
+    id: Int64 = 0, hook: Int64, position: Position, outboxEvent: Int64, event: String, message: String,
     failedAt: Timestamp, reason: String, isDue: Bool = false
   ) {
     self.id = id
     self.hook = hook
     self.position = position
-    self.occurrence = occurrence
+    self.outboxEvent = outboxEvent
     self.event = event
     self.message = message
     self.failedAt = failedAt
@@ -131,12 +132,12 @@ public struct HookFailure: Hashable, Sendable {
 }
 
 extension Hook.State: FieldCodable {}
-extension Occurrence.Kind: FieldCodable {}
+extension OutboxEvent.Kind: FieldCodable {}
 
 extension Hook: Record {
   public enum Field: String, CaseIterable, Sendable {
     case id, realm, url, events, secret, previousSecret = "previous", previousUntil = "previous_until",
-      isTrusted = "trusted", createdAt = "created", state, position, occurrence, attempts, failures,
+      isTrusted = "trusted", createdAt = "created", state, position, outboxEvent = "occurrence", attempts, failures,
       failingSince = "failing_since", next, reason
   }
   public static let kind = "hooks"
@@ -145,7 +146,7 @@ extension Hook: Record {
     [
       id.field, realm.field, url.field, events.joined(separator: " ").field, secret.field, previousSecret.field,
       previousUntil.field, isTrusted.field, createdAt.field, progress.state.field, progress.position.field,
-      progress.occurrence.field, progress.attempts.field, progress.failures.field, progress.failingSince.field,
+      progress.outboxEvent.field, progress.attempts.field, progress.failures.field, progress.failingSince.field,
       progress.next.field, progress.reason.field,
     ]
   }
@@ -161,7 +162,7 @@ extension Hook: Record {
     isTrusted = try fields.next()
     createdAt = try fields.next()
     let state: State = try fields.next()
-    progress = try Progress(position: fields.next(), occurrence: fields.next())
+    progress = try Progress(position: fields.next(), outboxEvent: fields.next())
     progress.state = state
     progress.attempts = try fields.next()
     progress.failures = try fields.next()
@@ -171,7 +172,7 @@ extension Hook: Record {
   }
 }
 
-extension Occurrence: Record {
+extension OutboxEvent: Record {
   public enum Field: String, CaseIterable, Sendable {
     case id, realm, kind, user, detail, time, position
   }
@@ -190,20 +191,20 @@ extension Occurrence: Record {
 
 extension HookFailure: Record {
   public enum Field: String, CaseIterable, Sendable {
-    case id, hook, position, occurrence, event, message, failedAt = "failed", reason, isDue = "due"
+    case id, hook, position, outboxEvent = "occurrence", event, message, failedAt = "failed", reason, isDue = "due"
   }
   public static let kind = "hook_failures"
   public static let key: [Field] = [.id]
   public static let isNumbered = true
   public var fields: [FieldValue] {
     [
-      id.field, hook.field, position.field, occurrence.field, event.field, message.field, failedAt.field,
+      id.field, hook.field, position.field, outboxEvent.field, event.field, message.field, failedAt.field,
       reason.field, isDue.field,
     ]
   }
   public init(_ fields: inout FieldReader) throws {
     try self.init(
-      id: fields.next(), hook: fields.next(), position: fields.next(), occurrence: fields.next(), event: fields.next(),
+      id: fields.next(), hook: fields.next(), position: fields.next(), outboxEvent: fields.next(), event: fields.next(),
       message: fields.next(), failedAt: fields.next(), reason: fields.next(), isDue: fields.next())
   }
 }
@@ -213,13 +214,13 @@ public protocol HookReader {
   /// marker.
   func log(for reason: ServerReason, after: Position, limit: Int) throws -> [Entry]
   func entry(at position: Position, for reason: ServerReason) throws -> Entry?
-  /// Returns the highest id of an occurrence so far, removed ones included; 0 if there is none.
-  func lastOccurrence() throws -> Int64
+  /// Returns the highest id of an outbox event so far, removed ones included; 0 if there is none.
+  func lastOutboxEvent() throws -> Int64
 }
 
 public protocol HookWriter {
-  /// Removes a realm's occurrences up to this one, except those that a failure refers to.
-  func removeOccurrences(in realm: RealmID, upTo id: Int64) throws
+  /// Removes a realm's outbox events up to this one, except those that a failure refers to.
+  func removeOutboxEvents(in realm: RealmID, upTo id: Int64) throws
 }
 
 extension RecordReader {
@@ -227,11 +228,11 @@ extension RecordReader {
   public func hooks() throws -> [Hook] { try records(Hook.self) }
   public func hook(_ id: Int64) throws -> Hook? { try record(Hook.self, .equal(.id, id)) }
 
-  /// Returns occurrences, ascending.
-  public func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence] {
-    try records(Occurrence.self, .equal(.realm, realm), .above(.id, after), limit: limit)
+  /// Returns outbox events, ascending.
+  public func outboxEvents(in realm: RealmID, after: Int64, limit: Int) throws -> [OutboxEvent] {
+    try records(OutboxEvent.self, .equal(.realm, realm), .above(.id, after), limit: limit)
   }
-  public func occurrence(_ id: Int64) throws -> Occurrence? { try record(Occurrence.self, .equal(.id, id)) }
+  public func outboxEvent(_ id: Int64) throws -> OutboxEvent? { try record(OutboxEvent.self, .equal(.id, id)) }
 
   /// Returns failures with ids above `after`, ascending.
   public func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure] {
@@ -264,11 +265,11 @@ extension RecordWriter {
     try remove(HookFailure.self, .equal(.hook, id))
   }
 
-  /// Stores an occurrence. Those more than `Limits.occurrencesMax` numbers behind it are removed.
-  public func insert(_ occurrence: Occurrence) throws {
-    let last = try put(occurrence).id
+  /// Stores an outbox event. Those more than `Limits.outboxEventsMax` numbers behind it are removed.
+  public func insert(_ outboxEvent: OutboxEvent) throws {
+    let last = try put(outboxEvent).id
     try remove(
-      Occurrence.self, .equal(.realm, occurrence.realm), .atMost(.id, last - Int64(Limits.occurrencesMax)))
+      OutboxEvent.self, .equal(.realm, outboxEvent.realm), .atMost(.id, last - Int64(Limits.outboxEventsMax)))
   }
 
   /// Stores a failure, replacing one of the same message; a hook keeps its newest `keeping`.

@@ -41,14 +41,14 @@ public final class HookRegistry: Sendable {
 }
 
 extension HookRegistry {
-  /// Stores an occurrence for the realm's hooks, in the transaction in which it happens.
+  /// Stores an outbox event for the realm's hooks, in the transaction in which it happens.
   package func note(
-    _ kind: Occurrence.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
+    _ kind: OutboxEvent.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
     _ writer: any StoreWriter
   ) throws {
     guard has(realm) else { return }
     try writer.insert(
-      Occurrence(
+      OutboxEvent(
         realm: realm, kind: kind, user: user, detail: detail, time: time, position: try writer.head().position))
   }
 }

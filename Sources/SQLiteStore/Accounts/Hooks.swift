@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// The log as hooks read it, and the occurrences.
+/// The log as hooks read it, and the outbox events.
 extension Reader {
   func log(for _: ServerReason, after: Position, limit: Int) throws -> [Entry] {
     try connection(.logAfter, after, bound(limit)).all { try entry($0) }
@@ -11,12 +11,12 @@ extension Reader {
     try connection(.entryAt, position).first { try entry($0) }
   }
 
-  func lastOccurrence() throws -> Int64 { try connection(.lastOccurrence).first { $0.int(0) } ?? 0 }
+  func lastOutboxEvent() throws -> Int64 { try connection(.lastOutboxEvent).first { $0.int(0) } ?? 0 }
 }
 
 extension Writer {
-  func removeOccurrences(in realm: RealmID, upTo id: Int64) throws {
-    try connection(.deleteOccurrences, realm, id).run()
+  func removeOutboxEvents(in realm: RealmID, upTo id: Int64) throws {
+    try connection(.deleteOutboxEvents, realm, id).run()
   }
 }
 
@@ -26,8 +26,8 @@ extension Query {
   fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
 
   /// The last id from the sequence, since the last row may have been deleted.
-  fileprivate static let lastOccurrence = Query("SELECT seq FROM sqlite_sequence WHERE name = 'occurrences'")
-  fileprivate static let deleteOccurrences = Query(
+  fileprivate static let lastOutboxEvent = Query("SELECT seq FROM sqlite_sequence WHERE name = 'occurrences'")
+  fileprivate static let deleteOutboxEvents = Query(
     """
     DELETE FROM occurrences WHERE realm = ?1 AND id <= ?2
       AND NOT EXISTS (SELECT 1 FROM hook_failures f WHERE f.occurrence = occurrences.id)
