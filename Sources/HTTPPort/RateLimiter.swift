@@ -32,8 +32,8 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         if buckets.count >= HTTPLimits.bucketsMax { buckets = [:] }
       }
       let wait = buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
-      if let log, let standing = buckets[key]?.standing(policy, rate, now: now) {
-        log.note(standing, refused: wait != nil)
+      if let log, let status = buckets[key]?.status(policy, rate, now: now) {
+        log.note(status, refused: wait != nil)
       }
       return wait
     }

@@ -22,10 +22,10 @@ extension RateLog {
 }
 
 extension HTTPFields {
-  fileprivate mutating func tell(_ standing: RateStanding?) {
-    guard let standing else { return }
+  fileprivate mutating func tell(_ status: RateLimitStatus?) {
+    guard let status else { return }
     tellRate(
-      policy: standing.policy, quota: standing.quota, window: standing.window, unit: standing.unit,
-      remaining: standing.remaining, reset: standing.reset)
+      policy: status.policy, quota: status.quota, window: status.window, unit: status.unit,
+      remaining: status.remaining, reset: status.reset)
   }
 }

@@ -13,16 +13,16 @@ import Testing
   @Test func aBucketTellsWhatIsLeftAndWhenThereIsMore() {
     var bucket = TokenBucket(rate, now: time(0))
     #expect(
-      bucket.standing("some", rate, now: time(0))
-        == RateStanding(policy: "some", quota: 3, window: 6, remaining: 3, reset: nil))
-    let standings = (0..<4).map { _ in
+      bucket.status("some", rate, now: time(0))
+        == RateLimitStatus(policy: "some", quota: 3, window: 6, remaining: 3, reset: nil))
+    let statuses = (0..<4).map { _ in
       _ = bucket.take(rate, now: time(0))
-      return bucket.standing("some", rate, now: time(0))
+      return bucket.status("some", rate, now: time(0))
     }
-    #expect(standings.map(\.remaining) == [2, 1, 0, 0])
-    #expect(standings.map(\.reset) == [2, 2, 2, 2])
+    #expect(statuses.map(\.remaining) == [2, 1, 0, 0])
+    #expect(statuses.map(\.reset) == [2, 2, 2, 2])
     // Half of the next one is there.
-    #expect(bucket.standing("some", rate, now: time(1_000)).reset == 1)
+    #expect(bucket.status("some", rate, now: time(1_000)).reset == 1)
   }
 
   /// For an act that takes several tokens, the wait is until that many are there, and the rest is counted in acts.
@@ -31,29 +31,29 @@ import Testing
     var bucket = TokenBucket(rate, now: time(0))
     #expect(bucket.take(rate, count: 70, now: time(0)) == nil)
     #expect(bucket.take(rate, count: 70, now: time(0)) == 40)
-    let standing = bucket.standing("some", rate, count: 70, now: time(0))
-    #expect(standing.remaining == 30 && standing.reset == 40 && standing.further == 0)
+    let status = bucket.status("some", rate, count: 70, now: time(0))
+    #expect(status.remaining == 30 && status.reset == 40 && status.further == 0)
   }
 
   @Test func theTightestIsToldAndARefusalBeforeAll() {
-    func standing(_ policy: String, _ remaining: Int, _ reset: Int = 1) -> RateStanding {
-      RateStanding(policy: policy, quota: 1_000, window: 5, remaining: remaining, reset: reset)
+    func status(_ policy: String, _ remaining: Int, _ reset: Int = 1) -> RateLimitStatus {
+      RateLimitStatus(policy: policy, quota: 1_000, window: 5, remaining: remaining, reset: reset)
     }
     let log = RateLog()
     #expect(log.tightest == nil)
-    log.note(standing("requests", 999))
-    log.note(standing("searches", 19))
+    log.note(status("requests", 999))
+    log.note(status("searches", 19))
     #expect(log.tightest?.policy == "searches")
-    log.note(standing("codes", 19, 30))
+    log.note(status("codes", 19, 30))
     #expect(log.tightest?.policy == "codes")
     // The same rate again: how it stands now.
-    log.note(standing("requests", 3))
-    #expect(log.tightest == standing("requests", 3))
+    log.note(status("requests", 3))
+    #expect(log.tightest == status("requests", 3))
     log.giveBack("requests")
-    #expect(log.tightest == standing("requests", 4))
-    log.note(standing("exports", 0))
+    #expect(log.tightest == status("requests", 4))
+    log.note(status("exports", 0))
     log.note(Problem(.tooFast, "slow-mode", "Wait.", retryAfter: 7))
-    #expect(log.tightest == RateStanding(policy: "slow-mode", remaining: 0, reset: 7))
+    #expect(log.tightest == RateLimitStatus(policy: "slow-mode", remaining: 0, reset: 7))
   }
 
   @Test func otherProblemsAreNoRates() {
@@ -96,6 +96,6 @@ import Testing
         }
       }
     }
-    #expect(log.tightest == RateStanding(policy: "logins", remaining: 0, reset: 5))
+    #expect(log.tightest == RateLimitStatus(policy: "logins", remaining: 0, reset: 5))
   }
 }

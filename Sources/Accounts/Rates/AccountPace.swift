@@ -49,7 +49,7 @@ public enum PacedAct: Hashable, Sendable {
     }
   }
 
-  /// The rate's name for clients (`RateStanding`).
+  /// The rate's name for clients (`RateLimitStatus`).
   var policy: String {
     switch self {
     case .registration: "registrations"
@@ -106,12 +106,12 @@ final class AccountPace: Sendable {
   private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: AccountLimits.countedStrangersMax))
 
   /// Counts an act. Returns the seconds to wait (`nil` if it may be done), and the state of the rate.
-  func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> (wait: Int?, standing: RateStanding) {
+  func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> (wait: Int?, status: RateLimitStatus) {
     buckets.withLock { buckets in
       var bucket = buckets[act] ?? TokenBucket(act.rate, now: now)
       defer { buckets[act] = bucket }
       let wait = bucket.take(act.rate, count: count, now: now)
-      return (wait, bucket.standing(act.policy, act.rate, count: count, unit: act.unit, now: now))
+      return (wait, bucket.status(act.policy, act.rate, count: count, unit: act.unit, now: now))
     }
   }
 
@@ -125,8 +125,8 @@ extension Accounts {
   ///
   /// - Throws: `.tooFast`.
   public func pace(_ act: PacedAct, count: Int = 1) throws(Problem) {
-    let (wait, standing) = accountPace.take(act, count: count, now: parley.clock.now)
-    if wait != nil || !act.isShared { RateLog.current?.note(standing, refused: wait != nil) }
+    let (wait, status) = accountPace.take(act, count: count, now: parley.clock.now)
+    if wait != nil || !act.isShared { RateLog.current?.note(status, refused: wait != nil) }
     if let wait { throw act.refusal(wait) }
   }
 

@@ -97,7 +97,7 @@ final class LoginFailures: Sendable {
         let lacking = bucket.wait(Self.perPlace, now: now)
         state.known[own] = bucket
         guard let lacking else {
-          RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+          RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now))
           return .success(ChargedBudget(own: own, attempt: attempt))
         }
         wait = min(wait ?? lacking, lacking)
@@ -110,7 +110,7 @@ final class LoginFailures: Sendable {
       {
         return .failure(Self.refusal(wait))
       }
-      RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
+      RateLog.current?.note(ofNetwork.status(Self.policy, Self.perPlace, now: now))
       return .success(ChargedBudget(own: nil, attempt: attempt))
     }
     return try result.get()
@@ -125,7 +125,7 @@ final class LoginFailures: Sendable {
         if let own = chargedBudget.own {
           state.known.change(own) { bucket in
             bucket.owe(Self.perPlace, now: now)
-            RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+            RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now))
           }
         } else {
           let (network, user) = (
@@ -137,7 +137,7 @@ final class LoginFailures: Sendable {
           ofUser.owe(Self.perUser, now: now)
           state.strangers[network] = ofNetwork
           state.strangers[user] = ofUser
-          RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
+          RateLog.current?.note(ofNetwork.status(Self.policy, Self.perPlace, now: now))
         }
       }
     }
@@ -160,7 +160,7 @@ final class LoginFailures: Sendable {
       var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
       defer { state.strangers[.network(network)] = bucket }
       let wait = bucket.take(Self.perPlace, now: now)
-      if wait == nil { RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now)) }
+      if wait == nil { RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now)) }
       return wait
     }
   }
@@ -254,6 +254,6 @@ extension Accounts {
 
   private func noteRefusal(_ problem: Problem) {
     RateLog.current?.note(
-      RateStanding(policy: LoginFailures.policy, remaining: 0, reset: problem.retryAfter), refused: true)
+      RateLimitStatus(policy: LoginFailures.policy, remaining: 0, reset: problem.retryAfter), refused: true)
   }
 }

@@ -2,7 +2,7 @@ public import Basics
 import Synchronization
 
 /// The state of a rate for a client, so that it need not run into the bound.
-public struct RateStanding: Hashable, Sendable {
+public struct RateLimitStatus: Hashable, Sendable {
   /// The rate's name for clients.
   public let policy: String
   /// The burst; `nil` if only a refusal is known.
@@ -40,28 +40,28 @@ public final class RateLog: Sendable {
   @TaskLocal public static var current: RateLog?
 
   private struct State {
-    var standings: [RateStanding] = []
-    var refused: RateStanding?
+    var statuses: [RateLimitStatus] = []
+    var refused: RateLimitStatus?
   }
   private let state = Mutex(State())
 
   public init() {}
 
   /// Records a use of a rate, or, with `refused`, a refused one.
-  public func note(_ standing: RateStanding, refused: Bool = false) {
+  public func note(_ status: RateLimitStatus, refused: Bool = false) {
     state.withLock { state in
-      if refused { state.refused = standing }
-      state.standings.removeAll { $0.policy == standing.policy }
-      state.standings.append(standing)
+      if refused { state.refused = status }
+      state.statuses.removeAll { $0.policy == status.policy }
+      state.statuses.append(status)
     }
   }
 
   /// Gives back a use that turned out not to count.
   package func giveBack(_ policy: String) {
     state.withLock { state in
-      guard let index = state.standings.firstIndex(where: { $0.policy == policy }) else { return }
-      let standing = state.standings[index]
-      state.standings[index].remaining = min(standing.remaining + 1, standing.quota ?? .max)
+      guard let index = state.statuses.firstIndex(where: { $0.policy == policy }) else { return }
+      let status = state.statuses[index]
+      state.statuses[index].remaining = min(status.remaining + 1, status.quota ?? .max)
     }
   }
 
@@ -70,26 +70,26 @@ public final class RateLog: Sendable {
     guard problem.kind == .tooFast, let wait = problem.retryAfter else { return }
     state.withLock { state in
       guard state.refused == nil else { return }
-      state.refused = RateStanding(policy: problem.code, remaining: 0, reset: wait)
+      state.refused = RateLimitStatus(policy: problem.code, remaining: 0, reset: wait)
     }
   }
 
   /// The rate that refused, else the one that will refuse first.
-  public var tightest: RateStanding? {
+  public var tightest: RateLimitStatus? {
     state.withLock { state in
-      state.refused ?? state.standings.min { ($0.further, -($0.reset ?? 0)) < ($1.further, -($1.reset ?? 0)) }
+      state.refused ?? state.statuses.min { ($0.further, -($0.reset ?? 0)) < ($1.further, -($1.reset ?? 0)) }
     }
   }
 }
 
 extension TokenBucket {
   /// Returns the state of the bucket, after taking or refusing `count`.
-  public mutating func standing(
+  public mutating func status(
     _ policy: String, _ rate: Rate, count: Int = 1, unit: String? = nil, now: Timestamp
-  ) -> RateStanding {
+  ) -> RateLimitStatus {
     let remaining = whole(rate, now: now)
     let next = max(count > remaining ? count : 0, remaining + 1)
-    return RateStanding(
+    return RateLimitStatus(
       policy: policy, quota: rate.burst,
       window: rate.perSecond > 0 ? max(1, Int((Double(rate.burst) / rate.perSecond).rounded(.up))) : nil, unit: unit,
       remaining: remaining, reset: remaining >= rate.burst ? nil : wait(rate, count: next, now: now), count: count)
