@@ -82,12 +82,12 @@ import Testing
     var elsewhere = friend
     elsewhere.groups = ["Servants"]
     // What romeo keeps about them; what the node says.
-    let standings: [(String, NodeStanding)] = [
-      ("stranger", NodeStanding()), ("seen", NodeStanding(contact: seenOnly)),
-      ("friend", NodeStanding(contact: friend)), ("other group", NodeStanding(contact: elsewhere)),
-      ("subscriber", NodeStanding(isSubscribed: true)), ("member", NodeStanding(affiliation: .member)),
-      ("publisher", NodeStanding(affiliation: .publisher)),
-      ("outcast friend", NodeStanding(contact: friend, affiliation: .outcast, isSubscribed: true)),
+    let relations: [(String, NodeRelation)] = [
+      ("stranger", NodeRelation()), ("seen", NodeRelation(contact: seenOnly)),
+      ("friend", NodeRelation(contact: friend)), ("other group", NodeRelation(contact: elsewhere)),
+      ("subscriber", NodeRelation(isSubscribed: true)), ("member", NodeRelation(affiliation: .member)),
+      ("publisher", NodeRelation(affiliation: .publisher)),
+      ("outcast friend", NodeRelation(contact: friend, affiliation: .outcast, isSubscribed: true)),
     ]
     typealias Denial = NodeConfiguration.Denial
     let expected: [NodeConfiguration.Access: [Denial?]] = [
@@ -101,7 +101,7 @@ import Testing
       var configuration = NodeConfiguration()
       configuration.access = access
       configuration.groups = ["Friends"]
-      #expect(standings.map { configuration.denial(to: $0.1) } == expected[access], "\(access)")
+      #expect(relations.map { configuration.denial(to: $0.1) } == expected[access], "\(access)")
     }
   }
 

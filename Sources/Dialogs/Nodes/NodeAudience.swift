@@ -18,7 +18,7 @@ extension Hub {
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
       for contact in contactSnapshot.contacts.values where contact.subscription.from {
         guard let peer = contact.peer, let other = online(peer),
-          event.configuration.denial(to: people.standing(of: contact.address, contact)) == nil,
+          event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
           !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
         else { continue }
         add(event, to: other.onlineSessions, &told, into: &batch)
@@ -30,8 +30,8 @@ extension Hub {
       let address = subscription.address.bare
       if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
         guard let contactSnapshot else { continue }
-        let standing = people.standing(of: address, contactSnapshot.contacts[address])
-        if event.configuration.denial(to: standing) != nil { continue }
+        let relation = people.relation(of: address, contactSnapshot.contacts[address])
+        if event.configuration.denial(to: relation) != nil { continue }
       }
       add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
     }

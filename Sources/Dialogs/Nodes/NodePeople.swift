@@ -49,18 +49,18 @@ public struct NodePeople: Hashable, Sendable {
 
   public var isEmpty: Bool { affiliations.isEmpty && subscriptions.isEmpty }
 
-  /// Returns the standing of a user.
+  /// Returns the relation of a user to the node.
   ///
   /// - Parameter contact: the owner's contact for them.
-  public func standing(of address: BareJID, _ contact: Contact?) -> NodeStanding {
-    NodeStanding(
+  public func relation(of address: BareJID, _ contact: Contact?) -> NodeRelation {
+    NodeRelation(
       contact: contact, affiliation: affiliations[address],
       isSubscribed: subscribers.contains(address))
   }
 }
 
-/// The properties of a user other than the owner that decide their access to a node.
-public struct NodeStanding: Sendable {
+/// The relation of a user other than the owner to a node, which decides their access to it (XEP-0060 4.5).
+public struct NodeRelation: Sendable {
   /// The owner's contact for them; `nil` if there is none.
   public var contact: Contact?
   public var affiliation: NodeAffiliation?
@@ -83,13 +83,13 @@ extension NodeConfiguration {
     case outcast
   }
 
-  public func denial(to standing: NodeStanding) -> Denial? {
-    switch standing.affiliation {
+  public func denial(to relation: NodeRelation) -> Denial? {
+    switch relation.affiliation {
     case .outcast: return .outcast
     case .member, .publisher: return nil
     case nil: break
     }
-    let contact = standing.contact
+    let contact = relation.contact
     let seesPresence = contact?.subscription.from == true
     switch access {
     case .open: return nil
@@ -97,17 +97,17 @@ extension NodeConfiguration {
     case .roster:
       guard seesPresence, let contact else { return .noSubscription }
       return contact.groups.contains { groups.contains($0) } ? nil : .notInGroup
-    case .authorize: return standing.isSubscribed ? nil : .notSubscribed
+    case .authorize: return relation.isSubscribed ? nil : .notSubscribed
     case .whitelist: return .notListed
     }
   }
 
   /// Returns whether a user other than the owner may publish (XEP-0060 7.1, 16.4.4).
-  public func lets(_ standing: NodeStanding) -> Bool {
-    switch (standing.affiliation, publishers) {
+  public func lets(_ relation: NodeRelation) -> Bool {
+    switch (relation.affiliation, publishers) {
     case (.outcast, _): false
     case (.publisher, _), (_, .open): true
-    case (_, .subscribers): standing.isSubscribed && denial(to: standing) == nil
+    case (_, .subscribers): relation.isSubscribed && denial(to: relation) == nil
     case (_, .publishers): false
     }
   }

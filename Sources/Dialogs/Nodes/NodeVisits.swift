@@ -38,10 +38,10 @@ extension Judge {
     return owner
   }
 
-  private func standing(
+  private func relation(
     of address: BareJID, in people: NodePeople, of owner: Party
-  ) throws -> NodeStanding {
-    people.standing(of: address, try writer.contact(of: owner.id, address))
+  ) throws -> NodeRelation {
+    people.relation(of: address, try writer.contact(of: owner.id, address))
   }
 
   // MARK: Subscribing
@@ -63,7 +63,7 @@ extension Judge {
     let known = people.subscriptions.first { $0.address == address }
     if let known { subscription = known }
     if author.id != owner.id {
-      switch node.configuration.denial(to: try standing(of: author.address, in: people, of: owner)) {
+      switch node.configuration.denial(to: try relation(of: author.address, in: people, of: owner)) {
       case nil: subscription.state = .subscribed
       case .notSubscribed?:
         if known != nil { throw Problem.subscriptionPending }
@@ -119,7 +119,7 @@ extension Judge {
     // Only those who may publish learn whether the node exists; views are written by their owner only.
     guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
       node.configuration.lets(
-        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
+        try relation(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
     else { throw Problem.notYours }
     guard draft.conditions.allSatisfy({ $0.isMet(by: node.configuration) }) else { throw Problem.preconditionNotMet }
     guard let item = draft.item else {
@@ -141,7 +141,7 @@ extension Judge {
     guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
       let item = try writer.item(id, in: name, of: owner.id), item.publisher == post.author.address,
       node.configuration.lets(
-        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
+        try relation(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
     else { throw Problem.notYours }
     try remove(item, from: &node, of: owner, notifies: notifies)
     settle(post)
@@ -193,9 +193,9 @@ extension Judge {
       case nil: try end(known, to: node, of: owner)
       case .subscribed?:
         known.state = .subscribed
-        let standing = try standing(of: address.bare, in: people, of: owner)
+        let relation = try relation(of: address.bare, in: people, of: owner)
         // The owner's approval satisfies the access model `authorize`, and no other.
-        if let denial = node.configuration.denial(to: standing), denial != .notSubscribed {
+        if let denial = node.configuration.denial(to: relation), denial != .notSubscribed {
           refused[address] = .pending
         } else {
           try begin(known, to: node, of: owner)
@@ -234,7 +234,7 @@ extension Judge {
     for var subscription in people.subscriptions {
       let address = subscription.address.bare
       if address == owner.address || !concerns(address) { continue }
-      switch node.configuration.denial(to: try standing(of: address, in: people, of: owner)) {
+      switch node.configuration.denial(to: try relation(of: address, in: people, of: owner)) {
       case nil:
         guard subscription.state == .pending else { continue }
         subscription.state = .subscribed

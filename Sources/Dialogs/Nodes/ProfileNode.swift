@@ -135,10 +135,10 @@ extension StoreReader {
       let subscriptions = try subscriptions(of: viewer.address, with: user.id)
       for view in [ProfileNode.avatarMetadata, .avatarData] {
         let name = view.rawValue
-        let standing = NodeStanding(
+        let relation = NodeRelation(
           contact: contact, affiliation: affiliations[name],
           isSubscribed: subscriptions.contains { $0.node == name && $0.1.state == .subscribed })
-        if try node(name, of: user.id)?.configuration.denial(to: standing) != nil { return nil }
+        if try node(name, of: user.id)?.configuration.denial(to: relation) != nil { return nil }
       }
     }
     return try avatar(of: user)

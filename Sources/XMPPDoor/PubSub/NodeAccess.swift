@@ -29,7 +29,7 @@ struct NodeAccess {
   func denial(of node: Node) -> NodeConfiguration.Denial? {
     if isOwn { return nil }
     return node.configuration.denial(
-      to: NodeStanding(
+      to: NodeRelation(
         contact: contact, affiliation: affiliations[node.name],
         isSubscribed: subscriptions.contains { $0.node == node.name && $0.subscription.state == .subscribed }))
   }
