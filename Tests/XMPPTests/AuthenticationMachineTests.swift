@@ -162,7 +162,7 @@ import XMLStream
           ? .success(try #require(Self.juliet), nil) : failure(.invalidAuthzid, nil, .account(username: "juliet"))))
   }
 
-  @Test func standingAndTrouble() {
+  @Test func anInactiveAccountAndAnUnavailableStoreFail() {
     var machine = Self.machine()
     _ = machine.received(Self.auth("PLAIN", "\0juliet\0x"))
     #expect(

@@ -17,7 +17,7 @@ public enum AuthenticationAnswer: Sendable {
 }
 
 /// The state of an account whose password was right.
-public enum AccountStanding: Sendable, Equatable {
+public enum AccountState: Sendable, Equatable {
   case active
   /// RFC 6120 6.5.2.
   case disabled
@@ -27,7 +27,7 @@ public enum AccountStanding: Sendable, Equatable {
 
 /// The answer to `needCredentials`.
 public enum CredentialsAnswer: Sendable, Equatable {
-  case found(SCRAMCredentials, AccountStanding)
+  case found(SCRAMCredentials, AccountState)
   /// There is no such user.
   case unknown
   /// The user has no keys for this mechanism.
@@ -38,7 +38,7 @@ public enum CredentialsAnswer: Sendable, Equatable {
 
 /// The answer to `verifyPassword`.
 public enum PasswordAnswer: Sendable, Equatable {
-  case right(AccountStanding)
+  case right(AccountState)
   /// The password is wrong or the user unknown.
   case wrong
   /// The store cannot tell now.
@@ -57,7 +57,7 @@ public struct Password: Sendable, Equatable, CustomStringConvertible, CustomDebu
 /// The answer to `verifyToken`.
 public enum TokenAnswer: Sendable, Equatable {
   /// The token was right; the bytes prove that the server knows it too.
-  case right([UInt8], AccountStanding)
+  case right([UInt8], AccountState)
   /// There is no such token, or it was used in this way before.
   case wrong
   /// It was right, but has expired (XEP-0484 4.2).
@@ -69,7 +69,7 @@ public enum TokenAnswer: Sendable, Equatable {
 /// The answer to `verifyBearer`.
 public enum BearerAnswer: Sendable, Equatable {
   /// The token was right; the name is prepared.
-  case right(username: String, AccountStanding)
+  case right(username: String, AccountState)
   case wrong
   /// The store cannot tell now.
   case unavailable

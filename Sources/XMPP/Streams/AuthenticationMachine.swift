@@ -93,7 +93,7 @@ public struct AuthenticationMachine: Sendable {
 
   /// The meaning of a fitting proof; a decoy's never fits.
   private enum Outcome: Sendable {
-    case real(AccountStanding)
+    case real(AccountState)
     /// There is no such user.
     case decoy
     /// The user has no keys for the mechanism.
@@ -163,13 +163,13 @@ public struct AuthenticationMachine: Sendable {
       return credentialsFound(answer, nonce: nonce, mechanism, first, binding, username: username)
     case (.password(let answer), .password(let username, let authzid)):
       switch answer {
-      case .right(let standing): return succeed(username, authzid: authzid, standing: standing, data: nil)
+      case .right(let account): return succeed(username, authzid: authzid, account: account, data: nil)
       case .wrong: return fail(.notAuthorized, fault: .password(username: username))
       case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
       }
     case (.token(let answer), .token(let username)):
       switch answer {
-      case .right(let data, let standing): return succeed(username, authzid: nil, standing: standing, data: data)
+      case .right(let data, let account): return succeed(username, authzid: nil, account: account, data: data)
       // 256 random bits cannot be guessed: no password was tried.
       case .wrong: return fail(.notAuthorized)
       case .expired: return fail(.credentialsExpired)
@@ -177,8 +177,8 @@ public struct AuthenticationMachine: Sendable {
       }
     case (.bearer(let answer), .bearer(let authzid)):
       switch answer {
-      case .right(let username, let standing):
-        return succeed(username, authzid: authzid, standing: standing, data: nil)
+      case .right(let username, let account):
+        return succeed(username, authzid: authzid, account: account, data: nil)
       case .wrong:
         // RFC 7628 3.2.2: the reason is in a challenge, and the failure follows the client's answer to it.
         state = .refused
@@ -187,7 +187,7 @@ public struct AuthenticationMachine: Sendable {
       }
     case (.guest(let answer), .guest):
       switch answer {
-      case .made(let username): return succeed(username, authzid: nil, standing: .active, data: nil)
+      case .made(let username): return succeed(username, authzid: nil, account: .active, data: nil)
       case .refused(let text): return fail(.temporaryAuthFailure, text, fault: .server)
       }
     case (.upgrades(let upgrades), .upgrades(var proved)):
@@ -215,9 +215,9 @@ public struct AuthenticationMachine: Sendable {
     let credentials: SCRAMCredentials
     let outcome: Outcome
     switch answer {
-    case .found(let found, let standing):
+    case .found(let found, let account):
       credentials = found
-      outcome = .real(standing)
+      outcome = .real(account)
     case .unknown:
       credentials = decoy
       outcome = .decoy
@@ -401,7 +401,7 @@ public struct AuthenticationMachine: Sendable {
       }
     }
     switch outcome {
-    case .real(let standing): return succeed(username, authzid: authzid, standing: standing, data: data)
+    case .real(let account): return succeed(username, authzid: authzid, account: account, data: data)
     // A proof that fits made-up keys was guessed against all odds; it opens nothing.
     case .decoy: return fail(.notAuthorized, fault: .password(username: username))
     case .unusable: return fail(.notAuthorized)
@@ -409,9 +409,9 @@ public struct AuthenticationMachine: Sendable {
   }
 
   private mutating func succeed(
-    _ username: String, authzid: String?, standing: AccountStanding, data: [UInt8]?
+    _ username: String, authzid: String?, account: AccountState, data: [UInt8]?
   ) -> AuthenticationOutput {
-    switch standing {
+    switch account {
     case .active: break
     case .disabled: return fail(.accountDisabled, fault: .account(username: username))
     case .expired: return fail(.credentialsExpired, fault: .account(username: username))
