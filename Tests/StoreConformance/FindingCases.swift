@@ -11,7 +11,7 @@ extension StoreConformance {
   }
 
   static let finding: [Case] = [
-    Case(name: "standings: what is unread, what mentions, what is set, of private dialogs and rooms") { scene in
+    Case(name: "dialog summaries: what is unread, what mentions, what is set, of private dialogs and rooms") { scene in
       var pinned = DialogSettings()
       pinned.isPinned = true
       let (said, room) = try scene.write { writer in
@@ -28,17 +28,17 @@ extension StoreConformance {
       }
       try scene.reopen()
       try scene.read { reader in
-        let standings = try reader.dialogSummaries(of: scene.romeo.id).sorted { $0.last < $1.last }
+        let summaries = try reader.dialogSummaries(of: scene.romeo.id).sorted { $0.last < $1.last }
         // The self dialog is not there before it holds a message.
-        try equal(standings.count, 3)
-        try equal(standings.map(\.isRoom), [false, false, true])
-        try equal(standings.map(\.unread), [1, 0, 1])
-        try equal(standings.map(\.mentions), [1, 0, 0])
-        try equal(standings.map(\.settings), [pinned, DialogSettings(), DialogSettings()])
-        try equal(standings[0].displayed, said.position)
-        try equal(standings[2].dialog, room.id)
-        try equal(standings.map(\.unread).reduce(0, +), try reader.unread(of: scene.romeo.id))
-        try equal(standings.map(\.mentions).reduce(0, +), try reader.mentions(of: scene.romeo.id, in: nil))
+        try equal(summaries.count, 3)
+        try equal(summaries.map(\.isRoom), [false, false, true])
+        try equal(summaries.map(\.unread), [1, 0, 1])
+        try equal(summaries.map(\.mentions), [1, 0, 0])
+        try equal(summaries.map(\.settings), [pinned, DialogSettings(), DialogSettings()])
+        try equal(summaries[0].displayed, said.position)
+        try equal(summaries[2].dialog, room.id)
+        try equal(summaries.map(\.unread).reduce(0, +), try reader.unread(of: scene.romeo.id))
+        try equal(summaries.map(\.mentions).reduce(0, +), try reader.mentions(of: scene.romeo.id, in: nil))
         try equal(try reader.dialogSummaries(of: scene.nurse.id).count, 1)
       }
     },

@@ -129,8 +129,8 @@ extension Accounts {
     }
   }
 
-  /// Ends all memberships of a deleted user. A room whose only owner leaves gets a new one: the admin, else the member,
-  /// of longest standing; an empty room is destroyed.
+  /// Ends all memberships of a deleted user. A room whose only owner leaves gets a new one: the earliest admin, else the
+  /// earliest member; an empty room is destroyed.
   func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for (room, _) in try await parley.read({ try $0.memberships(of: user.id) }) {

@@ -147,7 +147,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
       case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
-      case .alerts(let user, let room, let standing): registries.pushes.set(user, in: room, standing)
+      case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
       case .owed(let user): registries.pushes.wake(for: user)
       case .calls: registries.calls.wake()
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)

@@ -161,7 +161,7 @@ struct Judge {
   mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try decide(standing(post))
+      try decide(onBehalf(post))
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }

@@ -22,15 +22,15 @@ extension Reader {
   func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage {
     let user = log.user
     var page = ConversationPage(conversations: [], complete: true, total: 0, unreadConversations: 0, unread: 0)
-    var wanted: [Standing] = []
-    for standing in try standings(of: user) {
+    var wanted: [ConversationSummary] = []
+    for summary in try summaries(of: user) {
       page.total += 1
-      page.unread += standing.unread
-      if standing.unread > 0 { page.unreadConversations += 1 }
-      guard standing.activity > query.after.number, standing.activity < query.before.number,
-        standing.unread > 0 || !query.unreadOnly
+      page.unread += summary.unread
+      if summary.unread > 0 { page.unreadConversations += 1 }
+      guard summary.activity > query.after.number, summary.activity < query.before.number,
+        summary.unread > 0 || !query.unreadOnly
       else { continue }
-      wanted.append(standing)
+      wanted.append(summary)
     }
     wanted.sort { query.oldest ? $0.activity < $1.activity : $0.activity > $1.activity }
     let limit = Int(bound(query.limit))
@@ -40,8 +40,8 @@ extension Reader {
     return page
   }
 
-  /// A conversation by its numbers.
-  private struct Standing {
+  /// The counters of a conversation, by which a list is filtered and ordered.
+  private struct ConversationSummary {
     let dialog: DialogID
     let isRoom: Bool
     /// The peer of a private dialog.
@@ -53,8 +53,8 @@ extension Reader {
     var activity: Int64 { said ?? last }
   }
 
-  private func standings(of user: UserID) throws -> [Standing] {
-    try connection(.standings, user).all { row -> Standing? in
+  private func summaries(of user: UserID) throws -> [ConversationSummary] {
+    try connection(.summaries, user).all { row -> ConversationSummary? in
       guard !row.isNull(6) else { return nil }
       let (dialog, last) = (row.int(0), row.int(6) >> 1)
       // Usually the last entry is shown, and no second look is needed.
@@ -63,29 +63,29 @@ extension Reader {
         ? last
         : try connection(.lastSaid, dialog, row.int(5), user)
           .first { $0.int(0) }
-      return Standing(
+      return ConversationSummary(
         dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,
         peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last, said: said)
     }.compactMap { $0 }
   }
 
-  private func conversation(_ standing: Standing) throws -> Conversation {
+  private func conversation(_ summary: ConversationSummary) throws -> Conversation {
     let chat: BareJID
     let realm: RealmID
-    if standing.isRoom {
-      let room = try known(standing.dialog)
+    if summary.isRoom {
+      let room = try known(summary.dialog)
       (chat, realm) = (room.address, room.realm)
     } else {
-      let peer = try known(standing.peer)
+      let peer = try known(summary.peer)
       (chat, realm) = (peer.address, peer.realm)
     }
     let seal = try seal(realm)
-    let lastID = seal.seal(standing.last)
+    let lastID = seal.seal(summary.last)
     return Conversation(
-      chat: chat, dialog: standing.dialog, isRoom: standing.isRoom, unread: standing.unread,
-      last: Position(standing.last), lastID: lastID, activity: Position(standing.activity),
-      activityID: standing.activity == standing.last ? lastID : seal.seal(standing.activity),
-      said: standing.said.map { Position($0) })
+      chat: chat, dialog: summary.dialog, isRoom: summary.isRoom, unread: summary.unread,
+      last: Position(summary.last), lastID: lastID, activity: Position(summary.activity),
+      activityID: summary.activity == summary.last ? lastID : seal.seal(summary.activity),
+      said: summary.said.map { Position($0) })
   }
 }
 
@@ -104,7 +104,7 @@ extension Query {
       ELSE \(EntryFlags.firstArchived.rawValue) END
     """
   /// Takes two looks at each dialog of the user. The last archived entry is doubled, plus 1 if it is a shown one.
-  fileprivate static let standings = Query(
+  fileprivate static let summaries = Query(
     """
     SELECT d.id, d.kind, d.first, d.second,
       \(unreadCount),

@@ -33,7 +33,7 @@ public enum Action: Hashable, Sendable {
 
   // Rooms
   case create(Int, room: Int, isOpen: Bool, sinceJoin: Bool)
-  case affiliate(Int, Int, Standing, room: Int)
+  case affiliate(Int, Int, RoomAffiliation, room: Int)
   case join(Int, room: Int)
   case enter(Int, room: Int)
   case exit(Int, room: Int)
@@ -69,8 +69,8 @@ public enum Change: String, Sendable, CaseIterable { case reply, edit, react, re
 /// A marker, and whether the other side is told.
 public enum Mark: String, Sendable, CaseIterable { case delivered, displayed, displayedPrivately }
 
-/// What a user is to a room, from the lowest to the highest.
-public enum Standing: Int, Sendable, Comparable {
+/// The affiliation of a user with a room, from the lowest to the highest.
+public enum RoomAffiliation: Int, Sendable, Comparable {
   case outcast, none, member, admin, owner
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   var isMember: Bool { self >= .member }
@@ -80,7 +80,7 @@ public enum Standing: Int, Sendable, Comparable {
 extension Door: CustomDebugStringConvertible { public var debugDescription: String { ".\(rawValue)" } }
 extension Change: CustomDebugStringConvertible { public var debugDescription: String { ".\(rawValue)" } }
 extension Mark: CustomDebugStringConvertible { public var debugDescription: String { ".\(rawValue)" } }
-extension Standing: CustomDebugStringConvertible {
+extension RoomAffiliation: CustomDebugStringConvertible {
   public var debugDescription: String { [".outcast", ".none", ".member", ".admin", ".owner"][rawValue] }
 }
 extension Chat: CustomDebugStringConvertible {

@@ -147,9 +147,9 @@ final class Core {
       var settings = isOpen ? RoomSettings.open : .group
       settings.history = sinceJoin ? .sinceJoin : .all
       return (user, .room(.create(RoomDraft(localpart: "room\(room)", settings: settings))))
-    case .affiliate(let actor, let user, let standing, let room):
+    case .affiliate(let actor, let user, let wanted, let room):
       let affiliation: Affiliation =
-        switch standing {
+        switch wanted {
         case .outcast: .outcast
         case .none: .none
         case .member: .member

@@ -44,7 +44,7 @@ struct Model {
   }
 
   struct Person {
-    var standing: Standing
+    var affiliation: RoomAffiliation
     /// What is behind this position came after they did.
     var since: Int64
     var isKicked = false
@@ -57,8 +57,8 @@ struct Model {
     var people: [Int: Person] = [:]
     var seats: [Int: Set<Door>] = [:]
 
-    func standing(_ user: Int) -> Standing { people[user]?.standing ?? .none }
-    var members: Set<Int> { Set(people.filter { $0.value.standing.isMember }.keys) }
+    func affiliation(_ user: Int) -> RoomAffiliation { people[user]?.affiliation ?? .none }
+    var members: Set<Int> { Set(people.filter { $0.value.affiliation.isMember }.keys) }
     func isThere(_ user: Int) -> Bool { !(seats[user] ?? []).isEmpty }
   }
 
@@ -106,7 +106,8 @@ struct Model {
       switch target.place {
       case .pair(let a, let b): return mark != .displayedPrivately && areBlocked(a, b) ? .refused : .accepted
       case .room(let room):
-        return rooms[room]?.isDestroyed == false && rooms[room]?.standing(user).isMember == true ? .accepted : .refused
+        return rooms[room]?.isDestroyed == false && rooms[room]?.affiliation(user).isMember == true
+          ? .accepted : .refused
       }
     case .hide(let user, let target):
       guard let target = messages[target] else { return .refused }
@@ -114,31 +115,32 @@ struct Model {
       return reads(user, target) ? .accepted : .refused
     case .clear(let user, let chat):
       guard case .room(let room) = Place(user, chat) else { return .accepted }
-      return rooms[room]?.isDestroyed == false && rooms[room]?.standing(user).isMember == true ? .accepted : .refused
+      return rooms[room]?.isDestroyed == false && rooms[room]?.affiliation(user).isMember == true ? .accepted : .refused
     case .create(_, let room, _, _): return rooms[room] == nil ? .accepted : .refused
-    case .affiliate(let actor, let user, let standing, let room):
-      return known(room, to: actor).map { affiliating(actor, user, standing, $0) } ?? .refused
+    case .affiliate(let actor, let user, let affiliation, let room):
+      return known(room, to: actor).map { affiliating(actor, user, affiliation, $0) } ?? .refused
     case .join(let user, let room):
-      guard let room = known(room, to: user), room.standing(user) != .outcast else { return .refused }
-      if room.standing(user).isMember { return room.people[user]?.isKicked == true ? .accepted : .again(nil) }
+      guard let room = known(room, to: user), room.affiliation(user) != .outcast else { return .refused }
+      if room.affiliation(user).isMember { return room.people[user]?.isKicked == true ? .accepted : .again(nil) }
       return room.isOpen ? .accepted : .refused
     case .enter(let user, let room):
       guard let room = rooms[room], !room.isDestroyed else { return .refused }
       if room.seats[user]?.contains(.xmpp) == true { return .accepted }
-      return room.standing(user) != .outcast && (room.isOpen || room.standing(user).isMember) ? .accepted : .refused
+      return room.affiliation(user) != .outcast && (room.isOpen || room.affiliation(user).isMember)
+        ? .accepted : .refused
     case .exit(let user, let room):
       return rooms[room]?.seats[user]?.contains(.xmpp) == true ? .accepted : .refused
     case .kick(let actor, let user, let room):
-      guard let room = known(room, to: actor), room.standing(actor) >= .admin, room.isThere(user) else {
+      guard let room = known(room, to: actor), room.affiliation(actor) >= .admin, room.isThere(user) else {
         return .refused
       }
-      return room.standing(user) <= room.standing(actor) ? .accepted : .refused
+      return room.affiliation(user) <= room.affiliation(actor) ? .accepted : .refused
     case .configure(let user, let room, let sinceJoin):
-      guard let room = known(room, to: user), room.standing(user) >= .admin else { return .refused }
+      guard let room = known(room, to: user), room.affiliation(user) >= .admin else { return .refused }
       if room.sinceJoin == sinceJoin { return .again(nil) }
-      return room.standing(user) == .owner ? .accepted : .refused
+      return room.affiliation(user) == .owner ? .accepted : .refused
     case .destroy(let user, let room):
-      return known(room, to: user)?.standing(user) == .owner ? .accepted : .refused
+      return known(room, to: user)?.affiliation(user) == .owner ? .accepted : .refused
     case .come, .go, .block, .unblock: return .accepted
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash:
       return .refused
@@ -152,7 +154,7 @@ struct Model {
     case .room(let room):
       guard let room = rooms[room], !room.isDestroyed else { return .refused }
       let isIn = door == .xmpp ? room.seats[user]?.contains(.xmpp) == true : room.isThere(user)
-      guard isIn || door == .app && room.standing(user).isMember else { return .refused }
+      guard isIn || door == .app && room.affiliation(user).isMember else { return .refused }
     }
     if let known = ids[Key(user: user, place: place, id: id)].flatMap({ messages[$0] }) {
       if known.number == text { return .again(known.position) }
@@ -181,18 +183,18 @@ struct Model {
     case .retract: return target.author == user
     case .moderate:
       guard case .room(let room) = target.place else { return false }
-      return (rooms[room]?.standing(user) ?? .none) >= .admin
+      return (rooms[room]?.affiliation(user) ?? .none) >= .admin
     }
   }
 
   /// A closed room is not there for those who have nothing to do with it.
   private func known(_ number: Int, to user: Int) -> Room? {
     guard let room = rooms[number], !room.isDestroyed else { return nil }
-    return room.isOpen || room.standing(user).isMember || room.isThere(user) ? room : nil
+    return room.isOpen || room.affiliation(user).isMember || room.isThere(user) ? room : nil
   }
 
-  private func affiliating(_ actor: Int, _ user: Int, _ now: Standing, _ room: Room) -> Expectation {
-    let (mine, was) = (room.standing(actor), room.standing(user))
+  private func affiliating(_ actor: Int, _ user: Int, _ now: RoomAffiliation, _ room: Room) -> Expectation {
+    let (mine, was) = (room.affiliation(actor), room.affiliation(user))
     if actor == user, now < was {
       if now == .outcast { return .refused }
     } else if actor == user, now == was, was.isMember {
@@ -201,7 +203,7 @@ struct Model {
       guard mine == .owner || mine == .admin && was < .admin && now < .admin else { return .refused }
     }
     if now.isMember, !was.isMember, blocks[user]?.contains(actor) == true { return .refused }
-    let owners = room.people.filter { $0.value.standing == .owner }
+    let owners = room.people.filter { $0.value.affiliation == .owner }
     if now != .owner, owners.count == 1, owners[user] != nil { return .refused }
     return now == was ? .again(nil) : .accepted
   }
@@ -219,7 +221,7 @@ struct Model {
     if isHidden(message, from: user) { return false }
     if let has = message.place.has(user) { return has }
     guard case .room(let number) = message.place, let room = rooms[number], !room.isDestroyed,
-      let person = room.people[user], person.standing.isMember
+      let person = room.people[user], person.affiliation.isMember
     else { return false }
     return !room.sinceJoin || message.position > person.since
   }
@@ -229,7 +231,7 @@ struct Model {
   func readsInside(_ user: Int, _ message: Message) -> Bool {
     if reads(user, message) { return true }
     guard case .room(let number) = message.place, let room = rooms[number], !room.isDestroyed else { return false }
-    return !room.sinceJoin && room.standing(user) == .none && !isHidden(message, from: user)
+    return !room.sinceJoin && room.affiliation(user) == .none && !isHidden(message, from: user)
   }
 
   /// Counted anew among all that was said in the place; nil: the user has no part in it.
@@ -244,7 +246,8 @@ struct Model {
   /// Behind which position the user follows a place; nil: they do not.
   private func since(_ user: Int, in place: Place) -> Int64? {
     guard case .room(let number) = place else { return place.has(user) == true ? 0 : nil }
-    guard let room = rooms[number], !room.isDestroyed, let person = room.people[user], person.standing.isMember else {
+    guard let room = rooms[number], !room.isDestroyed, let person = room.people[user], person.affiliation.isMember
+    else {
       return nil
     }
     return person.since
@@ -337,12 +340,14 @@ struct Model {
       online[user]?.remove(door)
       for room in rooms.keys { rooms[room]?.seats[user]?.remove(door) }
     case .create(let user, let room, let isOpen, let sinceJoin):
-      rooms[room] = Room(isOpen: isOpen, sinceJoin: sinceJoin, people: [user: Person(standing: .owner, since: at - 1)])
+      rooms[room] = Room(
+        isOpen: isOpen, sinceJoin: sinceJoin, people: [user: Person(affiliation: .owner, since: at - 1)])
       seatApp(user, in: room)
       return append(user, .room(room), .notice, at: at)
-    case .affiliate(let actor, let user, let standing, let room): return affiliate(actor, user, standing, room, at: at)
+    case .affiliate(let actor, let user, let affiliation, let room):
+      return affiliate(actor, user, affiliation, room, at: at)
     case .join(let user, let room):
-      if rooms[room]?.standing(user).isMember != true { return affiliate(user, user, .member, room, at: at) }
+      if rooms[room]?.affiliation(user).isMember != true { return affiliate(user, user, .member, room, at: at) }
       return readmit(user, room, at: at)
     case .enter(let user, let room):
       defer { rooms[room]?.seats[user, default: []].insert(.xmpp) }
@@ -350,7 +355,7 @@ struct Model {
     case .exit(let user, let room): rooms[room]?.seats[user]?.remove(.xmpp)
     case .kick(let actor, let user, let room):
       rooms[room]?.seats[user] = []
-      guard let person = rooms[room]?.people[user], person.standing.isMember, !person.isKicked else { return nil }
+      guard let person = rooms[room]?.people[user], person.affiliation.isMember, !person.isKicked else { return nil }
       rooms[room]?.people[user]?.isKicked = true
       return append(actor, .room(room), .notice, at: at)
     case .configure(let user, let room, let sinceJoin):
@@ -383,15 +388,15 @@ struct Model {
   }
 
   private mutating func affiliate(
-    _ actor: Int, _ user: Int, _ now: Standing, _ number: Int, at position: Int64
+    _ actor: Int, _ user: Int, _ now: RoomAffiliation, _ number: Int, at position: Int64
   ) -> String? {
     guard var room = rooms[number] else { return nil }
     let before = room.members
-    let was = room.standing(user)
+    let was = room.affiliation(user)
     let isMove = was.isMember != now.isMember
-    var person = room.people[user] ?? Person(standing: was, since: position)
-    if isMove { person = Person(standing: was, since: position) }
-    person.standing = now
+    var person = room.people[user] ?? Person(affiliation: was, since: position)
+    if isMove { person = Person(affiliation: was, since: position) }
+    person.affiliation = now
     room.people[user] = person
     rooms[number] = room
     let violation = append(
@@ -415,7 +420,7 @@ struct Model {
   /// A member's app session is there as long as it is connected.
   private mutating func seatApp(_ user: Int, in number: Int) {
     guard online[user]?.contains(.app) == true, let room = rooms[number], !room.isDestroyed,
-      let person = room.people[user], person.standing.isMember, !person.isKicked
+      let person = room.people[user], person.affiliation.isMember, !person.isKicked
     else { return }
     rooms[number]?.seats[user, default: []].insert(.app)
   }

@@ -2,8 +2,9 @@ import Addresses
 
 /// Checks posts that a component makes on behalf of a user (`Privileges`).
 extension Judge {
-  /// Returns the post as if its user had made it.
-  mutating func standing(_ post: Post) throws -> Post {
+  /// Returns a post made on behalf of a user as if the user had made it; other posts unchanged. Throws if the component
+  /// may not act in that user's name.
+  mutating func onBehalf(_ post: Post) throws -> Post {
     guard let behalf = post.behalf else { return post }
     guard post.author.realm.isRemote, privileges[post.author.realm].allows(behalf.right),
       behalf.right.covers(post.intent)
