@@ -23,13 +23,13 @@ public enum IdentityLimits {
   /// The audiences in one token. More are refused.
   public static let audiencesMax = 16
 
-  /// The least bytes of a secret (RFC 7518 3.2: as many as the hash has). A shorter one is a mistake in the
+  /// The least bytes of a secret (RFC 7518 3.2: as many as the hash has). A shorter one is an error in the
   /// configuration.
   public static let secretBytesMin = 32
   /// The bits of an RSA key: fewer are broken (RFC 7518 3.3), more cost too much per login. Other keys are not used.
   public static let rsaBits = 2_048...8_192
-  /// The secrets, and public keys, of one backend: an old and a new one for each of some environments. More are a
-  /// mistake in the configuration.
+  /// The secrets, and public keys, of one backend: an old and a new one for each of some environments. More are an
+  /// error in the configuration.
   public static let backendKeysMax = 8
   /// The keys of a set that are read; the rest is ignored.
   public static let keySetMax = 64

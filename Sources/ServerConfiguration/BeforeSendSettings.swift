@@ -24,11 +24,11 @@ extension SettingsReader {
     let passesEncrypted = read(keys.beforeSendEncrypted) == .allow
     if url.isEmpty { return nil }
     if !Host.isWebURL(url) || url.hasPrefix("http:///") || url.hasPrefix("https:///") {
-      mistake(keys.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
+      reject(keys.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
     }
     let signer = WebhookSigner(secret: secret)
     if signer == nil {
-      mistake(keys.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
+      reject(keys.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
     }
     return Settings.BeforeSend(
       url: url, signer: signer ?? WebhookSigner(keys: []), timeout: timeout, passesUnanswered: passesUnanswered,

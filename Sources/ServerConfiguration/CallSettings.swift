@@ -9,16 +9,16 @@ extension SettingsReader {
     var services: [ExternalService] = []
     for uri in read(keys.turnServers) {
       guard let service = ExternalService(uri: uri) else {
-        mistake(keys.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
+        reject(keys.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
         continue
       }
       services.append(service)
     }
     if services.count > ConfigurationLimits.turnServersMax {
-      mistake(keys.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
+      reject(keys.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
     }
     if secret.isEmpty, services.contains(where: \.kind.isRelay) {
-      mistake(keys.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
+      reject(keys.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
     }
     return ExternalServices(services, secret: secret, lifetime: lifetime)
   }
@@ -28,10 +28,10 @@ extension SettingsReader {
     for key in keys.contacts {
       let addresses = read(key)
       if addresses.count > ConfigurationLimits.contactAddressesMax {
-        mistake(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+        reject(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
       }
       for address in addresses where !Self.isURI(address) {
-        mistake(key, "\(address) is no URI such as mailto:abuse@example.org or xmpp:admin@example.org")
+        reject(key, "\(address) is no URI such as mailto:abuse@example.org or xmpp:admin@example.org")
       }
       if !addresses.isEmpty { contacts[String(key.name.dropFirst("contact.".count))] = addresses }
     }

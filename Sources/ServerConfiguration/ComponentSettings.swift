@@ -9,7 +9,7 @@ extension SettingsReader {
       keys.components, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
       entries.first?.origin ?? .standard)
     if entries.count > ConfigurationLimits.componentsMax {
-      mistakes.append(
+      errors.append(
         ConfigurationError(
           key: keys.components.name, value: "\(entries.count) components", origin: entries[0].origin,
           "at most \(ConfigurationLimits.componentsMax) are served"))
@@ -20,7 +20,7 @@ extension SettingsReader {
     for entry in entries {
       var reader = ComponentReader(entry)
       if let component = reader.component(domains, &taken, after: components) { components.append(component) }
-      mistakes += reader.mistakes
+      errors += reader.errors
     }
     return components
   }
@@ -29,7 +29,7 @@ extension SettingsReader {
 /// Reads one element of `components`.
 private struct ComponentReader {
   private let entry: RawSettings.DomainEntry
-  private(set) var mistakes: [ConfigurationError] = []
+  private(set) var errors: [ConfigurationError] = []
 
   init(_ entry: RawSettings.DomainEntry) { self.entry = entry }
 
@@ -37,12 +37,12 @@ private struct ComponentReader {
     _ domains: [Settings.Domain], _ taken: inout Set<String>, after others: [Settings.Component]
   ) -> Settings.Component? {
     guard let name = entry.fields["name"].flatMap({ Host.domain($0.text) }) else {
-      mistake("name", "a domain name is expected")
+      reject("name", "a domain name is expected")
       return nil
     }
-    if !taken.insert(name).inserted { mistake("name", "the domain is already in use here") }
+    if !taken.insert(name).inserted { reject("name", "the domain is already in use here") }
     guard let secret = entry.fields["secret"]?.text, !secret.isEmpty else {
-      mistake("secret", "\(name) needs a secret")
+      reject("secret", "\(name) needs a secret")
       return nil
     }
     let above = domains.filter { name.hasSuffix("." + $0.name) }.max { $0.name.count < $1.name.count }
@@ -52,8 +52,9 @@ private struct ComponentReader {
       delegated: delegated(to: name, others.filter { $0.home == home }.flatMap(\.delegated)))
   }
 
-  private mutating func mistake(_ field: String, _ text: String) {
-    mistakes.append(
+  /// Records an error in a field.
+  private mutating func reject(_ field: String, _ text: String) {
+    errors.append(
       ConfigurationError(
         key: "\(Keys.shared.components.name).\(field)", value: field == "secret" ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
@@ -63,7 +64,7 @@ private struct ComponentReader {
   private mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ field: String) -> Choice? {
     guard let text = entry.fields[field]?.text else { return Choice.allCases.first }
     if let found = Choice(rawValue: text.trimmed) { return found }
-    mistake(field, "one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
+    reject(field, "one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
     return nil
   }
 
@@ -75,21 +76,21 @@ private struct ComponentReader {
     let messages: MessagePermission = choice("message") ?? .none
     let presence: Privileges.Presence = choice("presence") ?? .none
     if presence == .contacts, !reads {
-      mistake("presence", "who is told of contacts' presence may read rosters: roster is to be get or both")
+      reject("presence", "who is told of contacts' presence may read rosters: roster is to be get or both")
     }
     var push: Bool?
     switch entry.fields["roster_push"]?.text.lowercased() {
     case nil: break
     case "true", "yes", "on":
       push = true
-      if !reads { mistake("roster_push", "who is told of rosters may read them: roster is to be get or both") }
+      if !reads { reject("roster_push", "who is told of rosters may read them: roster is to be get or both") }
     case "false", "no", "off": push = false
-    default: mistake("roster_push", "true or false is expected")
+    default: reject("roster_push", "true or false is expected")
     }
     var requests: [String: Privileges.Access] = [:]
     for words in words("iq") {
       guard words.count == 2, let access = Privileges.Access(rawValue: words[1]) else {
-        mistake("iq", "a namespace, a space, and one of none, get, set, both are expected")
+        reject("iq", "a namespace, a space, and one of none, get, set, both are expected")
         continue
       }
       requests[words[0]] = access
@@ -104,9 +105,9 @@ private struct ComponentReader {
       guard let namespace = words.first else { continue }
       let attributes = Array(words.dropFirst())
       if !Delegation.isPossible(namespace) {
-        mistake("delegate", "\(namespace) cannot be delegated")
+        reject("delegate", "\(namespace) cannot be delegated")
       } else if (others + delegations).contains(where: { $0.namespace == namespace && $0.attributes == attributes }) {
-        mistake("delegate", "\(namespace) is delegated already")
+        reject("delegate", "\(namespace) is delegated already")
       } else {
         delegations.append(Delegation(namespace, attributes: attributes, to: name))
       }

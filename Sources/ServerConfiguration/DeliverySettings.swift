@@ -29,10 +29,10 @@ extension SettingsReader {
     if read(keys.signupEmail) { delivery.newcomers.insert(.email) }
     if read(keys.signupPhone) { delivery.newcomers.insert(.phone) }
     if delivery.newcomers.contains(.email), delivery.mail == nil, delivery.hook == nil {
-      mistake(keys.signupEmail, "codes cannot be sent: neither mail.server nor delivery.url is set")
+      reject(keys.signupEmail, "codes cannot be sent: neither mail.server nor delivery.url is set")
     }
     if delivery.newcomers.contains(.phone), delivery.hook == nil {
-      mistake(keys.signupPhone, "codes cannot be sent: delivery.url is not set")
+      reject(keys.signupPhone, "codes cannot be sent: delivery.url is not set")
     }
     return delivery
   }
@@ -46,17 +46,17 @@ extension SettingsReader {
     if rest.isEmpty || !rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
       || rest.contains(where: { "@/?#".contains($0) })
     {
-      mistake(keys.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
+      reject(keys.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
     }
     if user.isEmpty != password.isEmpty {
-      mistake(user.isEmpty ? keys.mailPassword : keys.mailUser, "mail.user and mail.password are needed together")
+      reject(user.isEmpty ? keys.mailPassword : keys.mailUser, "mail.user and mail.password are needed together")
     }
     guard let from = Mailbox(written) else {
-      mistake(keys.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
+      reject(keys.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
       return nil
     }
     if !resetURL.isEmpty, !Host.isWebURL(resetURL) || !resetURL.contains("{token}") {
-      mistake(keys.mailResetURL, "a URL such as https://app.example.org/reset?token={token} is expected")
+      reject(keys.mailResetURL, "a URL such as https://app.example.org/reset?token={token} is expected")
     }
     return Settings.Delivery.Mail(
       server: MailClient.Server(
@@ -69,9 +69,9 @@ extension SettingsReader {
   private mutating func hook() -> Settings.Delivery.Hook? {
     let (url, secret) = (read(keys.deliveryURL), read(keys.deliverySecret))
     if url.isEmpty { return nil }
-    if !Host.isWebURL(url) { mistake(keys.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
+    if !Host.isWebURL(url) { reject(keys.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
     guard let signer = WebhookSigner(secret: secret) else {
-      mistake(keys.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
+      reject(keys.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
       return nil
     }
     return Settings.Delivery.Hook(url: url, signer: signer)

@@ -5,7 +5,7 @@ extension SettingsReader {
   mutating func guests(among domains: [Settings.Domain]) -> GuestPolicy {
     let names = read(keys.guestDomains).compactMap { written -> String? in
       guard let name = Host.domain(written), domains.contains(where: { $0.name == name }) else {
-        mistake(keys.guestDomains, "\(Line.safe(written)) is not served here")
+        reject(keys.guestDomains, "\(Line.safe(written)) is not served here")
         return nil
       }
       return name
@@ -17,7 +17,7 @@ extension SettingsReader {
       let right = GuestPolicy.Right(rawValue: written.lowercased())
       if right == nil {
         let all = GuestPolicy.Right.allCases.map(\.rawValue).joined(separator: ", ")
-        mistake(keys.guestRights, "\(Line.safe(written)) is none of \(all)")
+        reject(keys.guestRights, "\(Line.safe(written)) is none of \(all)")
       }
       return right
     }

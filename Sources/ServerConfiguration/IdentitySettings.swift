@@ -23,19 +23,19 @@ extension SettingsReader {
     for entry in entries(keys.identityBackends) {
       var reader = IdentitySourceReader(entry, keys.identityBackends, domains)
       if let backend = reader.backend(after: backends) { backends.append(backend) }
-      mistakes += reader.mistakes
+      errors += reader.errors
     }
     var providers: [Provider] = []
     for entry in entries(keys.identityProviders) {
       var reader = IdentitySourceReader(entry, keys.identityProviders, domains)
       if let provider = reader.provider(after: providers) { providers.append(provider) }
-      mistakes += reader.mistakes
+      errors += reader.errors
     }
     var codes: [CodeProvider] = []
     for entry in entries(keys.identityCodes) {
       var reader = IdentitySourceReader(entry, keys.identityCodes, domains)
       if let provider = reader.codeProvider(after: codes, providers) { codes.append(provider) }
-      mistakes += reader.mistakes
+      errors += reader.errors
     }
     return Settings.Identity(backends: backends, providers: providers, codes: codes)
   }
@@ -46,7 +46,7 @@ extension SettingsReader {
     note(
       key, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "), entries.first?.origin ?? .standard)
     guard entries.count <= ConfigurationLimits.identitySourcesMax else {
-      mistakes.append(
+      errors.append(
         ConfigurationError(
           key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
           "at most \(ConfigurationLimits.identitySourcesMax) are taken"))
@@ -61,7 +61,7 @@ private struct IdentitySourceReader {
   private let entry: RawSettings.DomainEntry
   private let key: Key<Void>
   private let domains: [Settings.Domain]
-  private(set) var mistakes: [ConfigurationError] = []
+  private(set) var errors: [ConfigurationError] = []
 
   init(_ entry: RawSettings.DomainEntry, _ key: Key<Void>, _ domains: [Settings.Domain]) {
     self.entry = entry
@@ -71,25 +71,25 @@ private struct IdentitySourceReader {
 
   mutating func backend(after others: [Settings.Identity.Backing]) -> Settings.Identity.Backing? {
     let name = entry.fields["name"]?.text.trimmed ?? ""
-    if name.isEmpty { mistake("name", "what its tokens have as iss is expected") }
+    if name.isEmpty { reject("name", "what its tokens have as iss is expected") }
     let (secrets, files) = (list("secrets"), list("keys").map { Files.absolute($0) })
     if secrets.contains(where: { $0.utf8.count < IdentityLimits.secretBytesMin }) {
-      mistake("secrets", "a secret has at least \(IdentityLimits.secretBytesMin) bytes")
+      reject("secrets", "a secret has at least \(IdentityLimits.secretBytesMin) bytes")
     }
     let keySet = url("jwks")
     if secrets.isEmpty, files.isEmpty, entry.fields["jwks"] == nil {
-      mistake("secrets", "\(name) needs secrets, keys or jwks")
+      reject("secrets", "\(name) needs secrets, keys or jwks")
     }
     if secrets.count + files.count > IdentityLimits.backendKeysMax {
-      mistake("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys are taken")
+      reject("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys are taken")
     }
     let backend = Backend(
       name: name, domain: domain(), secrets: secrets.map { Array($0.utf8) }, keySet: keySet,
       admitsNewcomers: flag("signup", true))
     if others.contains(where: { $0.tokens.name == name && $0.tokens.domain == backend.domain }) {
-      mistake("name", "\(backend.domain) has a backend of this name already")
+      reject("name", "\(backend.domain) has a backend of this name already")
     }
-    return mistakes.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
+    return errors.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
   }
 
   /// Returns the provider's name, which clients send.
@@ -99,7 +99,7 @@ private struct IdentitySourceReader {
       (1...32).contains(name.utf8.count)
       && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
     if !isName {
-      mistake("name", "1 to 32 small letters, digits or hyphens are expected: it is stored with its users")
+      reject("name", "1 to 32 small letters, digits or hyphens are expected: it is stored with its users")
     }
     return name
   }
@@ -111,10 +111,10 @@ private struct IdentitySourceReader {
       ("client_id", "the app's id at the provider is expected"),
       ("client_secret", "the app's secret there is expected"), ("token_url", "where codes are redeemed is expected"),
       ("user_url", "where it says whose a token is is expected"),
-    ] where text(field).isEmpty { mistake(field, what) }
+    ] where text(field).isEmpty { reject(field, what) }
     let (tokenURL, userURL) = (url("token_url") ?? "", url("user_url") ?? "")
     let redirects = list("redirects")
-    if redirects.isEmpty { mistake("redirects", "where the provider sends codes of the app is expected") }
+    if redirects.isEmpty { reject("redirects", "where the provider sends codes of the app is expected") }
     func path(_ field: String, _ standard: [String]) -> [String] {
       text(field).isEmpty ? standard : text(field).split(separator: ".").map(String.init)
     }
@@ -125,31 +125,32 @@ private struct IdentitySourceReader {
     if others.contains(where: { $0.name == name && $0.domain == provider.domain })
       || providers.contains(where: { $0.name == name && $0.domain == provider.domain })
     {
-      mistake("name", "\(provider.domain) has a provider of this name already")
+      reject("name", "\(provider.domain) has a provider of this name already")
     }
-    return mistakes.isEmpty ? provider : nil
+    return errors.isEmpty ? provider : nil
   }
 
   mutating func provider(after others: [Provider]) -> Provider? {
     let name = providerName()
     let (issuers, audiences) = (list("issuers"), list("audiences"))
-    if audiences.isEmpty { mistake("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
-    if issuers.isEmpty { mistake("issuers", "what its tokens have as iss is expected") }
+    if audiences.isEmpty { reject("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
+    if issuers.isEmpty { reject("issuers", "what its tokens have as iss is expected") }
     let keySet = url("jwks")
     if keySet == nil, let first = issuers.first, !Self.isSafe(first) {
-      mistake("issuers", "without jwks the first is asked for its keys: an https URL is expected")
+      reject("issuers", "without jwks the first is asked for its keys: an https URL is expected")
     }
     let provider = Provider(
       name: name, domain: domain(), issuers: issuers, audiences: audiences, keySet: keySet,
       admitsNewcomers: flag("signup", true), needsNonce: flag("nonce", false), provesContacts: flag("contacts", true))
     if others.contains(where: { $0.name == name && $0.domain == provider.domain }) {
-      mistake("name", "\(provider.domain) has a provider of this name already")
+      reject("name", "\(provider.domain) has a provider of this name already")
     }
-    return mistakes.isEmpty ? provider : nil
+    return errors.isEmpty ? provider : nil
   }
 
-  private mutating func mistake(_ field: String, _ text: String) {
-    mistakes.append(
+  /// Records an error in a field.
+  private mutating func reject(_ field: String, _ text: String) {
+    errors.append(
       ConfigurationError(
         key: "\(key.name).\(field)",
         value: ["secrets", "client_secret"].contains(field) ? nil : entry.fields[field]?.text,
@@ -165,7 +166,7 @@ private struct IdentitySourceReader {
   private mutating func domain() -> String {
     guard let written = entry.fields["domain"]?.text else { return domains.first?.name ?? "localhost" }
     guard let name = Host.domain(written), domains.contains(where: { $0.name == name }) else {
-      mistake("domain", "it is not served here")
+      reject("domain", "it is not served here")
       return written
     }
     return name
@@ -177,14 +178,14 @@ private struct IdentitySourceReader {
     case "true", "yes", "on": return true
     case "false", "no", "off": return false
     default:
-      mistake(field, "true or false is expected")
+      reject(field, "true or false is expected")
       return standard
     }
   }
 
   private mutating func url(_ field: String) -> String? {
     guard let written = entry.fields[field]?.text.trimmed, !written.isEmpty else { return nil }
-    if !Self.isSafe(written) { mistake(field, "an https URL is expected") }
+    if !Self.isSafe(written) { reject(field, "an https URL is expected") }
     return written
   }
 

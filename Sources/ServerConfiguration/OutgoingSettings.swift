@@ -15,7 +15,7 @@ extension SettingsReader {
   mutating func outgoing() -> Settings.Outgoing {
     let networks = read(keys.outgoingNetworks).compactMap { written -> Network? in
       let network = Network(written)
-      if network == nil { mistake(keys.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
+      if network == nil { reject(keys.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
       return network
     }
     let authorities = read(keys.outgoingAuthorities)

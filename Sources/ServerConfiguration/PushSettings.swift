@@ -53,19 +53,19 @@ extension SettingsReader {
         (keys.pushAPNsKeyID, !keyID.isEmpty), (keys.pushAPNsTeamID, !teamID.isEmpty),
         (keys.pushAPNsTopics, !topics.isEmpty),
       ]
-      for (key, isSet) in others where isSet { mistake(key, "push.apns.key is missing beside it") }
+      for (key, isSet) in others where isSet { reject(key, "push.apns.key is missing beside it") }
       return nil
     }
     for (key, text) in [(keys.pushAPNsKeyID, keyID), (keys.pushAPNsTeamID, teamID)]
     where text.utf8.count != 10 || !text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) {
-      mistake(key, "ten letters and digits are expected, as Apple's developer account shows them")
+      reject(key, "ten letters and digits are expected, as Apple's developer account shows them")
     }
-    if topics.isEmpty { mistake(keys.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
+    if topics.isEmpty { reject(keys.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
     for topic in topics
     where topic.utf8.count > Limits.deviceFieldBytesMax
       || !topic.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") })
     {
-      mistake(keys.pushAPNsTopics, "\(Line.safe(topic)) is no bundle id such as org.example.chat")
+      reject(keys.pushAPNsTopics, "\(Line.safe(topic)) is no bundle id such as org.example.chat")
     }
     return Settings.Pushes.Apple(
       path: path, keyID: keyID, teamID: teamID, topics: topics, url: urls.0, sandboxURL: urls.1)
@@ -86,7 +86,7 @@ extension SettingsReader {
     } else if !contact.hasPrefix("mailto:") && !contact.hasPrefix("https://")
       || !contact.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     {
-      mistake(keys.pushWebPushContact, "a URI that begins with mailto: or https: is expected")
+      reject(keys.pushWebPushContact, "a URI that begins with mailto: or https: is expected")
     }
     return isOn ? contact : nil
   }
@@ -95,11 +95,11 @@ extension SettingsReader {
     let url = read(keys.pushWebhookURL)
     let secret = read(keys.pushWebhookSecret)
     if url.isEmpty {
-      if !secret.isEmpty { mistake(keys.pushWebhookSecret, "push.webhook.url is missing beside it") }
+      if !secret.isEmpty { reject(keys.pushWebhookSecret, "push.webhook.url is missing beside it") }
       return nil
     }
     guard let signer = WebhookSigner(secret: secret) else {
-      mistake(keys.pushWebhookSecret, "whsec_ and 24 to 64 random bytes in base64 are expected")
+      reject(keys.pushWebhookSecret, "whsec_ and 24 to 64 random bytes in base64 are expected")
       return nil
     }
     return Settings.Pushes.Webhook(url: url, signer: signer)

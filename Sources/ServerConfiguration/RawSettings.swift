@@ -20,12 +20,12 @@ struct RawSettings {
   var entries: [String: [DomainEntry]] = [:]
   var domains: [DomainEntry] { entries[Keys.shared.domains.name] ?? [] }
   var components: [DomainEntry] { entries[Keys.shared.components.name] ?? [] }
-  var mistakes: [ConfigurationError] = []
+  var errors: [ConfigurationError] = []
 
   /// Sets a value. An empty text unsets it: `PARLEY_TLS_KEY=` is how container settings express "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
     guard let key = Keys.named(name) else {
-      mistakes.append(Self.unknown(name, origin))
+      errors.append(Self.unknown(name, origin))
       return
     }
     if let fields = key.form.fields {
@@ -50,7 +50,7 @@ struct RawSettings {
         set(key.name, text, origin)
       } else {
         let near = Nearest.name(to: variable, among: Keys.all.map(\.environmentName) + [Self.fileVariable])
-        mistakes.append(
+        errors.append(
           ConfigurationError(
             key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
       }

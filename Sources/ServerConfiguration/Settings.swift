@@ -191,7 +191,7 @@ extension Settings {
 
     var reader = SettingsReader(raw)
     let settings = reader.settings(file: file)
-    guard reader.mistakes.isEmpty else { throw StartupError(reader.mistakes) }
+    guard reader.errors.isEmpty else { throw StartupError(reader.errors) }
     return settings
   }
 }
@@ -200,12 +200,12 @@ extension Settings {
 struct SettingsReader {
   let keys = Keys.shared
   let raw: RawSettings
-  var mistakes: [ConfigurationError]
+  var errors: [ConfigurationError]
   private var effective: [String: Settings.Effective] = [:]
 
   init(_ raw: RawSettings) {
     self.raw = raw
-    self.mistakes = raw.mistakes
+    self.errors = raw.errors
   }
 
   mutating func settings(file: String?) -> Settings {
@@ -215,7 +215,7 @@ struct SettingsReader {
     let xmppTLS = Settings.Endpoint(host: xmppHost, port: read(keys.xmppTLSPort))
     let plaintext = read(keys.xmppPlaintext)
     if plaintext, !Host.isLoopback(xmppHost) {
-      mistake(
+      reject(
         keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
     }
     let http = Settings.Endpoint(host: read(keys.httpHost), port: read(keys.httpPort))
@@ -274,7 +274,7 @@ struct SettingsReader {
     let text = written?.text ?? key.fallback ?? ""
     note(key, text, written?.origin ?? .standard)
     let (value, error) = key.parse(text)
-    if let error { mistake(key, error) }
+    if let error { reject(key, error) }
     return value
   }
 
@@ -283,9 +283,10 @@ struct SettingsReader {
     effective[key.name] = Settings.Effective(key: key.name, value: key.shown(text), origin: origin.description)
   }
 
-  mutating func mistake(_ key: any AnyKey, _ text: String) {
+  /// Records an error in the value of a key.
+  mutating func reject(_ key: any AnyKey, _ text: String) {
     let value = raw.values[key.name]
-    mistakes.append(
+    errors.append(
       ConfigurationError(
         key: key.name, value: key.shown(value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard, text))
   }
@@ -295,11 +296,11 @@ struct SettingsReader {
     var addresses: Set<BareJID> = []
     for written in read(keys.admins) {
       guard let address = BareJID(parsing: written), address.local != nil else {
-        mistake(keys.admins, "'\(Line.safe(written))' is no address of a user, such as alice@example.org")
+        reject(keys.admins, "'\(Line.safe(written))' is no address of a user, such as alice@example.org")
         continue
       }
       guard domains.contains(where: { $0.name == address.domain }) else {
-        mistake(keys.admins, "\(address.domain) is not served here")
+        reject(keys.admins, "\(address.domain) is not served here")
         continue
       }
       addresses.insert(address)
@@ -327,7 +328,7 @@ struct SettingsReader {
       path = read(keys.adminSocket)
     }
     if path.utf8.count > ConfigurationLimits.socketPathBytesMax {
-      mistakes.append(
+      errors.append(
         ConfigurationError(
           key: keys.adminSocket.name, value: path,
           origin: raw.values[keys.adminSocket.name]?.origin ?? raw.values[keys.data.name]?.origin ?? .derived,
@@ -348,10 +349,10 @@ struct SettingsReader {
     case (false, false):
       return Settings.CertificateFiles(chain: chain, key: key)
     case (false, true):
-      mistake(keys.tlsCertificate, "tls.key is missing beside it")
+      reject(keys.tlsCertificate, "tls.key is missing beside it")
       return nil
     case (true, false):
-      mistake(keys.tlsKey, "tls.certificate is missing beside it")
+      reject(keys.tlsKey, "tls.certificate is missing beside it")
       return nil
     }
   }
@@ -369,7 +370,7 @@ struct SettingsReader {
     while url.hasSuffix("/") { url.removeLast() }
     let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
     if rest.isEmpty || rest.hasPrefix("/") || rest.contains(where: { $0.isWhitespace || "@?#\"<>\\".contains($0) }) {
-      mistake(keys.httpURL, "a URL such as https://chat.example.org is expected")
+      reject(keys.httpURL, "a URL such as https://chat.example.org is expected")
     }
     return url
   }
@@ -377,7 +378,7 @@ struct SettingsReader {
   private mutating func addresses() -> [String] {
     let names = read(keys.httpAddresses).split(separator: ",").map(\.trimmed)
     for name in names where (try? SocketAddress(ipAddress: name, port: 0)) == nil {
-      mistake(keys.httpAddresses, "\(name) is no IP address")
+      reject(keys.httpAddresses, "\(name) is no IP address")
     }
     return names
   }
@@ -387,11 +388,11 @@ struct SettingsReader {
     for (index, (key, endpoint)) in endpoints.enumerated() where endpoint.isOn {
       for (other, earlier) in endpoints[..<index]
       where earlier.port == endpoint.port && Host.overlap(earlier.host, endpoint.host) {
-        mistake(key, "\(other.name) has the same port")
+        reject(key, "\(other.name) has the same port")
       }
     }
     if !endpoints.contains(where: \.endpoint.isOn) {
-      mistake(keys.xmppPort, "every port is turned off: there is nothing to serve")
+      reject(keys.xmppPort, "every port is turned off: there is nothing to serve")
     }
   }
 
@@ -413,7 +414,7 @@ struct SettingsReader {
       first = RawSettings.DomainEntry(fields: ["name": value], origin: value.origin)
     }
     if entries.count >= ConfigurationLimits.domainsMax {
-      mistakes.append(
+      errors.append(
         ConfigurationError(
           key: keys.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
           "at most \(ConfigurationLimits.domainsMax) are served"))
@@ -427,7 +428,7 @@ struct SettingsReader {
     for (index, entry) in ([first] + entries).enumerated() {
       let keyName = index == 0 && own == nil ? keys.domain.name : keys.domains.name + ".name"
       guard let written = entry.fields["name"], let name = Host.domain(written.text) else {
-        mistakes.append(
+        errors.append(
           ConfigurationError(
             key: keyName, value: entry.fields["name"]?.text, origin: entry.fields["name"]?.origin ?? entry.origin,
             "a domain name is expected"))
@@ -439,7 +440,7 @@ struct SettingsReader {
         certificate: domainCertificate(entry))
       let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
       if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
-        mistakes.append(
+        errors.append(
           ConfigurationError(
             key: keys.uploadsDomain.name, value: domain.uploads,
             origin: entry.fields["uploads"]?.origin ?? raw.values[keys.uploadsDomain.name]?.origin ?? .standard,
@@ -447,7 +448,7 @@ struct SettingsReader {
       }
       if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
         let isName = taken.contains(name)
-        mistakes.append(
+        errors.append(
           ConfigurationError(
             key: isName ? keyName : keys.roomsDomain.name, value: isName ? name : domain.rooms,
             origin: isName
@@ -468,7 +469,7 @@ struct SettingsReader {
     let written = entry.fields[field]
     let text = written?.text ?? template.replacing("{domain}", with: name)
     if let domain = Host.domain(text) { return domain }
-    mistakes.append(
+    errors.append(
       ConfigurationError(
         key: written == nil ? key.name : "domains.\(field)", value: written?.text ?? template,
         origin: written?.origin ?? raw.values[key.name]?.origin ?? .standard,
@@ -482,7 +483,7 @@ struct SettingsReader {
     case (.some(let chain), .some(let key)):
       return Settings.CertificateFiles(chain: Files.absolute(chain.text), key: Files.absolute(key.text))
     case (.some(let one), nil), (nil, .some(let one)):
-      mistakes.append(
+      errors.append(
         ConfigurationError(
           key: "domains." + (entry.fields["certificate"] == nil ? "key" : "certificate"), value: one.text,
           origin: one.origin, "certificate and key are needed together"))

@@ -10,12 +10,12 @@ enum SettingsFile {
     do {
       let bytes = try Files.read(path, bytesMax: ConfigurationLimits.fileBytesMax)
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        settings.mistakes.append(ConfigurationError(key: nil, origin: .file(path, line: nil), "it is not UTF-8 text"))
+        settings.errors.append(ConfigurationError(key: nil, origin: .file(path, line: nil), "it is not UTF-8 text"))
         return
       }
       read(text: text, path: path, into: &settings)
     } catch {
-      settings.mistakes.append(
+      settings.errors.append(
         ConfigurationError(
           key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
     }
@@ -26,13 +26,13 @@ enum SettingsFile {
     do {
       root = try Parser(yaml: text).singleRoot()
     } catch {
-      settings.mistakes.append(mistake(error, path))
+      settings.errors.append(syntaxError(error, path))
       return
     }
     // A file of comments only has no root.
     guard let root, !isNull(root) else { return }
     guard let mapping = root.mapping else {
-      settings.mistakes.append(
+      settings.errors.append(
         ConfigurationError(key: nil, origin: .file(path, line: root.mark?.line), "keys and values are expected here"))
       return
     }
@@ -45,7 +45,7 @@ enum SettingsFile {
     for (keyNode, value) in mapping {
       let origin = Origin.file(path, line: keyNode.mark?.line)
       guard let part = keyNode.scalar?.string else {
-        settings.mistakes.append(ConfigurationError(key: nil, origin: origin, "a key must be plain text"))
+        settings.errors.append(ConfigurationError(key: nil, origin: origin, "a key must be plain text"))
         continue
       }
       let name = prefix + part
@@ -57,12 +57,12 @@ enum SettingsFile {
         if texts.count == list.count {
           settings.set(name, texts.joined(separator: ", "), origin)
         } else {
-          settings.mistakes.append(
+          settings.errors.append(
             ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
         }
       } else if let inner = value.mapping {
         if key != nil {
-          settings.mistakes.append(
+          settings.errors.append(
             ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
         } else {
           walk(inner, prefix: name + ".", path: path, into: &settings)
@@ -70,9 +70,9 @@ enum SettingsFile {
       } else if let scalar = value.scalar {
         if !isNull(value) || key == nil { settings.set(name, scalar.string, origin) }
       } else if key == nil {
-        settings.mistakes.append(RawSettings.unknown(name, origin))
+        settings.errors.append(RawSettings.unknown(name, origin))
       } else {
-        settings.mistakes.append(
+        settings.errors.append(
           ConfigurationError(key: name, origin: origin, "one value is expected here, not a list"))
       }
     }
@@ -94,7 +94,7 @@ enum SettingsFile {
           let origin = Origin.file(path, line: keyNode.mark?.line)
           if !fields.contains(name) {
             let near = Nearest.name(to: name, among: fields)
-            settings.mistakes.append(
+            settings.errors.append(
               ConfigurationError(
                 key: "\(key).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
           } else if let scalar = value.scalar {
@@ -109,12 +109,12 @@ enum SettingsFile {
               text: items.joined(separator: ","), origin: origin, items: items)
           } else {
             let expected = lists.contains(name) ? "a list of plain texts is" : "one value is"
-            settings.mistakes.append(
+            settings.errors.append(
               ConfigurationError(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
           }
         }
       } else {
-        settings.mistakes.append(
+        settings.errors.append(
           ConfigurationError(key: key, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
         continue
       }
@@ -129,7 +129,7 @@ enum SettingsFile {
   }
 
   /// Returns the library's error on one line.
-  private static func mistake(_ error: any Error, _ path: String) -> ConfigurationError {
+  private static func syntaxError(_ error: any Error, _ path: String) -> ConfigurationError {
     guard let error = error as? YamlError else {
       return ConfigurationError(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")
     }

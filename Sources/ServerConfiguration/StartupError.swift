@@ -23,8 +23,8 @@ public struct StartupError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Creates the error from all errors of the configuration.
-  public init(_ mistakes: [ConfigurationError]) {
-    self.lines = mistakes.map(\.description)
+  public init(_ errors: [ConfigurationError]) {
+    self.lines = errors.map(\.description)
     self.status = .usage
   }
 

@@ -6,7 +6,7 @@ extension SettingsReader {
   mutating func terms() -> String? {
     let version = read(keys.termsVersion)
     if version.utf8.count > AccountLimits.termsVersionBytesMax {
-      mistake(keys.termsVersion, "has more than \(AccountLimits.termsVersionBytesMax) bytes")
+      reject(keys.termsVersion, "has more than \(AccountLimits.termsVersionBytesMax) bytes")
     }
     return version.isEmpty ? nil : version
   }

@@ -12,10 +12,10 @@ extension SettingsReader {
     let scan = scan()
     let bucket = bucket()
     if bytes == 0 { return nil }
-    if userBytes < bytes { mistake(keys.uploadsUserBytes, "one file of uploads.bytes is larger") }
-    if dayBytes < bytes { mistake(keys.uploadsUserDayBytes, "one file of uploads.bytes is larger") }
+    if userBytes < bytes { reject(keys.uploadsUserBytes, "one file of uploads.bytes is larger") }
+    if dayBytes < bytes { reject(keys.uploadsUserDayBytes, "one file of uploads.bytes is larger") }
     if bucket != nil, bytes > ConfigurationLimits.bucketObjectBytesMax {
-      mistake(keys.uploadsBytes, "one object of a bucket has at most \(ConfigurationLimits.bucketObjectBytesMax) bytes")
+      reject(keys.uploadsBytes, "one object of a bucket has at most \(ConfigurationLimits.bucketObjectBytesMax) bytes")
     }
     return Settings.Uploads(
       bytesMax: Int64(bytes), userBytesMax: Int64(userBytes), userDayBytesMax: Int64(dayBytes),
@@ -31,18 +31,18 @@ extension SettingsReader {
     switch (clamd.isEmpty, command.isEmpty) {
     case (true, true): return nil
     case (false, false):
-      mistake(keys.uploadsScanCommand, "uploads.scan.clamd is set beside it; one of them scans")
+      reject(keys.uploadsScanCommand, "uploads.scan.clamd is set beside it; one of them scans")
       return nil
     case (true, false):
       guard command[0].hasPrefix("/") else {
-        mistake(
+        reject(
           keys.uploadsScanCommand, "a program with its whole path is expected, then its arguments, with spaces between")
         return nil
       }
       return ScanOptions(scanner: .command(command), time: time, isNeeded: isNeeded)
     case (false, true):
       guard let address = ClamdAddress(clamd) else {
-        mistake(keys.uploadsScanClamd, "the path of a socket, such as /run/clamav/clamd.ctl, or HOST:PORT is expected")
+        reject(keys.uploadsScanClamd, "the path of a socket, such as /run/clamav/clamd.ctl, or HOST:PORT is expected")
         return nil
       }
       return ScanOptions(scanner: .clamd(address), time: time, isNeeded: isNeeded)
@@ -57,20 +57,20 @@ extension SettingsReader {
       endpoint: endpoint, bucket: read(keys.bucketName), region: read(keys.bucketRegion), key: read(keys.bucketKey),
       secret: read(keys.bucketSecret), prefix: read(keys.bucketPrefix), isInPath: read(keys.bucketInPath))
     guard store == "s3" else {
-      if store != "folder" { mistake(keys.uploadsStore, "folder or s3 is expected") }
+      if store != "folder" { reject(keys.uploadsStore, "folder or s3 is expected") }
       return nil
     }
     if !endpoint.hasPrefix("https://"), !endpoint.hasPrefix("http://") || endpoint.contains(where: \.isWhitespace) {
-      mistake(keys.bucketEndpoint, "a URL such as https://s3.eu-central-1.amazonaws.com is expected")
+      reject(keys.bucketEndpoint, "a URL such as https://s3.eu-central-1.amazonaws.com is expected")
     }
     for (key, value) in [
       (keys.bucketName, bucket.bucket), (keys.bucketRegion, bucket.region), (keys.bucketKey, bucket.key),
       (keys.bucketSecret, bucket.secret),
-    ] where value.isEmpty { mistake(key, "it is missing: uploads.store is s3") }
+    ] where value.isEmpty { reject(key, "it is missing: uploads.store is s3") }
     // The signature covers the path as it is in the URL: no character may need escaping.
     for (key, value) in [(keys.bucketName, bucket.bucket), (keys.bucketPrefix, bucket.prefix)]
     where !value.utf8.allSatisfy(Self.isPlain) {
-      mistake(key, "letters, digits and . _ - / are expected")
+      reject(key, "letters, digits and . _ - / are expected")
     }
     return bucket
   }

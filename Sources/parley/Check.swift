@@ -8,8 +8,8 @@ struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Checks the configuration without starting anything.",
     discussion: """
-      Every mistake is told in one go, with its key, its value and where it was written. Certificates and keys for pushes are
-      read, too.
+      All errors are reported at once, each with its key, its value and where it was written. Certificates and keys for
+      pushes are read, too.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.

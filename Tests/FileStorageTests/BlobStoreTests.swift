@@ -34,7 +34,7 @@ struct BlobStoreTests {
               settings, spool: path, authorities: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
           }
         }
-        #expect(server.mistakes == [])
+        #expect(server.errors == [])
         await server.stop()
       }
     }
@@ -184,7 +184,7 @@ struct BlobStoreTests {
         #expect(throws: BlobFailure.self) { try store.check() }
       }
     }
-    #expect(server.mistakes == [])
+    #expect(server.errors == [])
     await server.stop()
   }
 }
@@ -194,7 +194,7 @@ private final class BucketServer: Sendable {
   private struct State {
     var objects: [String: [UInt8]] = [:]
     var planned: [Int] = []
-    var mistakes: [String] = []
+    var errors: [String] = []
   }
   private let channel: any Channel
   private let state: StateBox
@@ -223,7 +223,7 @@ private final class BucketServer: Sendable {
   /// The next requests are answered with these.
   func answer(with statuses: [Int]) { state.value.withLock { $0.planned = statuses } }
   /// The unmet expectations.
-  var mistakes: [String] { state.value.withLock { $0.mistakes } }
+  var errors: [String] { state.value.withLock { $0.errors } }
   func stop() async { try? await channel.close() }
 
   private final class Handler: ChannelInboundHandler {
@@ -256,18 +256,18 @@ private final class BucketServer: Sendable {
     private func answer(_ head: HTTPRequestHead) -> (Int, [UInt8]) {
       state.value.withLock { state in
         if head.headers.first(name: "authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=key/") != true {
-          state.mistakes.append("unsigned: \(head.method) \(head.uri)")
+          state.errors.append("unsigned: \(head.method) \(head.uri)")
         }
         if !state.planned.isEmpty { return (state.planned.removeFirst(), []) }
         if head.uri == "/files" { return (200, []) }
         guard head.uri.hasPrefix("/files/p/") else {
-          state.mistakes.append("elsewhere: \(head.uri)")
+          state.errors.append("elsewhere: \(head.uri)")
           return (404, [])
         }
         switch head.method {
         case .PUT:
           let hash = SHA256.hash(data: body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-          if head.headers.first(name: "x-amz-content-sha256") != hash { state.mistakes.append("another hash") }
+          if head.headers.first(name: "x-amz-content-sha256") != hash { state.errors.append("another hash") }
           state.objects[head.uri] = body
           return (200, [])
         case .DELETE:

@@ -33,7 +33,7 @@ import Testing
 
   @Test func whatIsSetThereIsTheDefault() throws {
     let raw = read(try reference())
-    #expect(raw.mistakes == [])
+    #expect(raw.errors == [])
     for (name, value) in raw.values { #expect(value.text == Keys.named(name)?.fallback, "\(name)") }
     let withFallback = Keys.all.filter { $0.fallback != nil }.map(\.name)
     #expect(Set(withFallback) == Set(raw.values.keys))
@@ -41,7 +41,7 @@ import Testing
 
   @Test func everyKeyIsThereAndNoOther() throws {
     let raw = read(uncommented(try reference()))
-    #expect(raw.mistakes == [])
+    #expect(raw.errors == [])
     #expect(Set(raw.values.keys).union(raw.entries.keys) == Set(Keys.all.map(\.name)))
     for key in Keys.all {
       #expect(raw.entries[key.name]?.map { Set($0.fields.keys) } == key.form.fields.map { [Set($0)] }, "\(key.name)")

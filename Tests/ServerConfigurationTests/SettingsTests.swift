@@ -11,7 +11,7 @@ import XMPPDoor
 
 @testable import ServerConfiguration
 
-/// Priorities, unknown keys, and all mistakes in one go.
+/// Priorities, unknown keys, and all errors in one go.
 @Suite struct SettingsTests {
   /// Loads with a file of this text, an environment and options.
   private func load(
@@ -30,7 +30,7 @@ import XMPPDoor
   }
 
   /// The lines of a refusal, without the scratch folder's name.
-  private func mistakes(
+  private func errors(
     _ yaml: String? = nil, environment: [String: String] = [:],
     options: [(key: String, value: String, option: String)] = []
   ) throws -> [String] {
@@ -103,8 +103,8 @@ import XMPPDoor
     #expect(!environment.effective.contains { $0.value.contains(secret) })
   }
 
-  @Test func mistakesOfThoseWhoVouch() throws {
-    let lines = try mistakes(
+  @Test func errorsInIdentitySettings() throws {
+    let lines = try errors(
       """
       identity:
         backends:
@@ -138,7 +138,7 @@ import XMPPDoor
     for text in expected { #expect(lines.contains { $0.contains(text) }, "\(text) in \(lines)") }
     #expect(lines.contains { $0.contains("token_url") && $0.contains("an https URL is expected") })
     let secret = String(repeating: "s", count: 32)
-    let twice = try mistakes(environment: ["PARLEY_IDENTITY_BACKENDS": "a=\(secret),a=\(secret)"])
+    let twice = try errors(environment: ["PARLEY_IDENTITY_BACKENDS": "a=\(secret),a=\(secret)"])
     #expect(twice.contains { $0.contains("has a backend of this name already") })
   }
 
@@ -183,7 +183,7 @@ import XMPPDoor
   }
 
   @Test func everyMistakeIsToldAtOnceWithKeyValueAndOrigin() throws {
-    let lines = try mistakes(
+    let lines = try errors(
       "domain: two words\nxmpp:\n  port: 70000\n  prot: 5222\nregistration: maybe\nlog.level: loud\n",
       environment: ["PARLEY_HTTP_PRT": "1", "PARLEY_RESUME_SECONDS": "-1"],
       options: [("https.host", "chat.example.org", "--set https.host")])
@@ -230,8 +230,8 @@ import XMPPDoor
     ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
     ("threads: 0", "threads = 0 (FILE:1): threads: a whole number from 1 to 1024 is expected"),
   ])
-  func mistakesOfTheFile(yaml: String, expected: String) throws {
-    #expect(try mistakes(yaml) == [expected])
+  func errorsInTheFile(yaml: String, expected: String) throws {
+    #expect(try errors(yaml) == [expected])
   }
 
   @Test func serversForCallsAndContactsAreListsOfURIs() throws {
@@ -260,20 +260,20 @@ import XMPPDoor
     "turn:relay.example.org:0", "stun:[relay]:1", "http://relay.example.org", "stun:a:b:1",
   ])
   func whatIsNoServerForCallsIsAMistake(_ uri: String) throws {
-    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
+    let lines = try errors(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
     #expect(lines.count == 1)
     #expect(lines[0].contains("\(uri) is none of stun:HOST"))
   }
 
   @Test func aRelayWithoutSecretIsAMistake() throws {
-    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": "turn:relay.example.org"])
+    let lines = try errors(environment: ["PARLEY_TURN_SERVERS": "turn:relay.example.org"])
     #expect(lines.count == 1)
     #expect(lines[0].contains("turn.secret is missing"))
   }
 
   @Test(arguments: ["abuse@example.org", "mailto:", ":x", "x y:z", "1a:b", "mailto:<a>"])
   func whatIsNoURIIsNoContact(_ text: String) throws {
-    #expect(try mistakes(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
+    #expect(try errors(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
   }
 
   @Test(arguments: [
@@ -350,14 +350,14 @@ import XMPPDoor
     ("roster: [get]", "roster"),
   ]) func whatCannotBeGranted(field: String, name: String) throws {
     let fields = field.hasPrefix("{") ? String(field.dropFirst().dropLast()) : field
-    let lines = try mistakes("components:\n  - {name: a.localhost, secret: s, \(fields)}\n")
+    let lines = try errors("components:\n  - {name: a.localhost, secret: s, \(fields)}\n")
     #expect(lines.count == 1)
     #expect(lines[0].hasPrefix("components.\(name)"))
   }
 
   @Test func whatIsWrongWithComponentsIsToldWithoutTheirSecrets() throws {
     let yaml = "components:\n  - {name: two words, secret: s1}\n  - {name: localhost, secret: s2}\n  - irc.localhost\n"
-    let lines = try mistakes(yaml)
+    let lines = try errors(yaml)
     #expect(
       lines == [
         "components.name = two words (FILE:2): a domain name is expected",
@@ -367,7 +367,7 @@ import XMPPDoor
   }
 
   @Test func aFileThatIsNoYAMLTellsTheLine() throws {
-    let lines = try mistakes("domain: localhost\nxmpp: [1, 2\n")
+    let lines = try errors("domain: localhost\nxmpp: [1, 2\n")
     #expect(lines.count == 1)
     #expect(lines[0].hasPrefix("FILE:"))
     #expect(lines[0].contains("it is no YAML"))
@@ -390,7 +390,7 @@ import XMPPDoor
 
   @Test func plaintextNeedsALoopbackAddress() throws {
     #expect(
-      try mistakes(environment: ["PARLEY_XMPP_PLAINTEXT": "true"]) == [
+      try errors(environment: ["PARLEY_XMPP_PLAINTEXT": "true"]) == [
         "xmpp.plaintext = true (PARLEY_XMPP_PLAINTEXT): passwords would cross the network unencrypted; "
           + "set xmpp.host to 127.0.0.1 or ::1 with it"
       ])
@@ -456,7 +456,7 @@ import XMPPDoor
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
     let folder = "/" + String(repeating: "d", count: 100)
     #expect(
-      try mistakes(environment: ["PARLEY_DATA": folder]) == [
+      try errors(environment: ["PARLEY_DATA": folder]) == [
         "admin.socket = \(folder)/admin.sock (PARLEY_DATA): a socket's path has at most 107 bytes, this one has 112; "
           + "set admin.socket to a shorter one"
       ])
@@ -464,7 +464,7 @@ import XMPPDoor
 
   @Test func everyPortOffIsNothingToServe() throws {
     let ports = ["PARLEY_XMPP_PORT", "PARLEY_XMPP_TLS_PORT", "PARLEY_HTTP_PORT", "PARLEY_HTTPS_PORT"]
-    let lines = try mistakes(environment: Dictionary(uniqueKeysWithValues: ports.map { ($0, "0") }))
+    let lines = try errors(environment: Dictionary(uniqueKeysWithValues: ports.map { ($0, "0") }))
     #expect(lines == ["xmpp.port = 0 (PARLEY_XMPP_PORT): every port is turned off: there is nothing to serve"])
   }
 
