@@ -35,7 +35,7 @@ import Testing
     try await erase(stage, romeo)
     #expect(try await texts(stage, dialog.id) == ["-", "hush"])
     #expect(try await texts(stage, feud.id) == ["-"])
-    // Who is there is told, as of any retraction.
+    // A session that is online is told, as of any retraction.
     let retracted = session.deliveries().contains { delivery in
       guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
         case .retraction = message.reference?.kind

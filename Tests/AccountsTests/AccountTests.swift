@@ -172,7 +172,7 @@ import Testing
     #expect(try await match(text) == [one.id, one.id, one.id])
     #expect(try await match(other) == [two.id, two.id, two.id])
     #expect(try await match("no") == [nil, nil, nil])
-    // Not for the app protocol.
+    // An app password is not valid for the app protocol.
     await #expect(throws: Problem.self) { try await stage.accounts.verify(juliet, password: text) }
     try await stage.accounts.removeAppPassword(one.id, of: user.id)
     #expect(try await match(text) == [nil, nil, nil])

@@ -98,7 +98,7 @@ import Testing
     let (first, second) = (try await send(), try await send())
     if first != second { #expect(await refusal { _ = try await logIn(stage, first) } == "wrong-code") }
     _ = try await logIn(stage, second)
-    // Of two that come at once one gets in.
+    // One of two concurrent logins with one code succeeds.
     let race = try await send()
     async let one = refusal { _ = try await logIn(stage, race) }
     async let other = refusal { _ = try await logIn(stage, race) }
@@ -165,10 +165,10 @@ import Testing
     try await stage.accounts.sendCode(to: phone, in: realm, from: "a")
     let next = try #require(box.code())
     #expect(try await logIn(stage, next, as: phone).user.id == user.id)
-    // By mail nobody does here.
+    // Nobody registers by mail here.
     try await stage.accounts.sendCode(to: Self.mail, in: realm, from: "a")
     #expect(box.taken().isEmpty)
-    // Who has no password gets an app password for XMPP all the same, and may set a password.
+    // A user without a password gets an app password for XMPP all the same, and may set a password.
     let account = try await stage.parley.read { try Account(of: user.id, $0) }
     #expect(!account.hasPassword && account.subject(.phone) == phone.subject)
     let (_, text) = try await stage.accounts.makeAppPassword(for: user.id, name: "client")
@@ -278,7 +278,7 @@ import Testing
     #expect(session.taken() == [.closed(.passwordChanged)])
     #expect(try await stage.accounts.grants(of: user.id) == [])
     _ = try await stage.accounts.verify(user.address, password: "a new password")
-    // Neither it again, nor one that was sent before.
+    // The token is valid once only, and earlier ones no more.
     #expect(await reset(token) == "reset-unknown")
     #expect(await reset(other) == "reset-unknown")
     try await stage.accounts.sendPasswordReset(to: Self.mail, in: realm, from: "a")

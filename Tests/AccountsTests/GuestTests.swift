@@ -34,7 +34,7 @@ import Testing
       one.name != other.name && one.name.count == 36 && one.name.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
     #expect(stage.parley.isGuest(one.id))
     #expect(try await stage.parley.read { try $0.user(one.id) }?.isGuest == true)
-    // No list and no search of users has them.
+    // Guests are in no list and no search of users.
     #expect(try await stage.parley.read { try $0.userCount(in: one.realm) } == 0)
     #expect(try await stage.parley.read { try $0.users(in: one.realm, matching: nil, after: nil, limit: 9) } == [])
     // Nor do they make accounts of themselves.
@@ -146,7 +146,7 @@ import Testing
     let refused = allowed ? nil : "guest-limited"
     #expect(await code { _ = try await stage.say("Buy!", from: visitor, to: romeo) } == refused)
     #expect(await code { try await stage.parley.post(.openDialog(romeo.address), by: visitor) } == refused)
-    // Who is written to may answer, and only there.
+    // A guest who was written to may answer, in that dialog only.
     _ = try await stage.say("May I help you?", from: juliet, to: visitor)
     #expect(await code { _ = try await stage.say("Yes", from: visitor, to: juliet) } == nil)
     _ = try await stage.say("To myself", from: visitor, to: visitor)
@@ -188,7 +188,7 @@ import Testing
       await code { try await stage.act(.enter(empty, stage.entering(session, "Visitor")), by: session) } == refused)
     let register = RoomIntent.register(.address(open.address), nick: "Visitor")
     #expect(await code { try await stage.act(register, by: session) } == refused)
-    // Who belongs to a room lets them in, as anybody.
+    // The owner of a room may add a guest, like anybody.
     let draft = [MemberDraft(address: visitor.address, affiliation: .member)]
     try await stage.act(.members(.address(closed.address), draft), by: romeo)
     try await stage.enter(closed, session, "Visitor")

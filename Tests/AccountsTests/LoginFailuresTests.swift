@@ -56,7 +56,7 @@ import Testing
     #expect(wrong(attempt(romeo, "203.0.113.2"), 1, at: time(360)) == 1)
   }
 
-  /// Neither from everywhere nor from next door.
+  /// Guesses from many networks, or from her own, do not lock a user out where she is known.
   @Test func whoIsKnownIsNotLockedOut() {
     #expect(logsIn(attempt(juliet, Self.home), at: time(0)))
     for network in 0..<1_000 { _ = wrong(attempt(juliet, "198.51.\(network)"), 5, at: time(1)) }
@@ -146,7 +146,7 @@ import Testing
     failures.know(attempt(juliet, Self.home, "phone"), now: time(0))
     #expect(logsIn(attempt(juliet, Self.home), at: time(0)))
     #expect(logsIn(attempt(juliet, "203.0.113.1", "phone"), at: time(0)))
-    // What is known is not filled up by being known again.
+    // The bucket of a known place is not refilled when the place is known again.
     #expect(wrong(attempt(juliet, Self.home), 50, at: time(0)) == 20)
     failures.know(attempt(juliet, Self.home), now: time(0))
     #expect(!logsIn(attempt(juliet, Self.home), at: time(0)))

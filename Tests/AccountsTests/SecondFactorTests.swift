@@ -54,7 +54,7 @@ import Testing
     for bad in ["", "x", String(text.dropLast(2)), text + "AA", "é", String(repeating: "A", count: 10_000)] {
       #expect(Challenge(bad, secret, now: Timestamp(milliseconds: 1)) == nil, "\(bad.prefix(20))")
     }
-    // What is sealed for one purpose opens for no other.
+    // A value that is sealed for one purpose opens for no other.
     let sealed = try secret.seal([1, 2, 3], .secondFactor, context: "1")
     #expect(secret.open(sealed, .secondFactor, context: "1") == [1, 2, 3])
     #expect(secret.open(sealed, .secondFactor, context: "2") == nil)
@@ -125,12 +125,12 @@ import Testing
     #expect(await refusal { _ = try await scene.answer(challenge, .code("000000")) } == "wrong-code")
     let login = try await scene.answer(challenge, .code(code))
     #expect(login.user.address == scene.juliet && login.grant.device == "desk")
-    // Not again, whatever the challenge.
+    // The code is not accepted again, for any challenge.
     let another = try await scene.challenge()
     for each in [challenge, another] {
       #expect(await refusal { _ = try await scene.answer(each, .code(code)) } == "wrong-code")
     }
-    // Of two that come at once with one code one gets in.
+    // One of two concurrent logins with one code succeeds.
     let race = scene.next()
     async let one = refusal { _ = try await scene.answer(another, .code(race)) }
     async let other = refusal { _ = try await scene.answer(challenge, .code(race)) }
@@ -226,7 +226,7 @@ import Testing
       caller, code: TOTP(secret: secret).code(TOTP.step(at: stage.clock.now)), from: "a")
     #expect(byPassword.taken() == [.closed(.revoked)])
     #expect(byAppPassword.taken() == [] && byGrant.taken() == [])
-    // Who was on the way in, too.
+    // A session by password that was being opened meanwhile is refused, too.
     let late = await refusal { _ = try await goOnline(Access(.password, since: stage.clock.now)) }
     #expect(late != nil)
     #expect(try await stage.accounts.removeSecondFactor(of: user.id))
@@ -322,7 +322,7 @@ import Testing
       await refusal { try await accounts.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
         == "second-factor-on")
 
-    // As many letters as to any address, and no more.
+    // The user gets as many codes by mail as any address, and no more.
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     try await accounts.sendSecondFactorCode(to: caller, from: "a")
     let last = try #require(box.code())
@@ -348,7 +348,7 @@ import Testing
     #expect(
       await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "codes-too-fast")
-    // Where nothing is sent there is none of this kind.
+    // A server that sends no codes has no second factor of this kind.
     accounts.employ(NoCodeSender(), newcomers: [], registration: false)
     #expect(
       await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }

@@ -100,7 +100,7 @@ private struct Gallery: PictureFinder {
     tokens.put("2", backend("juliet", nonce: nonce))
     _ = try await logIn(stage, "1")
     for text in ["1", "2"] { #expect(await code { _ = try await logIn(stage, text) } == "nonce-invalid") }
-    // Who is refused is not made.
+    // A refused login makes no account.
     let (realm, juliet) = (stage.parley.realms[0].id, Identity(.external, "juliet"))
     #expect(try await stage.parley.read { try $0.user(of: juliet, in: realm) } == nil)
   }
@@ -153,7 +153,7 @@ private struct Gallery: PictureFinder {
       tokens.put("made", backend("romeo", nonce: text))
       #expect(await code { _ = try await logIn(stage, "made") } == "nonce-invalid", "\(text)")
     }
-    // In its own realm, and before: it is good.
+    // The token is valid in its own realm, and before its nonce ends.
     #expect(try await logIn(stage, "foreign", realm: 1).address.domain == "verona.example")
     stage.clock.set(stage.clock.now.milliseconds + 600_000)
     #expect(await code { _ = try await logIn(stage, "old") } == "nonce-invalid")
@@ -238,7 +238,7 @@ private struct Gallery: PictureFinder {
     #expect(
       try await stage.accounts.identities(of: other.id).map(\.identity) == [phone, Identity(.provider("google"), "1")])
     #expect(try await stage.accounts.identities(of: juliet.id).map(\.identity) == [mail])
-    // What somebody has taken away does not come back by itself.
+    // An identity that the user has unlinked does not come back by itself.
     try await stage.accounts.unlink(phone.id, from: Party(id: other.id, realm: other.realm, address: other.address))
     _ = try await logIn(stage, "1")
     #expect(try await stage.accounts.identities(of: other.id).count == 1)
@@ -358,7 +358,7 @@ private struct Gallery: PictureFinder {
     // The same address, and a name now.
     #expect(!user.isGuest && user.address == visitor.address && user.profile.displayName == "Juliet")
     #expect(try await stage.parley.read { try $0.dialog(between: romeo.id, and: visitor.id) } != nil)
-    // What guests may not they may, and nobody sweeps them out.
+    // The user may do what guests may not, and is not swept out with guests.
     _ = try await stage.accounts.makeAppPassword(for: visitor.id, name: "Old client")
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     #expect(try await stage.accounts.sweepGuests() == 0)
@@ -423,7 +423,7 @@ private struct Gallery: PictureFinder {
     stage.clock.set(stage.clock.now.milliseconds + 60_000)
     #expect(try await again.sweepGuests() == 1)
     #expect(try await again.parley.read { try $0.user(visitor.id)?.state } == .deleted)
-    // Where guests are taken no more they go.
+    // The guests of a server that takes no more guests are deleted.
     let (late, _) = try await guest(stage)
     options.guests = .none
     let closed = Accounts(
@@ -453,7 +453,7 @@ private struct Gallery: PictureFinder {
       #expect(SCRAMKeys.match(password: text, among: [key] + same.map(\.keys)) == 1)
       #expect(!key.verifies(password: "") && !key.verifies(password: text))
     }
-    // Not into the app.
+    // An app password does not sign in to the app protocol.
     let attempt = LoginAttempt(of: user.address, from: "192.0.2.1", device: nil)
     #expect(await code { _ = try await stage.accounts.verify(attempt, password: text) } == "wrong-credentials")
     // A second one beside it, and both at once.

@@ -33,7 +33,7 @@ import Testing
       #expect(try await lastSeen(stage, of: romeo, for: tybalt) == stranger)
       #expect(try await lastSeen(stage, of: romeo, for: romeo))
     }
-    // Whom they block sees nothing, whatever is let.
+    // A blocked user sees nothing, whatever the settings allow.
     try await set(stage, romeo, UserSettingsDraft(lastSeen: .everybody))
     try await stage.parley.post(.block([BlockPattern(JID(tybalt.address))]), by: romeo)
     #expect(try await !lastSeen(stage, of: romeo, for: tybalt))

@@ -181,7 +181,7 @@ import Testing
       let rest = try await list(after: page.nextCursor, limit: 2)
       #expect(page.items.count == 2 && rest.items.count == 1 && rest.nextCursor == nil)
 
-      // By any of its names.
+      // The dialog is found by any of its names.
       for name in ["team", "team@conference.localhost", "TEAM", team.id] {
         let shown = try await ShowDialog.perform(ShowDialog.Input(dialog: name), in: context)
         #expect(shown.dialog == team)

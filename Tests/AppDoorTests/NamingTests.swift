@@ -97,7 +97,7 @@ import Testing
             position: Position(9), time: time, dialog: DialogID(8), author: viewer, place: .peer(viewer),
             fact: .invitation(Invitation(room: room, inviter: author, reason: "Come", password: nil, name: "N")),
             id: PublicID(high: 1, low: 2), isSemiAnonymous: true))
-      // Of the user's own, or of two who know each other.
+      // These are entries of the user alone, or of two users who know each other.
       case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draft, .scheduledMessage, .call,
         .notification:
         break

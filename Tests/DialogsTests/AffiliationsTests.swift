@@ -48,7 +48,7 @@ import Testing
   /// Users can give up their own affiliation and not raise it; a banned user cannot lift the ban; users with the right
   /// to ban cannot ban themselves (9.1: `conflict`).
   @Test func oneOnlyGivesUpWhatOneIs() {
-    // What each may become.
+    // The table has what users of each affiliation may make of themselves.
     let ways: [Affiliation: [Affiliation]] = [
       .outcast: [], .none: [], .watcher: [.none], .member: [.none, .watcher],
       .admin: [.none, .watcher, .member], .owner: [.none, .watcher, .member, .admin],

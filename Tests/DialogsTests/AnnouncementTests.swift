@@ -13,7 +13,7 @@ import Testing
 
     try await Announcements(parley).setMessageOfTheDay("No duels.", in: realm)
     let message = try #require(Announcements(parley).messageOfTheDay(in: realm.id))
-    // Of many that ask at once one is told.
+    // One of many concurrent requests gets the announcement.
     let claims = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
         group.addTask { (try? await parley.work { try Announcements.claim(message, for: romeo.id, $0) }) ?? false }

@@ -58,7 +58,7 @@ import Testing
     expected.nick = "Capulet"
     #expect(try await bookmarks(stage, juliet) == [expected])
     #expect(!phone.taken().contains(.invited(room.address.description)), "nobody invites oneself")
-    // Of a client in the room the bookmark is its own affair.
+    // A client that registers in the room makes its bookmark itself.
     try await stage.act(.register(.dialog(room.dialog), nick: nil), by: nurse)
     #expect(try await bookmarks(stage, nurse) == [])
 
@@ -102,7 +102,7 @@ import Testing
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     #expect(told(follower) == ["invited to \(address)"])
     #expect(told(plain) == ["invited to \(address)"])
-    // Who is asked, and not added, has no bookmark.
+    // A user who is invited, and not added, has no bookmark.
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     _ = (follower.taken(), plain.taken())
     try await stage.act(.invite(.dialog(room.dialog), to: juliet.address, reason: nil), by: romeo)

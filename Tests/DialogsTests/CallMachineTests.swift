@@ -158,14 +158,14 @@ import Testing
     let other = Self.call(Self.accepted, from: Self.nurse)
     #expect(Self.opening([other]) == .ends(.busy))
     #expect(Self.opening([other], isThere: false) == .rings)
-    // Of an XMPP client nobody knows.
+    // The device of an XMPP client's call is unknown.
     let jingle = Self.call(
       {
         Self.accepted(&$0)
         $0.callee.isApp = false
       }, from: Self.nurse)
     #expect(Self.opening([jingle]) == .rings)
-    // Who calls whom they talk to has lost them.
+    // A call to the user with whom a call is running replaces that call.
     let own = Self.call(Self.accepted)
     #expect(Self.opening([own]) == .instead(own, .replaced))
     #expect(Self.opening([own, other]) == .ends(.busy))

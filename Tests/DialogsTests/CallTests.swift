@@ -94,7 +94,7 @@ import Testing
     cast.wait(1)
     #expect(await Calls(cast.stage.parley).endDue() == nil)
     #expect(await Calls(cast.stage.parley).endDue() == nil)
-    // As by whoever saw it due at the same time.
+    // A second expiry of the same call, which another run saw due at the same time, changes nothing.
     try await cast.stage.parley.post(.call(.expire(call.id)), by: cast.romeo)
     #expect(try await cast.found(call)?.reason == .timeout)
     #expect(try await cast.logged() == ["Missed audio call"])
@@ -185,7 +185,7 @@ import Testing
     try await cast.move(call, .accept, by: cast.juliet, "app-tablet")
     let owed = try await cast.owed(to: cast.juliet)
     #expect(owed.map(\.kind) == [.alert, .callEnd] && owed.last?.subject == call.id)
-    // What ends later is nobody's push; it is not missed either.
+    // The later end of the call makes no push, and no missed call.
     try await cast.move(call, .end(nil), by: cast.romeo)
     #expect(try await cast.owed(to: cast.juliet).count == 2)
     #expect(try await cast.owed(to: cast.romeo).isEmpty)
@@ -221,7 +221,7 @@ import Testing
     // Said once more it changes nothing, and is passed on for what it is.
     try await cast.say(.finish, "a", from: cast.romeo, "orchard", to: cast.juliet)
     #expect(app.taken() == [.said("", .feed)])
-    // Of a call that nobody knows.
+    // A message of an unknown call is passed on, and makes no call.
     try await cast.say(.accept, "unknown", from: cast.romeo, "orchard", to: cast.juliet)
     #expect(app.taken() == [.said("", .feed)])
   }

@@ -10,7 +10,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let heardWhileWriting = Mutex(0)
-    // Not the stage: the hub keeps the lane, and nothing would ever end.
+    // The lane must not keep the stage: the hub keeps the lane, and neither would ever be released.
     let store = stage.store
     let lane = Lane { body in
       if store.isWriting { heardWhileWriting.withLock { $0 += 1 } }

@@ -155,12 +155,12 @@ import Testing
       DialogSettingsDraft(alerts: .some(nil), mutedUntil: stage.clock.now, isPinned: false, isArchived: false), dialog,
       stage, by: juliet)
     #expect(try await settings(juliet, dialog, stage) == DialogSettings())
-    // Of all changes the log holds the last.
+    // The log holds only the last of all changes.
     let told = try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 99) }
       .filter { if case .settings = $0.fact { true } else { false } }
     #expect(told.count == 1)
 
-    // Who is not in it is told what is told of one that is not there.
+    // The answer to a user who is not in the dialog is that of a dialog that does not exist.
     for stranger in [DialogID(dialog.number + 1_000), dialog] {
       #expect(
         try await problem { try await set(DialogSettingsDraft(isPinned: true), stranger, stage, by: paris) }
@@ -206,7 +206,7 @@ import Testing
     stage.parley.hub.update(follower) { $0.interests = [Bookmark.node] }
     var mine = try #require(try await bookmark(room.address, stage, juliet), "the server has made one")
 
-    // By XMPP: what pushes and apps go by, and the rest as it came.
+    // A bookmark sets what pushes and apps obey; its other content is kept as it came.
     mine.notifications = NotificationRules(
       [Rule(.never, category: "client", type: "pc"), Rule(.onMention, details: [1, 2])], others: [3])
     mine.isPinned = true
@@ -224,7 +224,7 @@ import Testing
     #expect(!phone.taken().contains(.settings(change)), "nothing has changed")
     _ = follower.taken()
 
-    // By the app: told as an item, nothing lost.
+    // A change by the app is told to XMPP clients as an item, without losing its other content.
     let sent = try await set(
       DialogSettingsDraft(alerts: .never, isPinned: false, isArchived: true), room.dialog, stage, by: juliet)
     #expect((sent.value as? DialogSettingsChange)?.settings.alerts == .never)
@@ -239,7 +239,7 @@ import Testing
     #expect(events == [.bookmark(mine)])
     #expect(phone.taken().filter { if case .settings = $0 { true } else { false } }.count == 1)
 
-    // What no bookmark says changes none. Details that nobody knows here may keep a rule.
+    // A setting that bookmarks do not have changes no bookmark. Unknown details may keep a rule.
     try await set(DialogSettingsDraft(isArchived: false), room.dialog, stage, by: juliet)
     #expect(follower.taken() == [])
     let kept = try await set(DialogSettingsDraft(alerts: .some(nil)), room.dialog, stage, by: juliet)
@@ -267,18 +267,18 @@ import Testing
       $0.isPinned = true
     }
     #expect(try await settings(juliet, room.dialog, stage) == expected)
-    // No other is made for it.
+    // No bookmark is made for the setting.
     try await set(DialogSettingsDraft(alerts: .onMention), room.dialog, stage, by: juliet)
     #expect(try await bookmark(room.address, stage, juliet) == nil)
     try await publish(Bookmark(address: room.address), stage, by: juliet)
     #expect(
       try await bookmark(room.address, stage, juliet)
         == Bookmark(address: room.address, notifications: NotificationRules([Rule(.onMention)]), isPinned: true))
-    // What it says itself counts, and one that is there and says nothing is what was meant.
+    // The bookmark's own content counts; one without content has the defaults.
     try await publish(Bookmark(address: room.address), stage, by: juliet)
     #expect(try await settings(juliet, room.dialog, stage) == DialogSettings())
 
-    // Who leaves takes it along; who comes again finds what the bookmark says, if there is one.
+    // The settings of a user who leaves are removed; a user who comes back has those of the bookmark, if there is one.
     try await set(DialogSettingsDraft(alerts: .never), room.dialog, stage, by: juliet)
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     #expect(try await settings(juliet, room.dialog, stage) == nil)

@@ -59,7 +59,7 @@ import Testing
     cast.stage.clock.set(cast.now + 1_000)
     #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
     #expect(await ScheduledMessages(cast.stage.parley).sendDue() == nil)
-    // As by whoever saw it due at the same time.
+    // A second sending of the same message, which another run saw due at the same time, changes nothing.
     let id = try #require((receipt.value as? ScheduledMessage)?.id)
     try await cast.stage.parley.post(.scheduledMessage(.send(id)), by: cast.romeo)
     #expect(try await cast.said() == ["good morrow"])

@@ -27,7 +27,7 @@ import Testing
       let own = InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo)
       #expect(
         await code { _ = try await Invites(stage.parley).make(own, by: romeo) } == (isOn ? nil : "invitations-off"))
-      // Not for somebody else, not to an account of a name.
+      // A user makes no invite for another user, and none to an account with a given name.
       #expect(await code { _ = try await Invites(stage.parley).make(own, by: paris) } == "invitations-off")
       let account = InviteDraft(realm: romeo.realm, kind: .account, name: "mercutio")
       #expect(await code { _ = try await Invites(stage.parley).make(account, by: romeo) } == "invitations-off")
@@ -119,7 +119,7 @@ import Testing
         _ = try await stage.accounts.register(paris, password: "x", displayName: nil, invite: new.invite)
       } == "name-fixed")
 
-    // Who was let in before the end may still finish; others find it expired. Then the name is free.
+    // A registration that began before the end may still finish; others find the invite expired. Then the name is free.
     stage.clock.set(new.invite.expires.milliseconds)
     #expect(try await Invites(stage.parley).find(token: new.token)?.state == .expired)
     #expect(
@@ -256,7 +256,7 @@ import Testing
   @Test func whatAReportSaysAndQuotesIsBounded() async throws {
     let stage = try Stage()
     let (juliet, paris) = (try await stage.user("juliet"), try await stage.user("paris"))
-    // To a reader one character.
+    // The text is one character to a reader.
     let long = "a" + String(repeating: "\u{301}", count: Limits.reportCharactersMax)
     _ = try await stage.say(long, from: paris, to: juliet)
     let said = try #require(try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 10) }.last)

@@ -45,7 +45,7 @@ import Testing
     #expect(link.taken() == [.said("hi", .direct)])
     let made = try #require(try await row(stage, bob))
     #expect(made.name == "bob@\(Self.domain)")
-    // What they say belongs to the same dialog, and counts for the local user alone.
+    // Messages of the remote user belong to the same dialog, and count as unread for the local user alone.
     let session = try await stage.session(romeo, "orchard")
     let second = try await stage.say("hello", from: bob, to: romeo)
     #expect(session.taken() == [.said("hello", .direct)])
@@ -96,7 +96,7 @@ import Testing
     _ = session.taken()
     stage.parley.hub.unregister(session, time: stage.clock.now)
     #expect(link.taken() == [.presence("romeo/orchard to bob@\(Self.domain)", .offline)])
-    // Who comes back asks.
+    // A user who comes online again probes the presence of remote contacts.
     let again = try await stage.session(romeo, "orchard")
     #expect(
       link.taken() == [.presence("romeo/orchard to bob@\(Self.domain)", .online), .relayed(.direct)])

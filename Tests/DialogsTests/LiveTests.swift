@@ -94,7 +94,7 @@ import Testing
     // Nothing is said to it.
     _ = try await stage.say("hi", from: romeo, to: juliet)
     #expect(phone.taken() == [])
-    // Who comes meanwhile sees her.
+    // A session that comes online meanwhile sees her.
     let tablet = RecordingSession(romeo)
     try await stage.parley.post(.goOnline(OnlineSession(session: tablet, door: .xmpp, resource: "tablet")), by: romeo)
     let here = Presence(from: romeo, resource: "tablet", availability: .online, time: stage.clock.now)
@@ -190,7 +190,7 @@ import Testing
     let street = try await stage.session(paris, "app-1", door: .app)
     try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo M."))), by: romeo)
     #expect(laptop.taken() == [.profileOf("romeo")] && street.taken() == [])
-    // Who blocks him is not told.
+    // A user who blocks him is not told.
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     _ = laptop.taken()
     try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo"))), by: romeo)

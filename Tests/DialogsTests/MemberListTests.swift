@@ -104,12 +104,12 @@ import Testing
     try await stage.affiliate(paris, .outcast, in: room, by: romeo)
     let before = try await whole(stage, room, juliet)
     #expect(before.list == ["romeo": .owner, "juliet": .member])
-    // Who is admin sees the banned, also those of before.
+    // An admin sees the banned users, also those of before.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
     let enteredRoom = try await enter(stage, room, juliet, .since(before.version))
     #expect(isWhole(enteredRoom.list))
     #expect(try applied(enteredRoom.list, to: before.list) == ["romeo": .owner, "juliet": .admin, "paris": .outcast])
-    // Who was put out and comes back does not learn what was between.
+    // A user who was removed and comes back does not learn the changes in between.
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.affiliate(paris, .none, in: room, by: romeo)
     try await stage.affiliate(juliet, .member, in: room, by: romeo)

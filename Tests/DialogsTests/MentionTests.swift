@@ -148,7 +148,7 @@ import Testing
       let draft = draft("x", [try at("\(name)@localhost")], app: true)
       return try said(try await stage.act(.say(.dialog(room.dialog), draft), by: author).entry).map(\.party)
     }
-    // Of a member, a stranger and nobody the same is said.
+    // The answer is the same for a member, a stranger and an unknown user.
     for name in ["juliet", "nurse", "tybalt", "nobody"] {
       #expect(try await problem { _ = try await say(name, by: romeo) }?.code == "mention-unknown", "\(name)")
     }
@@ -221,7 +221,7 @@ import Testing
     try await stage.act(
       .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: one.id)), by: nurse)
     #expect(try await counts() == [1, 0])
-    // What was read stays read.
+    // A read message stays read.
     _ = try await say(
       [try at("nurse@localhost"), try at("juliet@localhost")], ReferenceDraft(kind: .correction, target: target))
     #expect(try await counts() == [2, 0])

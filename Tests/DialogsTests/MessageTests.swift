@@ -118,7 +118,7 @@ import Testing
         to: romeo, Content(kind: .none),
         reference: ReferenceDraft(kind: .reactions(["x"]), target: .entry(caption))), by: juliet)
     #expect(try await state(head, stage)?.reactions.map(\.emoji) == [["x"]])
-    // What an edit says anew is the caption, and XMPP is told so.
+    // The text of an edit is the new caption, and XMPP clients are told so.
     let edit = try await stage.parley.post(
       draft(
         to: juliet, Content(kind: .text, text: "Anew"),
@@ -175,7 +175,7 @@ import Testing
     await #expect(throws: Problem.messageUnknown(field: "forwardFrom")) {
       try await stage.parley.post(draft(to: juliet, Content(kind: .none), forward: source), by: nurse)
     }
-    // Who has deleted it for themselves has it no more.
+    // A user who has deleted the message for themselves cannot forward it.
     try await hide(said, juliet, stage)
     await #expect {
       try await stage.parley.post(draft(to: nurse, Content(kind: .none), forward: source), by: juliet)
@@ -243,7 +243,7 @@ import Testing
     func pins() async throws -> [Position] { try await stage.parley.read { try $0.pins(of: dialog) } }
     #expect(try await pins() == said.dropLast().map(\.position).reversed())
     await #expect { try await pin(said[Limits.pinsMax], true) } throws: { ($0 as? Problem)?.code == "too-many-pins" }
-    // What is so already needs no room.
+    // Pinning a pinned message is no further pin.
     try await pin(said[0], true)
     try await pin(said[1], false)
     try await pin(said[Limits.pinsMax], true)
@@ -271,7 +271,7 @@ import Testing
     try await hide(said[3], juliet, stage)
     try await hide(said[3], juliet, stage)
     #expect(try await unread(juliet, stage) == 3)
-    // What one says oneself never counts.
+    // The user's own messages never count.
     let mine = try #require(try await stage.say("mine", from: juliet, to: romeo).entry)
     try await hide(mine, juliet, stage)
     #expect(try await unread(juliet, stage) == 3)
@@ -314,7 +314,7 @@ import Testing
     #expect(try await unread(juliet, stage) == 0)
   }
 
-  /// What was cleared stays so for who leaves an open room, as one of its visitors, and when they join again.
+  /// Cleared messages stay cleared for a user who leaves an open room, visits it, and joins it again.
   @Test func whatWasClearedStaysSoAfterLeavingARoom() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)

@@ -81,7 +81,7 @@ import Testing
     seenOnly.subscription = Subscription.to
     var elsewhere = friend
     elsewhere.groups = ["Servants"]
-    // What romeo keeps about them; what the node says.
+    // The relations are of others to romeo's node.
     let relations: [(String, NodeRelation)] = [
       ("stranger", NodeRelation()), ("seen", NodeRelation(contact: seenOnly)),
       ("friend", NodeRelation(contact: friend)), ("other group", NodeRelation(contact: elsewhere)),
@@ -119,7 +119,7 @@ import Testing
     #expect(await code { _ = try await subscribe(paris, node: "roster") } == "not-in-roster-group")
     #expect(try await subscribe(paris, node: "presence") == .subscribed)
     #expect(await code { _ = try await subscribe(paris, node: "nowhere") } == "node-unknown")
-    // In another's name, and against a block.
+    // A subscription in another user's name is refused, and so is one of a blocked user.
     try await post(.create(node: "n", [.access(.open)]))
     #expect(
       await code { try await visit(.subscribe(JID(juliet.address), isPaused: nil), by: paris) } == "not-yours")
@@ -300,7 +300,7 @@ import Testing
     // Once allowed, for all sessions.
     let receipt = try await visit(.subscribe(try JID("paris@localhost/street"), isPaused: nil), by: paris)
     #expect((receipt.value as? NodeSubscription)?.state == .subscribed)
-    // Who becomes a member needs no answer any more, who waits when all are let in neither.
+    // A pending subscriber who becomes a member needs no answer any more, nor does one of a node that opens to all.
     #expect(try await subscribe(juliet) == .pending)
     try await post(.affiliate(node: "n", [juliet.address: .member]))
     #expect(try await people().subscriptions.allSatisfy { $0.state == .subscribed })

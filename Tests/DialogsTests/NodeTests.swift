@@ -283,7 +283,7 @@ import Testing
     #expect(try await bookmarks(stage, juliet) == [expected], "who makes a room is in it, too")
     expected.nick = "romeo"
 
-    // What the user has written stays.
+    // The fields that the user has written stay.
     var kept = expected
     kept.autojoins = false
     kept.extensions = [7]

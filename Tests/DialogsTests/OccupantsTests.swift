@@ -133,7 +133,7 @@ import Testing
     let moved = occupants.replace(from: romeo.sessions[0].id, to: heir)
     #expect(moved)
     #expect(occupants.key(of: romeo.sessions[0].id) == nil)
-    // In its place, and with what it had said.
+    // The new session has the old one's place, and its presence.
     #expect(occupants.occupant(of: heir.id)?.sessions.first?.session.id == heir.id)
     #expect(occupants.occupant(of: heir.id)?.sessions.first?.presence === occupantSession.presence)
     let again = occupants.replace(from: romeo.sessions[0].id, to: heir)

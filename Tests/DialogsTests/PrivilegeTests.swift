@@ -74,11 +74,11 @@ import Testing
     #expect(receipt.entry?.author == romeo)
     #expect(balcony.taken() == [.said("but soft", .direct)])
     #expect(phone.taken() == [.said("but soft", .feed)])
-    // To somebody of its own it comes back as what the user has said.
+    // A message to a user of the component is delivered to the component as one of the user.
     let bob = try BareJID("bob@\(Self.domain)")
     _ = try await scene.say("to you", from: romeo.address, to: bob)
     #expect(scene.link.taken() == [.said("to you", .direct)])
-    // What a user cannot do, nobody does for them.
+    // The component cannot do what the user cannot.
     try await scene.stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     await #expect(throws: Problem.unreachable) { try await scene.say("hark", from: romeo.address, to: juliet.address) }
     scene.grant(.none)
@@ -118,7 +118,7 @@ import Testing
       scene.link.taken() == [
         .contact(bob.description, .both, act: nil, push: true), .presence("romeo/orchard to \(bob)", .online),
       ])
-    // Of anybody else it does not, and a user does so of nobody.
+    // The component sets no subscription of anybody else, and a user sets none at all.
     let juliet = try await scene.stage.user("juliet")
     let other = Intent.contact(address: juliet.address, name: nil, groups: [], subscription: .both)
     await #expect(throws: Problem.self) {
@@ -150,7 +150,8 @@ import Testing
     #expect(link.taken() == [])
     show(.offline, session)
     #expect(link.taken() == [.presence("romeo/orchard to \(Self.domain)", .offline)])
-    // Of contacts all that they announce, once; of who is nobody's contact no more than before.
+    // The component is told of all that contacts announce, once, and of users who are nobody's contact no more than
+    // before.
     scene.grant(Privileges(roster: .get, isToldOfRosters: false, presence: .contacts))
     show(.online, session)
     show(.away, session)
@@ -158,7 +159,7 @@ import Testing
     try await stage.parley.post(.link(juliet.address, name: nil, groups: nil, mutual: true), by: romeo)
     show(.chat, session)
     #expect(link.taken() == [.presence("romeo/orchard to \(Self.domain)", .chat)])
-    // Who blocks it is not there for it.
+    // A user who blocks the component is offline to it.
     try await stage.parley.post(.block([BlockPattern(JID(BareJID(Self.domain)))]), by: romeo)
     show(.doNotDisturb, session)
     #expect(link.taken() == [])

@@ -8,7 +8,7 @@ import Testing
 /// Who may read what, wherever it is asked: viewer x settings of the room x surface. What is expected is the table of `Viewer` and
 /// `Kind` alone, and the same of every surface.
 @Suite struct ReadingTests {
-  /// What somebody is to the room.
+  /// The relation of a user to the room.
   enum Viewer: String, CaseIterable, Sendable {
     case author, admin, member, latecomer, returned, blocked, cleared, hiding
     case occupant, former, outcast, stranger, guest, administrator, foreigner
@@ -67,7 +67,7 @@ import Testing
     /// themselves; "gone", which was taken back.
     func readable(by viewer: Viewer, byAddress: Bool) -> Set<String> {
       guard let beginning = viewer.reads else { return [] }
-      // Who may enter an open room may read it over XMPP, which names it by its address.
+      // A user who may enter an open room may read it over XMPP, which names it by its address.
       if beginning == .visit, !isOpen || !byAddress { return [] }
       switch viewer {
       case .cleared: return []
@@ -105,7 +105,7 @@ import Testing
     let room: RoomName
     let kind: Kind
     let said: [String: Entry]
-    /// What changed each of them, as sessions are told live.
+    /// The changes of the messages, as sessions are told of them live.
     let changes: [String: Reference]
     /// The log ended here before anything of it.
     let start: Position
@@ -124,7 +124,7 @@ import Testing
       try await stage.parley.read(body)
     }
 
-    /// What a session is told of the room that asks over XMPP.
+    /// Returns the answer about the room to a session that asks over XMPP.
     func asking(_ viewer: Party) async -> RoomAccess {
       let receipt = try? await stage.act(.place(.address(room.address)), by: viewer)
       return (receipt?.value as? Occupancy)?.access ?? .none
@@ -408,7 +408,7 @@ import Testing
     #expect(scene.texts(hooks) == Set(scene.said.keys).subtracting(["gone"]), "hooks, \(scene.kind)")
   }
 
-  /// What is no message: who the people are, earlier versions, and what those read who enter.
+  /// Checks what is no message: the members and occupants, earlier versions, and the history on entering.
   private func check(
     _ scene: Scene, _ viewer: Viewer, _ party: Party, _ people: [Viewer: Party]
   ) async throws {
@@ -419,7 +419,7 @@ import Testing
     let byID = try await scene.read { try $0.access(to: room, for: party) }
     #expect((byID.room != nil) == kind.isKnown(to: viewer, byAddress: false), "\(viewer.rawValue), \(kind)")
     let byAddress = await scene.asking(party)
-    // Who is banned is told so.
+    // A banned user is told so.
     if viewer != .outcast {
       #expect((byAddress.room != nil) == kind.isKnown(to: viewer, byAddress: true), "\(viewer.rawValue), \(kind)")
     }

@@ -54,7 +54,7 @@ import Testing
     #expect(second.text == "Two")
     #expect(second.revision == 3)
     #expect(second.version == Position(12))
-    // What others made of it stays.
+    // The reactions of others stay.
     #expect(second.reactions == [.init(user: Self.juliet, emoji: ["x"])])
     #expect(throws: ReferenceRefusal.foreign) { try fold(.correction, by: Self.juliet, mayModerate: true) }
     #expect(throws: ReferenceRefusal.unsuitable) { try fold(.correction, "", by: Self.romeo) }
@@ -86,7 +86,7 @@ import Testing
       .init(user: Self.party(Int64($0 + 100), "u\($0)"), emoji: ["a"])
     }
     #expect(try fold(.reactions(["a"]), by: Self.juliet, into: full) == nil)
-    // Who is among them may still change their mind.
+    // A user who has reacted may still change the reaction.
     let changed = try #require(try fold(.reactions(["b"]), by: Self.party(100, "u0"), into: full))
     #expect(changed.reactions.count == Limits.reactingUsersMax)
     #expect(changed.reactions[0].emoji == ["b"])

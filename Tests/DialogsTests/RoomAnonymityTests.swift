@@ -56,7 +56,7 @@ import Testing
     try await s.stage.say("hi", in: s.room, by: s.romeo)
     #expect(s.above.effects() == [.said("hi", .feedAnonymized)])
     #expect(s.below.effects() == [.said("hi", .feed)])
-    // Who comes later as well.
+    // A session that comes later gets the same.
     let later = try await s.stage.session(s.juliet, "later", door: .app)
     try await s.stage.say("ho", in: s.room, by: s.romeo)
     #expect(later.effects() == [.said("ho", .feedAnonymized)])

@@ -126,7 +126,7 @@ import Testing
     #expect(try await stage.stored(room).memberCount == Limits.membersMax)
     try await full(.members(.dialog(room.dialog), drafts(.member, next)), by: romeo)
     try await full(.register(.dialog(room.dialog), nick: nil), by: next)
-    // Who is one already changes all the same.
+    // The affiliation of a member can be changed in a full room.
     try await stage.act(.members(.dialog(room.dialog), drafts(.admin, last)), by: romeo)
     // One goes, one comes.
     try await stage.affiliate(last, .none, in: room, by: last)
@@ -158,7 +158,7 @@ import Testing
     }
     let draft = [MemberDraft(address: juliet.address, affiliation: .member)]
     try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
-    // Where she is a member already, she stays one.
+    // Juliet stays a member of the room that she is in already.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
     for intent in [
       RoomIntent.members(.dialog(closed.dialog), draft),
@@ -216,7 +216,7 @@ import Testing
     let verona = try BareJID("verona@conference.localhost")
     let balcony = RecordingSession(juliet)
     try await stage.act(.enter(.address(verona), stage.entering(balcony, "Juliet")), by: balcony)
-    // What one session gives up, another of the same user may take.
+    // Another session of the user may take the place that one has given up.
     try await stage.act(.vacate(orchards[0].id), by: romeo)
     let capulet = try BareJID("capulet@conference.localhost")
     try await stage.act(.enter(.address(capulet), stage.entering(orchards[1], "Romeo")), by: orchards[1])
@@ -249,7 +249,7 @@ import Testing
     #expect(enteredRoom.others.count == Limits.shownOccupantsMax)
     #expect(enteredRoom.own.nick == "juliet")
     #expect(orchard.effects() == [])
-    // Neither her second session, nor that she is away, nor her nick is the others' news.
+    // The others are told neither of her second session, nor of her being away, nor of her nick.
     try await stage.enter(room, chamber)
     try await stage.act(.show(.address(room.address), stage.presence(balcony, .away)), by: balcony)
     #expect(balcony.effects().last == .occupant("juliet", .participant, codes: [], .roomOwn))
@@ -267,7 +267,7 @@ import Testing
     for text in ["one", "two"] { try await stage.say(text, in: room, by: balcony) }
     let appeared = Heard.occupant("Capulet", .participant, codes: [], .roomOpen)
     #expect(orchard.effects() == [appeared, .said("one", .room), .said("two", .room)])
-    // Who goes unseen has come unseen.
+    // An occupant whose coming was not shown is not shown to leave.
     let tybalt = RecordingSession(try await stage.user("tybalt"))
     try await stage.enter(room, tybalt)
     _ = tybalt.taken()

@@ -28,7 +28,7 @@ import Testing
     let heard = phone.effects()
     #expect(heard.contains(.invited(room.address.description)))
     guard case .noted(.topic)? = heard.last else { throw StageError.full }
-    // Who has only XMPP is invited.
+    // A user who has only XMPP clients is invited.
     #expect(commitLoop.effects() == [.invited(room.address.description)])
 
     // The same externalID is the same room: for its members.
@@ -166,7 +166,7 @@ import Testing
       try await problem { try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: juliet) }
         == .notOwner)
     for session in all { _ = session.taken() }
-    // What was said in the same batch is said first.
+    // A message in the same batch as the destruction is delivered before it.
     try await stage.together(romeo) {
       stage.submit(.say(.address(room.address), stage.draft("last words")), by: all[2])
       stage.submit(.destroy(.address(room.address), reason: "Dawn", alternate: nil), by: all[0])

@@ -18,7 +18,7 @@ import Testing
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     let joined = MemberChange(party: juliet, was: .none, now: .member, nick: "juliet", reason: nil)
     #expect(phone.effects() == [.noted(.member(joined)), .invited(room.address.description)])
-    // Whose app is connected is there, and shown so once.
+    // A user whose app is connected is an occupant, and is shown as one once.
     #expect(orchard.effects() == [.noted(.member(joined)), .occupant("juliet", .participant, codes: [], .roomOpen)])
     try await stage.say("hi", in: room, by: orchard)
     #expect(phone.effects() == [.said("hi", .feed)])
@@ -61,7 +61,7 @@ import Testing
     #expect(orchard.effects().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
     #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomUnknown)
-    // With an XMPP client there she stays, as a visitor of it.
+    // Juliet, whose XMPP client is in the room, stays an occupant without membership.
     try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
     let balcony = RecordingSession(juliet)
     try await stage.enter(room, balcony)
@@ -166,7 +166,7 @@ import Testing
     #expect(try await stage.stored(room).memberCount == 2)
   }
 
-  /// In one batch the second post sees the effect of the first.
+  /// The second post of a batch sees the effect of the first.
   @Test func twoOwnersWhoLeaveInOneBatchAreNotBothGone() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
@@ -373,7 +373,7 @@ import Testing
     ]
     #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo) } == .nickTaken)
     #expect(try await stage.stored(room).memberCount == 1)
-    // Where the room is new, the second gets another.
+    // The second of two equal nicks in a new room is changed.
     let chapel = try #require(
       try await stage.act(.create(RoomDraft(localpart: "chapel", settings: .group, members: drafts)), by: romeo).room)
     #expect(try await stage.member(juliet, of: chapel.name)?.nick == "Sun")
@@ -500,7 +500,7 @@ import Testing
         .dialog(room.dialog),
         SettingsDraft(members: drafts.map { MemberDraft(address: $0.0.address, affiliation: $0.1) }) { $0.about = "x" })
     }
-    // Who is gone cannot own a room in the stead of who is there.
+    // A deleted user cannot replace an existing one as owner.
     #expect(
       try await problem { try await stage.act(form((paris, .owner), (romeo, .none)), by: romeo) }?.code
         == "user-unknown")

@@ -54,7 +54,7 @@ import Testing
     try await stage.enter(room, balcony, "Capulet", isJoin: false)
     let fourth = try await place(stage, room, romeo).edition
     #expect(fourth != third)
-    // What was cached is forgotten: nobody may take another list for this one.
+    // The cached list is dropped: its edition never stands for another list.
     _ = try await stage.parley.work { _ in 0 }
     let fifth = try await place(stage, room, romeo).edition
     #expect(![first, second, third, fourth].contains(fifth))

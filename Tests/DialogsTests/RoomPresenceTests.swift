@@ -24,7 +24,7 @@ import Testing
     #expect(second.others.map(\.nick) == ["romeo"])
     #expect(second.own.role == .participant)
     #expect(orchard.effects() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
-    // What the receipt says is not told twice.
+    // A presence that the receipt contains is not told twice.
     #expect(balcony.effects() == [])
   }
 
@@ -36,7 +36,7 @@ import Testing
     #expect(try await stage.enter(room, RecordingSession(paris))?.own.ownCodes == [])
     #expect(all[0].effects() == [.occupant("paris", .participant, codes: [], .roomOpen)])
     #expect(all[1].effects() == [.occupant("paris", .participant, codes: [], .room)])
-    // Who becomes a moderator sees them from then on.
+    // A new moderator sees the addresses from then on.
     try await stage.role("juliet", .moderator, in: room, by: all[0])
     _ = all[1].taken()
     let tybalt = try await stage.user("tybalt")
@@ -211,7 +211,7 @@ import Testing
     try await stage.act(.askForVoice(.address(room.address)), by: all[1])
     #expect(all[0].effects() == [.notice(.voiceRequest(nick: "juliet", juliet))])
     #expect(all[2].effects() == [])
-    // Who has voice bothers nobody.
+    // A request for voice of an occupant who has it is sent to nobody.
     try await stage.act(.askForVoice(.address(room.address)), by: all[2])
     #expect(all[0].effects() == [])
     try await stage.role("juliet", .participant, in: room, by: all[0])

@@ -34,7 +34,7 @@ import Testing
       by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
     let orchard = try await stage.seats(room, romeo)[0]
     try await stage.say("from afar", in: room, by: juliet)
-    // No presence: who is not there does not come by speaking.
+    // The message makes no presence: a user does not enter the room by speaking.
     #expect(orchard.effects() == [.said("from afar", .room)])
     #expect(try await problem { try await stage.say("x", in: room, by: paris) } == .noVoice)
     #expect(
@@ -136,7 +136,7 @@ import Testing
       try await problem {
         try await stage.act(.pass(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0])
       } == .occupantUnknown)
-    // By somebody who is not there: by nobody.
+    // A sender who is not in the room is no occupant.
     #expect(
       try await problem {
         try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: RecordingSession(romeo))
@@ -180,7 +180,7 @@ import Testing
     for session in all { _ = session.taken() }
     try await stage.say("hi", in: room, by: all[0])
     #expect(all[1].effects() == [.said("hi", .room)])
-    // As if it had arrived: who is blocked does not learn it.
+    // The request succeeds as if it had arrived: a blocked user does not learn of the block.
     try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: all[0])
     #expect(all[1].effects() == [])
     // Neither an invitation nor its refusal is a way around the block.
@@ -260,7 +260,7 @@ import Testing
     try await stage.failing(.say(.address(room.address), stage.draft("x")), by: all[0])
     #expect(try await problem { try await stage.say("two", in: room, by: all[1]) }?.kind == .tooFast)
     stage.clock.set(start + 30_000)
-    // What could not be stored does not count.
+    // A message that could not be stored does not count.
     try await stage.failing(.say(.address(room.address), stage.draft("lost")), by: all[1])
     try await stage.say("two", in: room, by: all[1])
     #expect(try await problem { try await stage.say("three", in: room, by: all[1]) }?.kind == .tooFast)
@@ -291,7 +291,7 @@ import Testing
     #expect(
       !(try await stage.say("b", in: room, by: all[0], key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2))).isRepeat)
     #expect(all[0].effects() == [.said("a", .room), .said("b", .room)])
-    // In the same batch too.
+    // A repeat is detected in the same batch, too.
     let key = RepeatKey(rule: .xmpp, id: "2", bodyHash: 1)
     try await stage.together(romeo) {
       for _ in 0..<2 { stage.submit(.say(.address(room.address), stage.draft("c", key: key)), by: all[0]) }

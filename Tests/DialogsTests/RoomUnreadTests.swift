@@ -131,7 +131,7 @@ import Testing
     for id in [elsewhere.id, PublicID(high: 1, low: 2)] {
       #expect(try await problem { try await stage.act(mark(id), by: juliet) }?.code == "message-unknown")
     }
-    // Who is no member has nothing to mark.
+    // A user who is no member cannot mark a message.
     #expect(try await problem { try await stage.act(mark(second.id), by: paris) } == .roomUnknown)
   }
 }

@@ -73,7 +73,7 @@ import Testing
     let balcony = RecordingSession(juliet)
     let before = try await stage.stored(room)
     let nowhere = try BareJID("nowhere@conference.localhost")
-    // Who is banned was told so; asking who is there, they are told again.
+    // A banned user was told so, and is told again when they ask for the occupants.
     func expected(_ intent: RoomIntent) -> Problem {
       switch intent {
       case .occupants, .place: kind == "banned" ? .roomBanned : .roomUnknown
@@ -82,7 +82,7 @@ import Testing
     }
     for reference in [RoomReference.address(room.address), .dialog(room.dialog)] {
       let there = try intents(stage, reference, by: balcony, about: romeo, entry)
-      // What is asked of a room that never was is answered in the same words.
+      // The same requests about a room that never existed are answered in the same words.
       let absent = try intents(
         stage, reference == .dialog(room.dialog) ? .dialog(DialogID(999)) : .address(nowhere), by: balcony,
         about: romeo,
@@ -90,7 +90,7 @@ import Testing
       for (intent, elsewhere) in zip(there, absent) {
         #expect(try await problem { try await stage.act(intent, by: balcony) } == expected(intent), "\(intent)")
         #expect(try await problem { try await stage.act(elsewhere, by: balcony) } == .roomUnknown, "\(intent)")
-        // By the app, that has no seat.
+        // The app, which has no occupant, gets the same answer.
         #expect(try await problem { try await stage.act(intent, by: juliet) } == expected(intent), "\(intent)")
       }
     }
@@ -189,14 +189,14 @@ import Testing
     // Another affiliation is no other beginning.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
     #expect(try await stage.member(juliet, of: room)?.since == since)
-    // Who is no member has joined nothing: there is no history for them.
+    // A user who is no member has not joined, and gets no history.
     let guest = try #require(try await stage.enter(room, RecordingSession(paris)))
     #expect(guest.messages?.behind == .end)
     #expect(guest.position >= head)
     #expect(try await stage.enter(room, RecordingSession(romeo))?.messages?.behind ?? .end < since)
     try await stage.act(.configure(.dialog(room.dialog), .change { $0.history = .all }), by: romeo)
     #expect(try await stage.enter(room, RecordingSession(juliet))?.messages?.behind == .zero)
-    // Who leaves and comes back begins anew.
+    // The history of a user who leaves and comes back begins anew.
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     #expect(try #require(try await stage.member(juliet, of: room)).since > since)

@@ -115,7 +115,7 @@ import Testing
     for session in all { _ = session.taken() }
     try await stage.act(whisper("psst", to: "juliet", scene), by: scene.orchard)
     #expect(scene.balcony.effects() == [.said("psst", .direct)])
-    // Not as a copy of what the other seat received.
+    // The delivery is no copy of the one to the other session.
     #expect(chamber.effects() == [.said("psst", .direct)])
     #expect(commitLoop.effects() == [.said("psst", .carbonSent)])
     for session in [scene.orchard, scene.street, plain, away] { #expect(session.effects() == []) }
@@ -125,7 +125,7 @@ import Testing
       by: scene.orchard)
     #expect(scene.balcony.effects() == [.said("hush", .direct)])
     #expect(commitLoop.effects() == [])
-    // To oneself: all seats hear it, the author's too, and the archive has it once.
+    // A whisper to oneself is delivered to all sessions of the author, and the archive has it once.
     try await stage.act(whisper("note", to: "romeo", scene), by: scene.orchard)
     for session in [scene.orchard, commitLoop, plain] { #expect(session.effects() == [.said("note", .direct)]) }
     #expect(try await archive(scene.romeo, stage).count == 3)
@@ -165,7 +165,7 @@ import Testing
     // Moderators can be asked, and ask.
     try await stage.act(whisper("a", to: "romeo", scene), by: scene.balcony)
     try await stage.act(whisper("b", to: "juliet", scene), by: scene.orchard)
-    // Who has left is nobody, and gets nothing later.
+    // A user who has left the room gets no whispers, now or later.
     try await stage.act(.exit(.address(scene.room.address), nil), by: scene.balcony)
     _ = scene.balcony.taken()
     #expect(
@@ -189,7 +189,8 @@ import Testing
     }
     for session in [scene.balcony, scene.street] { #expect(session.effects() == []) }
     for party in [scene.romeo, scene.juliet, scene.paris] { #expect(try await archive(party, stage).isEmpty) }
-    // Who blocks an occupant does not write to them; who blocks a user is not told that it is them.
+    // A user who blocks an occupant cannot write to them; one who blocks a user does not learn that the occupant is
+    // that user.
     #expect(
       try await problem { try await stage.act(whisper("x", to: "romeo", scene), by: scene.street) }?.kind == .blocked)
     try await stage.act(whisper("y", to: "romeo", scene), by: scene.balcony)

@@ -56,7 +56,7 @@ struct BlobStoreTests {
       try writer.append([1, 2, 3])
       #expect(try Self.read(store, name) == nil)
       try writer.append([4, 5, 6])
-      // Who looks at it sees what is written.
+      // A reader sees the bytes that are written so far.
       #expect(try writer.read(at: 2, count: 3) == [3, 4, 5])
       #expect(FileManager.default.contents(atPath: writer.path) == Data([1, 2, 3, 4, 5, 6]))
       try writer.finish(sha256: Self.hash([1, 2, 3, 4, 5, 6]))
@@ -76,7 +76,7 @@ struct BlobStoreTests {
       try store.remove(name)
       #expect(try Self.read(store, name) == nil)
       #expect(try Self.read(store, small) == [9])
-      // Who reads it reads it to its end.
+      // A reader that has opened the file before its removal reads it to its end.
       #expect(try reader.read(at: 2, count: 2) == [3, 4])
     }
   }
@@ -106,7 +106,7 @@ struct BlobStoreTests {
       #expect(try new().isEmpty)
       #expect(throws: BlobFailure.self) { try cancelled.append([1]) }
       #expect(throws: BlobFailure.self) { try cancelled.finish(sha256: []) }
-      // As a killed process leaves it.
+      // The file is one that a killed process left.
       #expect(FileManager.default.createFile(atPath: spool + "/new/\(name)", contents: Data([1, 2])))
       #expect(try Self.read(try open(), name) == nil)
       #expect(try new().isEmpty)
@@ -135,7 +135,7 @@ struct BlobStoreTests {
       store.settle(name)
       #expect(store.unsettled == [])
       #expect(try Self.read(store, name) == [1, 2, 3])
-      // What is cancelled was there before, and stays; what is removed goes with its parts.
+      // A cancelled upload leaves the file that was there before; a removed file goes with its parts.
       let other = BlobName(.random())
       let left = try store.resume(other)
       try left.append([7])
@@ -271,7 +271,7 @@ private final class BucketServer: Sendable {
           state.objects[head.uri] = body
           return (200, [])
         case .DELETE:
-          // What is still read is read from what was there.
+          // Readers that are not done read on from the removed object.
           state.objects["gone"] = state.objects.removeValue(forKey: head.uri) ?? state.objects["gone"]
           return (204, [])
         case .HEAD: return state.objects[head.uri].map { (200, $0) } ?? (404, [])

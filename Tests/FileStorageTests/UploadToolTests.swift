@@ -34,7 +34,7 @@ struct ChildProgramTests {
     #expect(ChildProgram.find("no-such-program-anywhere") == nil)
   }
 
-  /// Neither the server's files and sockets nor its environment, where secrets may be.
+  /// The tool gets neither the server's files and sockets nor its environment, which may hold secrets.
   @Test func itHasNothingOfTheServers() throws {
     var pipes: [Int32] = [-1, -1]
     #expect(pipe(&pipes) == 0)

@@ -102,7 +102,7 @@ import Testing
       #expect(try await refusal(header(["alg": alg]), claims()).contains("alg is none of"), "\(alg)")
     }
     #expect(try await refusal(header(["alg": nil]), claims()).contains("alg is none of"))
-    // No signature at all, for an algorithm that is taken.
+    // The token names an accepted algorithm, and has no signature.
     for alg in ["HS256", "RS256", "ES256"] {
       #expect(try await refusal(header(["alg": alg]), claims(), .none).contains("signature"))
       #expect(try await refusal(header(["alg": alg]), claims(), .none, published).contains("signature"))

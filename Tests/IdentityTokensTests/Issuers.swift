@@ -13,7 +13,7 @@ struct Issuer {
     case secret([UInt8])
     case rsa(_RSA.Signing.PrivateKey)
     case curve(P256.Signing.PrivateKey)
-    /// No signature.
+    /// The token has no signature.
     case none
   }
   let key: Key

@@ -122,7 +122,7 @@ import Testing
       let nowhere = try await Command.run("backup", "no/such/copy.db", in: folder)
       #expect(nowhere.lines == ["parley: \(folder)/no/such/copy.db cannot be made: there is no such file or folder."])
 
-      // In the place of another database it is the one that was copied.
+      // A backup restored in the place of another database has the copied data.
       try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
       try FileManager.default.moveItem(atPath: folder + "/copy.db", toPath: folder + "/other/parley.db")
       let users = try await Command.run("user", "list", "--data", folder + "/other", in: folder)

@@ -270,7 +270,7 @@ import Testing
     #expect(notices.map(\.senderID) == ["romeo", "romeo", "nurse"])
     #expect(notices[1].message == said.entry?.id && notices[2].message == last.entry?.id)
     #expect(Set(notices.map(\.collapse)).count == 3)
-    // What is repeated is the same, to the id by which the provider knows it.
+    // A repeated push is the same, including the id by which the provider knows it.
     let again = try #require(await got.next())
     #expect(again == notices)
     #expect(again.map { $0.id(for: Self.device("a")) } == notices.map { $0.id(for: Self.device("a")) })

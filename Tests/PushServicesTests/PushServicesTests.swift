@@ -226,7 +226,7 @@ import WebClient
     let notice = Self.notice(
       AppNotification(
         id: "order-17", title: .text("The shop"), body: .key("order_sent", ["17"]), data: #"{"order":17}"#))
-    // How much is told of messages makes no difference.
+    // The setting of how much pushes tell of messages makes no difference to notifications.
     let words = PushTexts(notice, .none)
     let payload = try json(APNs.payload(notice, words, for: Self.device(.apns)))
     #expect(payload["aps"]?["alert"]?.text == #"{"title":"The shop","loc-key":"order_sent","loc-args":["17"]}"#)

@@ -84,7 +84,7 @@ extension PushRegistration {
     #expect(Pushes.isAttended([OnlineSession(session: session, door: .app, resource: "a")]))
   }
 
-  /// No device is alerted of the dialog on the screen of an app, whether its user is away or not.
+  /// A dialog on the screen of an app alerts no device, whether its user is away or not.
   @Test func whatIsOnTheScreen() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
@@ -106,7 +106,7 @@ extension PushRegistration {
     func notify(_ id: String, _ text: String) async throws -> Receipt {
       try await stage.parley.post(.push(.notify(AppNotification(id: id, body: .text(text)))), by: juliet)
     }
-    // Who has no device is told nothing later.
+    // A user without a device gets no push when one is registered later.
     #expect(try await notify("1", "early").value as? Int == 0)
     try await stage.parley.post(enable("bot"), by: juliet)
     #expect(try await notify("2", "to a service").value as? Int == 0)
@@ -340,7 +340,7 @@ extension PushRegistration {
     for user in [juliet, nurse] { try await stage.parley.post(enable("a"), by: user) }
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
     let first = try await stage.say("one", in: room, by: romeo).position
-    // In one batch with the message: what is remembered is not what counts.
+    // The change is in one batch with the message: the cached members are not the ones that count.
     try await stage.together(romeo) {
       for intent in [
         RoomIntent.members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: Affiliation.none)]),

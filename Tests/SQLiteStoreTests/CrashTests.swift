@@ -97,7 +97,7 @@ import Testing
     try store.close()
   }
 
-  /// With a cache of this size the engine writes pages of a running transaction to the log and reads them from it.
+  /// The cache size, so small that the engine writes pages of a running transaction to the log and reads them from it.
   @Test func aTransactionLargerThanTheCacheIsWholeOrGone() throws {
     let folder = try Folder()
     let store = try folder.open { $0.writerCacheBytes = 0 }

@@ -151,7 +151,7 @@ import Testing
             joinedAt: Timestamp(milliseconds: 50), version: Position(4)),
           ordinal: 0)
       }
-      // Of two users there is still one dialog.
+      // Two users still have one dialog.
       #expect(throws: StoreFailure.self) {
         try writer.insert(dialog: .own, first: party, second: party, createdAt: Timestamp(milliseconds: 50))
       }

@@ -81,7 +81,7 @@ import Testing
     try store.close()
     let again = try folder.open()
     try look(again)
-    // What is erased is forgotten, wherever it is.
+    // The origins of erased entries are removed, in memory and in the table.
     try again.write { writer in
       for position in Int64(1)...100 { try writer.erase(Position(position), in: verona.dialog.id) }
       for position in Int64(1)...100 {
@@ -153,7 +153,7 @@ import Testing
         }
       }
       try store.write(look)
-      // What is gone is not written to the table when its slice comes.
+      // The origins of removed entries are not written to the table with their slice.
       let orphans = try store.int(
         "SELECT count(*) FROM origins WHERE position NOT IN (SELECT position FROM payloads)")
       #expect(orphans == 0)

@@ -23,7 +23,7 @@ import Testing
   private func uncommented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false)
       .map { line in
-        // What follows is the example of what a list holds.
+        // The lines after an empty list are the example of its elements.
         if !line.hasPrefix("#"), line.hasSuffix(": []") { return line.dropLast(3) }
         guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
         return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line

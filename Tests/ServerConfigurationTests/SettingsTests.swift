@@ -335,7 +335,7 @@ import XMPPDoor
           Delegation("urn:y", attributes: ["node", "ver"], to: "a.localhost"),
         ], [Delegation("urn:x", attributes: ["node"], to: "b.localhost")],
       ])
-    // What needs a restart is the rest.
+    // The remaining fields are those whose change needs a restart.
     let other = try load(yaml.replacing("roster: both", with: "roster: get")).components
     #expect(other != components && other.map(\.fixed) == components.map(\.fixed))
     #expect(try load(yaml.replacing("[urn:x,", with: "[urn:z,")).components.map(\.fixed) != components.map(\.fixed))

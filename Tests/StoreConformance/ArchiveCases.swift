@@ -111,7 +111,7 @@ extension StoreConformance {
       let with = kept.filter { $0.dialog == dialog }
       try equal(try archive(scene) { $0.with = dialog }.entries, with)
       try equal(try archive(scene, of: scene.juliet) { $0.with = dialog }.entries, with)
-      // No member: nothing.
+      // A user who is no member finds nothing.
       try equal(try archive(scene, of: scene.nurse) { $0.with = dialog }.entries, [])
       try equal(try archive(scene) { $0.with = DialogID(99) }.entries, [])
       let last = try archive(scene) {
@@ -235,12 +235,12 @@ extension StoreConformance {
       }
       try equal(page.entries, [kept[1], kept[7]])
       try equal(page.complete, true)
-      // Not in this user's archive.
+      // The entry is not in this user's archive.
       try equal(try archive(scene, of: scene.nurse) { $0.positions = [kept[0].position] }.entries, [])
       try equal(try archive(scene) { $0.positions = [kept[0].position.next] }.entries, [])
       try equal(try archive(scene) { $0.positions = [] }.entries, [])
     },
-    Case(name: "what is archived for one side only shows to that side") { scene in
+    Case(name: "an entry that is archived for one side shows to that side only") { scene in
       let entry = try scene.write { writer in
         let dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
         let position = scene.step()

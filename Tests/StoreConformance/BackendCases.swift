@@ -85,7 +85,7 @@ extension StoreConformance {
       }
       try equal(try scene.read { try $0.hooks().count + (try $0.hookFailureCount(of: 1)) }, 0)
     },
-    Case(name: "what is no entry is kept in order until nobody needs it") { scene in
+    Case(name: "outbox events are kept in order until no hook needs them") { scene in
       func outboxEvent(_ kind: OutboxEvent.Kind, _ user: Party) -> OutboxEvent {
         OutboxEvent(
           realm: scene.realm.id, kind: kind, user: user.id, detail: 3, time: Timestamp(milliseconds: 5),

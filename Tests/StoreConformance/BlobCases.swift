@@ -34,7 +34,7 @@ extension StoreConformance {
       try scene.write { try $0.removeBlob(blob.id) }
       try equal(try scene.read { try $0.blob(blob.id) }, nil)
     },
-    Case(name: "what somebody has here, and what is due") { scene in
+    Case(name: "the files of a user, and those that are due") { scene in
       let now = scene.time
       func ago(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: now.milliseconds - seconds * 1_000) }
       let (day, slot) = (Limits.blobDay.components.seconds, Limits.slotTime.components.seconds)
@@ -85,7 +85,7 @@ extension StoreConformance {
       }
       try equal(try end(mine), scene.time, "over")
     },
-    Case(name: "what a message brings comes back as it was said, and goes with it") { scene in
+    Case(name: "the attachments of a message are read as they were written, and are removed with it") { scene in
       let files = [
         Attachment(
           blob: BlobID(PublicID(high: 1, low: .max)), url: "https://files.example/1", name: "secret-name",
@@ -112,7 +112,7 @@ extension StoreConformance {
       try scene.write { try $0.put(state, of: said.position, in: said.dialog) }
       try equal(try found(), [])
     },
-    Case(name: "who is deleted leaves what they said, and no profile") { scene in
+    Case(name: "a deleted user leaves their messages, and no profile") { scene in
       let (said, picture, slot) = try scene.write { writer in
         let said = blob(1, of: scene.romeo, createdAt: scene.time)
         let picture = blob(2, of: scene.romeo, purpose: .profile, createdAt: scene.time)

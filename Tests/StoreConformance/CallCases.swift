@@ -39,7 +39,7 @@ extension StoreConformance {
         try equal(try reader.call(named: "fecb", in: DialogID(dialog.number + 1)), nil)
         try equal(try reader.call(Position(3)), nil)
       }
-      // Of who is deleted nothing stays.
+      // The calls of a deleted user are removed.
       try scene.write { writer in
         try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.call(Position(1)), nil)

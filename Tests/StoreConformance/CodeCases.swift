@@ -3,7 +3,7 @@ import Dialogs
 
 extension StoreConformance {
   static let codes: [Case] = [
-    Case(name: "of one subject one code is good at a time, for each purpose") { scene in
+    Case(name: "one code of a subject is valid at a time, for each purpose") { scene in
       let mail = Identity(.email, "romeo@montague.example")
       func code(_ hash: UInt8, of user: UserID?, _ expires: Int64) -> OneTimeCode {
         OneTimeCode(
@@ -69,7 +69,7 @@ extension StoreConformance {
       try equal(try scene.read { try $0.secondFactor(of: scene.romeo.id) }, nil)
       try equal(try scene.read { try $0.recoveryCodes(of: scene.romeo.id) }, [])
     },
-    Case(name: "what is known of signing in is erased with the user") { scene in
+    Case(name: "the data about signing in is erased with the user") { scene in
       let mail = Identity(.email, "romeo@montague.example")
       try scene.write { writer in
         try writer.put(

@@ -48,7 +48,7 @@ extension StoreConformance {
       try equal(try scene.read { try changes($0, after: 0, scene) }, ["nurse shown 5", "juliet shown 7"])
       try equal(try scene.read { try $0.contact(of: scene.romeo.id, scene.juliet.address)?.subscription }, .to)
     },
-    Case(name: "what does not show in a roster is not to be pushed") { scene in
+    Case(name: "a change that does not show in a roster is not to be pushed") { scene in
       try scene.write { try $0.put(contact(scene, scene.juliet, .nonePendingIn, 4)) }
       try equal(try scene.read { try changes($0, after: 0, scene) }, ["juliet hidden 4"])
       // The request is withdrawn: nothing was ever shown.
@@ -68,7 +68,7 @@ extension StoreConformance {
       }
       try scene.read { reader in
         try equal(try changes(reader, after: 4, scene), ["juliet removed 6"])
-        // Who has seen the removal is told nothing new.
+        // A client that has seen the removal gets no push.
         try equal(try reader.contactChanges(of: scene.romeo.id, after: Position(5)).map(\.push), [false])
         try equal(
           try reader.contact(of: scene.romeo.id, scene.juliet.address)?.subscription, .nonePendingIn)

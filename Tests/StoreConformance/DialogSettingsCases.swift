@@ -28,7 +28,7 @@ extension StoreConformance {
         try writer.put(whole, of: scene.romeo.id, in: dialog.id)
         try writer.put(pinned, of: scene.romeo.id, in: own.id)
         try writer.put(whole, of: scene.romeo.id, in: room.id)
-        // Who is not in it has none.
+        // A user who is not in the dialog has no settings of it.
         try writer.put(whole, of: scene.nurse.id, in: dialog.id)
         try writer.put(whole, of: scene.nurse.id, in: room.id)
         return (dialog, own, room)
@@ -45,7 +45,7 @@ extension StoreConformance {
         try equal(try reader.rooms(of: scene.romeo.id, before: .end, limit: 9).map(\.settings), [whole])
         try equal(try reader.rooms(of: scene.juliet.id, before: .end, limit: 9).map(\.settings), [DialogSettings()])
       }
-      // Of who is deleted nothing stays.
+      // The settings of a deleted user are removed.
       try scene.write { writer in
         try writer.put(pinned, of: scene.juliet.id, in: dialog.id)
         try writer.erasePersonalData(scene.romeo.id)

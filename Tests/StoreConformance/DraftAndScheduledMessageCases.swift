@@ -46,7 +46,7 @@ extension StoreConformance {
         try writer.put(member, ordinal: 0)
         try equal(try writer.draft(of: scene.romeo.id, in: room.id), nil)
         try equal(try writer.draft(of: scene.juliet.id, in: room.id), draft)
-        // Of who is deleted nothing stays.
+        // The drafts of a deleted user are removed.
         try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.draftCount(of: scene.juliet.id), 0)
       }
@@ -82,7 +82,7 @@ extension StoreConformance {
         try equal(try writer.nextDue(), Timestamp(milliseconds: 200))
       }
     },
-    Case(name: "changes of what is not sent are told as they were") { scene in
+    Case(name: "changes of drafts and scheduled messages are read as they were written") { scene in
       let entries = try scene.write { writer in
         try [
           Fact.draft(

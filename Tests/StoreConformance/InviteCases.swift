@@ -41,7 +41,7 @@ extension StoreConformance {
       }
       try scene.write { try $0.setUsed(two.id) }
       try equal(try scene.read { try $0.invite(token: two.token)?.isUsed }, true)
-      // What is used stays until its time is over; what is not can be taken back.
+      // A used invite stays until it expires; an unused one can be removed.
       try equal(try scene.write { try $0.removeInvite(two.id) }, false)
       try equal(try scene.write { try $0.removeInvite(one.id) }, true)
       try equal(try scene.write { try $0.removeInvite(one.id) }, false)

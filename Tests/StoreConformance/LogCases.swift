@@ -145,7 +145,7 @@ extension StoreConformance {
       try equal(try feed(marked.position), [])
       try equal(try scene.read { try $0.feed(of: scene.juliet.id, after: .zero, limit: 99).count }, 3)
     },
-    Case(name: "of a member's markers only the last is in feeds and archives") { scene in
+    Case(name: "only the last of a member's markers is in feeds and archives") { scene in
       let stanza = Message(
         sequence: 0, content: Content(kind: .none), envelope: Envelope(id: "d"), traits: [.archived])
       let (said, last, others) = try scene.write { writer in

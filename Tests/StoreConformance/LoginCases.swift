@@ -63,7 +63,7 @@ extension StoreConformance {
         for (index, source) in sources.enumerated() { try writer.put(LoginCase.client(romeo, "\(index)", source)) }
         try writer.put(LoginCase.client(juliet, "x", .grant(1)))
         guard let first = try writer.client("0", of: romeo) else { throw Unmet(description: "no client") }
-        // Not another user's.
+        // A user cannot remove another user's.
         try writer.removeClient(first.id, of: juliet)
         try equal(try writer.clients(of: romeo).count, 5)
         try writer.removeClient(first.id, of: romeo)
@@ -153,7 +153,7 @@ extension StoreConformance {
         for byte in 1...3 { try writer.put(LoginCase.grant(scene.romeo.id, byte: UInt8(byte))) }
         try writer.put(LoginCase.grant(scene.juliet.id, byte: 9))
         guard let first = try writer.grant(access: [1, 1, 0]) else { throw Unmet(description: "no grant") }
-        // Not another user's.
+        // A user cannot remove another user's.
         try writer.removeGrant(first.id, of: scene.juliet.id)
         try equal(try writer.grants(of: scene.romeo.id).count, 3)
         try writer.removeGrant(first.id, of: scene.romeo.id)

@@ -4,7 +4,7 @@ import Dialogs
 /// The mentions in messages, and the number of unread ones.
 extension StoreConformance {
   static let mentions: [Case] = [
-    Case(name: "whom a message mentions comes back as it was said, and as it was said anew") { scene in
+    Case(name: "the mentions of a message are read as they were written, and as they were edited") { scene in
       let all = [
         Mention(party: scene.juliet, name: .address, place: 0..<6),
         Mention(party: scene.nurse, name: .unnamed, place: nil),
@@ -30,7 +30,7 @@ extension StoreConformance {
         try scene.reopen()
       }
     },
-    Case(name: "of what was taken back nobody is mentioned, nor by its corrections") { scene in
+    Case(name: "a retracted message mentions nobody, nor do its corrections") { scene in
       let all = [Mention(party: scene.juliet, name: .nick("secret-nick"), place: 0..<1)]
       let said = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
@@ -54,7 +54,7 @@ extension StoreConformance {
         }
       }
     },
-    Case(name: "who is mentioned counts what is behind the message they have read, in each dialog and in all") {
+    Case(name: "mentions behind the message that a user has read are counted, in each dialog and in all") {
       scene in
       let (room, dialog, entries) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet, scene.nurse], writer)
@@ -79,7 +79,7 @@ extension StoreConformance {
       try scene.write { try scene.display(entries[1], by: scene.juliet, in: room, $0) }
       try equal(try scene.read(counts), [1, 1, 0, 1, 2, 1], "with two read")
       try scene.write { writer in
-        // In place of whom it mentioned before, each once, also where it was read.
+        // The new mentions replace the old ones, each user once, also of a message that was read.
         try writer.setMentioned([scene.nurse.id], by: entries[3].position, in: room)
         try writer.setMentioned([scene.juliet.id, scene.nurse.id], by: entries[0].position, in: room)
       }
@@ -91,7 +91,8 @@ extension StoreConformance {
       try scene.reopen()
       try equal(try scene.read(counts), [0, 2, 0, 1, 1, 2], "after all")
     },
-    Case(name: "what does not count mentions nobody, and who comes back starts anew") { scene in
+    Case(name: "a message that does not count mentions nobody, and the counts of a user who comes back start anew") {
+      scene in
       try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer).id
         let silent = try scene.say("x", by: scene.romeo, in: room, traits: .archived, isShown: false, writer)

@@ -150,14 +150,14 @@ extension StoreConformance {
         try equal(try reader.people(of: "m", of: romeo.id), NodePeople())
         try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), [])
       }
-      // Who is gone is nothing to anybody any more.
+      // A deleted user has no affiliations and subscriptions any more.
       try scene.write { try $0.erasePersonalData(juliet.id) }
       try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
       try scene.write { try $0.setAffiliation(.member, of: paris, in: "n", of: romeo.id) }
       try scene.write { try $0.erasePersonalData(romeo.id) }
       try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
     },
-    Case(name: "what the profile's nodes hold keeps its fields") { scene in
+    Case(name: "the content of the profile's nodes keeps its fields") { scene in
       let avatar = Avatar(hash: "00ff", mediaType: "image/png", bytes: [0, 255])
       let info = AvatarMetadata.Info(
         hash: "00ff", mediaType: "image/png", byteCount: 2, size: ImageSize(width: 1, height: 65_535))
@@ -204,7 +204,7 @@ extension StoreConformance {
         try equal(try reader.item("a", in: "m", of: scene.romeo.id), nil)
       }
     },
-    Case(name: "what became of an item is an entry of the feed until it is erased") { scene in
+    Case(name: "the change of an item is an entry of the feed until it is erased") { scene in
       let changes = [
         NodeChange(node: "n", item: "a", act: .published), NodeChange(node: "n", item: "a", act: .retracted),
         NodeChange(node: "n", item: nil, act: .purged), NodeChange(node: "n", item: nil, act: .deleted),

@@ -21,7 +21,7 @@ extension StoreConformance {
       try equal(try use("b", in: scene.realm.id, at: now, until: end), true)
       try scene.reopen()
       try equal(try use("b", in: scene.realm.id, at: Timestamp(milliseconds: 1_999), until: end), false)
-      // What does not come to its end leaves nothing.
+      // A transaction that fails leaves nothing.
       struct Stop: Error {}
       do {
         try scene.write { writer in

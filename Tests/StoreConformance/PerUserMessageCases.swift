@@ -5,7 +5,9 @@ import Dialogs
 /// Users' changes of messages for themselves alone, pinned messages, and earlier versions of messages.
 extension StoreConformance {
   static let perUserMessages: [Case] = [
-    Case(name: "what somebody has deleted for themselves is in nothing that they read, and in all that others do") {
+    Case(
+      name: "a message that a user has deleted for themselves is in nothing that they read, and in all that others do"
+    ) {
       scene in
       let (dialog, said) = try scene.write { writer in
         let said = try (1...4).map { try scene.say("w\($0)", by: scene.romeo, to: scene.juliet, writer) }
@@ -39,7 +41,7 @@ extension StoreConformance {
         try equal(try reader.entry(all[1], in: dialog)?.position, all[1], "the log has it")
       }
     },
-    Case(name: "what was cleared is gone up to there, and what comes later is not") { scene in
+    Case(name: "a cleared dialog is empty up to there, and has later messages") { scene in
       let (dialog, said) = try scene.write { writer in
         let said = try (1...3).map { try scene.say("w\($0)", by: scene.romeo, to: scene.juliet, writer) }
         try writer.hide(said[0].position, in: said[0].dialog, for: scene.juliet.id, counts: true)
@@ -83,7 +85,7 @@ extension StoreConformance {
         try equal(listed.map(\.lastMessage?.position), [next.position], "back")
       }
     },
-    Case(name: "in a room the same, for each member alone") { scene in
+    Case(name: "a message of a room is hidden for each member alone") { scene in
       let (room, said) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         let said = try (1...3).map { try scene.say("w\($0)", by: scene.romeo, in: room.id, writer) }
@@ -121,7 +123,7 @@ extension StoreConformance {
           [said[2].position], "the other's last")
       }
     },
-    Case(name: "what is hidden and unread is not counted, as the mark says") { scene in
+    Case(name: "a hidden unread message is not counted, as the mark says") { scene in
       try scene.write { writer in
         let said = try (1...3).map { try scene.say("\($0)", by: scene.romeo, to: scene.juliet, writer) }
         let dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
@@ -181,7 +183,7 @@ extension StoreConformance {
         try equal(try writer.entry(said[1].position, in: dialog)?.state, state, "the state of what is pinned")
       }
     },
-    Case(name: "where a message was said before comes back as it was found") { scene in
+    Case(name: "the origin of a forwarded message is read as it was written") { scene in
       let kinds: [Forwarded?] = [
         nil, Forwarded(author: scene.nurse, at: Timestamp(milliseconds: 5)),
         Forwarded(author: nil, at: Timestamp(milliseconds: 6)),
@@ -212,7 +214,7 @@ extension StoreConformance {
         }
       }
     },
-    Case(name: "what users did for themselves is told as it was done") { scene in
+    Case(name: "per-user changes are read as they were written") { scene in
       try scene.write { writer in
         let dialog = try scene.dialog(scene.juliet, scene.juliet, writer)
         for change: PerUserMessageChange.Change in [
@@ -241,7 +243,7 @@ extension Scene {
     let messages = try reader.messages(in: dialog, for: user)
     var ofDialog = ArchiveQuery(limit: 9)
     ofDialog.with = dialog
-    // What was said has words that are longer than the rest.
+    // The messages have words that are longer than the rest.
     var searched = ArchiveQuery(limit: 9)
     searched.with = dialog
     let words = try ["w1", "w2", "w3", "w4"].flatMap { word in

@@ -72,7 +72,7 @@ extension StoreConformance {
       try scene.write { try $0.removeGrants(of: scene.romeo.id) }
       try scene.read { try equal(try $0.pushRegistrations(), [service]) }
     },
-    Case(name: "what a backend tells devices is in its user's log, in no feed, and known by its name") { scene in
+    Case(name: "a notification of a backend is in its user's log, in no feed, and found by its name") { scene in
       let said = [
         AppNotification(id: "1", title: .text("a"), body: .key("k", ["x", "y"]), data: #"{"a":1}"#),
         AppNotification(id: "2", body: .key("k", [])), AppNotification(id: "3", body: nil, data: "{}"),
@@ -114,7 +114,7 @@ extension StoreConformance {
         }
       }
     },
-    Case(name: "what is owed keeps what it is owed for") { scene in
+    Case(name: "a pending push keeps its subject") { scene in
       let owed = [
         OwedPush(position: Position(1), dialog: DialogID(1)),
         OwedPush(position: Position(2), dialog: DialogID(1), kind: .silent),
@@ -125,7 +125,7 @@ extension StoreConformance {
       try scene.reopen()
       try scene.read { try equal(try $0.pushesOwed(to: scene.romeo.id, limit: 9), owed) }
     },
-    Case(name: "what is owed is there once, the newest in order, until it is taken away") { scene in
+    Case(name: "a pending push is stored once, the newest in order, until it is removed") { scene in
       try scene.write { writer in
         for number in [5, 2, 9, 5, 7] as [Int64] {
           try writer.owePush(OwedPush(position: Position(number), dialog: DialogID(1)), to: scene.romeo.id)

@@ -5,7 +5,7 @@ import Dialogs
 extension StoreConformance {
   static let rooms: [Case] = roomItself + roomMembers + roomLog + roomFeed + roomArchive
 
-  /// No field as it is by itself.
+  /// Settings in which no field has its default.
   static func whole() -> RoomSettings {
     var settings = RoomSettings()
     settings.name = "The \u{d6}rchard \u{1F339}"
@@ -207,7 +207,7 @@ extension StoreConformance {
       try equal(try names("c", after: "balcony", limit: 1), ["cell"])
       try equal(
         try scene.read { try $0.rooms(in: RealmID(99), listed: false, matching: nil, after: nil, limit: 9).count }, 0)
-      // What is listed and what it is called follows the settings.
+      // The list of rooms and their names follow the settings.
       try scene.write { writer in
         guard var tomb = try writer.room(at: BareJID("tomb@rooms.verona.example")) else { return }
         tomb.settings.isListed = true

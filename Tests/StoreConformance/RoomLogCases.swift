@@ -220,7 +220,7 @@ extension StoreConformance {
         let first = try scene.say("1", by: scene.romeo, in: room.id, writer)
         var mark = try writer.mark(scene.romeo.id, in: room.id)
         for text in ["2", "3"] { try scene.say(text, by: scene.romeo, in: room.id, writer) }
-        // As the core has it in the middle of a batch: written, not yet counted.
+        // The mark is as the core has it in the middle of a batch: the messages are written, and not yet counted.
         mark?.own = 1
         if let mark { try writer.put(mark, superseded: .zero) }
         try equal(try writer.counting(in: room.id, upTo: first.position, by: scene.romeo.id).own, 1)
@@ -248,7 +248,7 @@ extension StoreConformance {
         try equal(try unread(), left)
       }
     },
-    Case(name: "of a member's markers in a room only the last is there") { scene in
+    Case(name: "only the last of a member's markers in a room is there") { scene in
       let (room, said, marked, quiet) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         let said = try (1...4).map { try scene.say("\($0)", by: scene.romeo, in: room.id, writer) }
@@ -261,7 +261,7 @@ extension StoreConformance {
       func feed(_ party: Party) throws -> [Entry] {
         try scene.read { try $0.feed(of: party.id, rooms: [(room.id, .zero)], after: room.last, limit: 99) }
       }
-      // What only its reader is to see is in no list of the room's.
+      // A marker that only its author may see is in no list of the room.
       try equal(try feed(scene.juliet), said + [marked])
       try equal(try feed(scene.romeo), said + [quiet, marked])
       try equal(try scene.read { try $0.mark(scene.juliet.id, in: room.id)?.position }, marked.position)
@@ -353,7 +353,7 @@ extension StoreConformance {
         }
       }
     },
-    Case(name: "who is removed keeps the entry that told them, and nothing behind it") { scene in
+    Case(name: "a removed member keeps the entry that told them, and nothing behind it") { scene in
       let (room, told) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         try scene.say("1", by: scene.romeo, in: room.id, writer)

@@ -122,12 +122,12 @@ extension StoreConformance {
       try equal(try changes(second), try changes(third))
       try equal(try changes(last), ["nurse outcast - \(banned.number)"])
       try equal(try changes(banned), [])
-      // Who left is nobody, and may come back.
+      // A user who left is no member, and may come back.
       try equal(try scene.read { try $0.member(scene.juliet.id, of: room.id) }, nil)
       try equal(try scene.read { try $0.member(scene.nurse.id, of: room.id)?.affiliation }, .outcast)
       let again = try change(scene.juliet, .member)
       try equal(try changes(banned), ["juliet member juliet \(again.number)"])
-      // Who never was there can be told to be gone.
+      // A user who never was a member can be removed.
       _ = try change(scene.nurse, .none)
       try equal(try changes(again).count, 1)
     },
@@ -209,7 +209,7 @@ extension StoreConformance {
         try scene.say("to juliet", by: scene.romeo, to: scene.juliet, writer)
         try scene.say(
           "not romeo's", by: scene.juliet, in: try scene.room("hers", of: [scene.juliet], writer).id, writer)
-        // Not shown: they move the room up, and are not its last message.
+        // Entries that are not shown move the room up, and are not its last message.
         try scene.say("", by: scene.juliet, in: room.id, traits: [], isShown: false, writer)
         try scene.display(said, by: scene.juliet, in: room.id, writer)
         return (said, noted)
@@ -252,7 +252,7 @@ extension StoreConformance {
         room = try scene.stored(room.id, writer)
         room.isDestroyed = true
         try writer.update(room)
-        // What comes too late makes nobody a member.
+        // A change after the room's destruction makes nobody a member.
         try scene.join(scene.nurse, room.id, writer)
         return (try scene.stored(room.id, writer), said)
       }

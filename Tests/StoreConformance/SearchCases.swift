@@ -78,7 +78,7 @@ extension StoreConformance {
       try equal(try found(scene, "be-or"), [said])
       try equal(try found(scene, "or-be"), [])
       try equal(try found(scene, "scope:u\(scene.juliet.id.number)"), [])
-      // No word in it: nothing has it.
+      // A text without a word finds nothing.
       for text in ["", "...", "\"", "*", "\u{0}"] { try equal(try found(scene, text), []) }
       try equal(try found(scene, String(repeating: "be ", count: 10_000)), [said])
     },

@@ -5,7 +5,7 @@ import Dialogs
 /// The states of messages (`MessageState`), and the references of messages to others.
 extension StoreConformance {
   static let states: [Case] = [
-    Case(name: "what a message says about another comes back as it was said") { scene in
+    Case(name: "a message's reference to another is read as it was written") { scene in
       let kinds: [Reference.Kind] = [
         .reply, .reply, .correction, .reactions([]), .reactions(["\u{1F339}", "a\u{0}b"]), .retraction(reason: nil),
         .retraction(reason: ""), .moderation(reason: nil), .moderation(reason: "too \u{f6}"),
@@ -87,11 +87,11 @@ extension StoreConformance {
           ("archive by id", try reader.archive(of: scene.romeo.id, exactly).entries),
         ]
         for (name, entries) in views { try equal(entries.map(\.state), [state], name) }
-        // What was said is kept beside it.
+        // The original message is kept beside the state.
         for (name, entries) in views { try equal(entries, [said], name) }
       }
     },
-    Case(name: "in a room, too") { scene in
+    Case(name: "the state of a message in a room is kept beside it, too") { scene in
       let state = MessageState(
         version: Position(9), revision: 1, reactions: [.init(user: scene.juliet, emoji: ["\u{1F339}"])])
       let (room, since, said) = try scene.write { writer in
@@ -114,7 +114,7 @@ extension StoreConformance {
         }
       }
     },
-    Case(name: "of what was taken back nothing is left, nor of its corrections") { scene in
+    Case(name: "a retracted message leaves no content, nor do its corrections") { scene in
       let words = ["secret-text", "secret-field", "secret-extra", "secret-edit", "secret-state", "secret-late"]
       let extras = Array("<body>secret-extra</body>".utf8)
       let (said, corrections, kept) = try scene.write { writer in
@@ -146,7 +146,7 @@ extension StoreConformance {
           try equal(message.content.text, "", "text")
           try require(message.content.fields == nil, "fields")
           try equal(message.content.extras, [], "extras")
-          // What it was stays: where, when, by whom, in which place.
+          // The tombstone keeps dialog, time, author and sequence.
           try equal(found.time, entry.time, "time")
           try equal(message.sequence, before.sequence, "sequence")
           try equal(message.envelope.id, before.envelope.id, "id")
@@ -188,7 +188,7 @@ extension StoreConformance {
       }
       try scene.read { try require(try $0.entry(said.position, in: said.dialog) == nil, "the entry is there") }
     },
-    Case(name: "what is said about messages counts for nothing") { scene in
+    Case(name: "references to messages count as unread for nobody") { scene in
       let (dialog, said) = try scene.write { writer in
         let said = try scene.say("1", by: scene.romeo, to: scene.juliet, writer)
         for kind: Reference.Kind in [.correction, .reactions(["x"]), .retraction(reason: nil)] {

@@ -1,7 +1,7 @@
 import Basics
 public import Dialogs
 
-/// What every store must do, as named cases that any store's tests can run:
+/// The contract of a store, as named cases that any store's tests can run:
 ///
 ///     @Test(arguments: StoreConformance.cases)
 ///     func conforms(_ example: StoreConformance.Case) throws {

@@ -155,7 +155,7 @@ extension StoreConformance {
       try scene.write { try $0.removeAccountTask(reached.id) }
       try equal(try scene.read { try $0.accountTask(reached.id) }, nil)
     },
-    Case(name: "what somebody said is found in the order of the log, piece by piece") { scene in
+    Case(name: "the messages of a user are found in the order of the log, page by page") { scene in
       let said = try scene.write { writer in
         [
           try scene.say("one", by: scene.romeo, to: scene.juliet, writer),

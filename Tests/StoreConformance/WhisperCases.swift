@@ -30,11 +30,11 @@ extension Scene {
 
 extension StoreConformance {
   static let whispers: [Case] = [
-    Case(name: "what two whisper in a room is a dialog of its own, found by pair and room only") { scene in
+    Case(name: "the whispers of two occupants are a dialog of its own, found by pair and room only") { scene in
       let (orchard, balcony, dialog) = try scene.write { writer in
         let orchard = try scene.make("orchard", writer).name
         let balcony = try scene.make("balcony", writer).name
-        // In whatever order they are named.
+        // The order in which the two users are named makes no difference.
         let dialog = try writer.insertWhispers(
           between: scene.juliet, and: scene.romeo, in: orchard, createdAt: scene.time)
         return (orchard, balcony, dialog)
@@ -111,11 +111,11 @@ extension StoreConformance {
         try equal(try archive(scene.romeo), ["in private", "1", "2", "3", "4", "5"])
         try equal(try archive(scene.juliet), ["in private", "1", "2", "4"])
         try equal(try archive(scene.nurse), ["3"])
-        // By the room, whoever it was.
+        // The room's address finds the whispers of all occupants.
         try equal(try archive(scene.romeo, with: room.id), ["1", "2", "3", "4", "5"])
         try equal(try archive(scene.juliet, with: room.id), ["1", "2", "4"])
         try equal(try archive(scene.nurse, with: room.id), ["3"])
-        // By the nick that the other one had.
+        // The nick finds the whispers of the occupant who had it.
         try equal(try archive(scene.romeo, with: room.id, "Sun"), ["1", "2"])
         try equal(try archive(scene.romeo, with: room.id, "Moon"), ["4"])
         try equal(try archive(scene.romeo, with: room.id, "Nurse"), ["3"])
@@ -137,7 +137,7 @@ extension StoreConformance {
           }, ["4", "5"])
         try equal(try archive(scene.romeo) { $0.positions = [fourth] }, ["4"])
         try equal(try archive(scene.nurse) { $0.positions = [fourth] }, [])
-        // Not where somebody is known by their address, nor in the room's own archive.
+        // Whispers are neither in the archive of the dialog by addresses nor in the room's own archive.
         try equal(try archive(scene.romeo, with: said.dialog), ["in private"])
         try scene.read { reader in
           try equal(try reader.archive(of: room.id, ArchiveQuery(limit: 9)).entries.count, 0)
@@ -159,7 +159,7 @@ extension StoreConformance {
           try equal(try reader.feed(of: user.id, rooms: [(room.id, .zero)], after: start, limit: 9), [])
           try equal(try reader.replay(of: user.id, after: start, limit: 9), [])
           try equal(try reader.dialogs(of: user.id, before: .end, limit: 9).count, 0)
-          // Who follows everything is.
+          // A follower of all entries gets the whisper.
           try equal(
             try reader.feed(of: user.id, rooms: [(room.id, .zero)], after: start, limit: 9, all: true), [entry])
         }

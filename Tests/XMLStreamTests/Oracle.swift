@@ -1,6 +1,6 @@
 import CLibXML2
 
-/// What libxml2 makes of a document: its push parser with SAX2 events,
+/// The events that libxml2 makes of a document: its push parser with SAX2 events,
 /// namespaces on, no tree of its own.
 ///
 /// Where libxml2 (2.9.14) is known to differ from what the scanner must do, and

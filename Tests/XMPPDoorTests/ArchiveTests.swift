@@ -150,7 +150,7 @@ struct ArchiveTests {
       message(1, from: romeo, to: juliet, extras: huge), message(2, from: romeo, to: juliet, extras: huge),
     ]
     #expect(try request().page(of: romeo, stub)?.entries.count == 1)
-    // What the client has repeated with each result counts too.
+    // The query id, which is repeated in each result, counts too.
     stub.entries = (1...10).map { message($0, from: romeo, to: juliet, extras: "<body>short</body>") }
     var named = try request()
     named.queryID = large

@@ -44,7 +44,7 @@ struct ChannelSearchTests {
       ])
     #expect(form["key"]?.options.map(\.value) == ChannelSearch.Order.allCases.map(\.rawValue))
     #expect(form["types"]?.options.map(\.value) == ["xep-0045"])
-    // What is not filled in is as the form has it.
+    // A field that is not filled in has the form's default.
     var filled = form
     filled.kind = .submit
     filled.fields[1].values = ["x"]

@@ -161,9 +161,9 @@ struct World<Choice: Chooser> {
   }
 
   enum Kind: CaseIterable {
-    /// To the user: delivered live to an available session, and by the replay.
+    /// A message to the user, delivered live to an available session, and by the replay.
     case message
-    /// To the session's full address: delivered to it at once.
+    /// A message to the session's full address, delivered to it at once.
     case exact
     /// A message that the user sends from another session, and the like: delivered live, and not by the replay.
     case copy
@@ -318,7 +318,7 @@ struct World<Choice: Chooser> {
       switch mail[handle].first {
       case nil: break
       case .attended?: steps.append(.deliver(handle))
-      // What comes before the state waits.
+      // Deliveries that arrive before the state wait.
       case _?:
         if sessions[handle] != nil || moved[handle] != nil || gone.contains(handle) { steps.append(.deliver(handle)) }
       }
@@ -335,7 +335,7 @@ struct World<Choice: Chooser> {
     if session.cursor.replay == .waiting { steps.append(.confirm) }
     if plan.resumptions > 0 { steps.append(.resume) }
     if plan.replacements > 0 { steps.append(.replace) }
-    // Who has been in it last stays: what is said there must be told.
+    // The session that was last in the room stays, since messages there must be told to it.
     if plan.visits > 0 { steps.append(wantsRoom ? .leave : .enter) }
     return steps
   }
@@ -544,7 +544,7 @@ struct World<Choice: Chooser> {
     sessions[new] = session
     moved[old] = new
     isMoving = false
-    // What came early.
+    // Deliveries that arrived early are read now.
     readOn()
     readOnRoom()
   }
@@ -643,7 +643,7 @@ struct World<Choice: Chooser> {
     guard var stream = sessions[handle]?.stream else { return }
     let kind: Kind = self.kind(entry) == .exact ? .message : self.kind(entry)
     if !stream.told.insert(entry.position).inserted { violation = "\(entry.position.number) was told twice" }
-    // What is for the session itself comes at once, before its offline messages.
+    // An entry for the session itself is told at once, before its offline messages.
     if self.kind(entry) != .exact || sessions[handle]?.isAvailable == true {
       if let last = stream.last[kind], last > entry.position {
         violation = "\(entry.position.number) was told behind \(last.number)"

@@ -6,7 +6,7 @@ import XMPP
 
 @testable import XMPPDoor
 
-@Suite("Whom a message mentions (XEP-0372)")
+@Suite("Mentions of a message (XEP-0372)")
 struct MentionTests {
   private func mentions(_ children: String, body: String? = nil) throws -> [MentionDraft] {
     var draft = try draft("<message>\(children)</message>")

@@ -438,7 +438,7 @@ struct PEPTests {
     let written = try element { BookmarkElement.write(bookmark, into: &$0) }
     #expect(try BookmarkElement.read(written, id: "a@b") == bookmark)
     let notify = try #require(written.first(Name("extensions", NS.bookmarks))?.first(NotificationSettings.notify))
-    // What is of no kind that is known stands behind those that are.
+    // Settings of unknown kinds stand behind those of known kinds.
     #expect(
       try notify == #require(stanza(text).first(Name("extensions", NS.bookmarks))?.first(NotificationSettings.notify)))
 
@@ -493,7 +493,7 @@ struct PEPTests {
     let claim = try claim(version)
     #expect(claim.queried == "urn:c#\(version)")
     #expect(capabilities.interests(of: claim) == nil)
-    // What does not fit the hash, and what could have been made to fit, speaks for one client.
+    // An answer that does not fit the hash, or could have been made to fit it, counts for one client only.
     #expect(capabilities.learn(try answer(["urn:x+notify"]), for: claim) == ["urn:x"])
     #expect(capabilities.interests(of: claim) == nil)
     #expect(capabilities.learn(try answer(features), for: claim) == ["urn:a", "urn:c"])

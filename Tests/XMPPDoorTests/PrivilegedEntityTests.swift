@@ -32,7 +32,7 @@ struct PrivilegedEntityTests {
     #expect(said.user == (try bare("juliet@capulet.lit")))
     #expect(said.to.description == "romeo@montague.lit/orchard")
     #expect(said.stanza.body?.text == "a")
-    // In the namespace of the component's stream it says the same.
+    // A message in the namespace of the component's stream means the same.
     let other = try forwarded(
       "<delay xmlns='urn:xmpp:delay' stamp='2014-11-25T14:34:32Z'/>"
         + "<message xmlns='jabber:component:accept' from='capulet.lit' to='romeo@montague.lit'><body>b</body></message>"
@@ -98,7 +98,7 @@ struct PrivilegedEntityTests {
         ["access=roster", "type=both", "push=true"], ["access=message", "type=outgoing"],
         ["access=iq", "urn:a:get", "urn:b:set"], ["access=presence", "type=roster"],
       ])
-    // What it may no more.
+    // Permissions that are withdrawn are announced as none.
     #expect(
       try perms(Privileges(requests: ["urn:a": .get]), before: all) == [
         ["access=roster", "type=none", "push=false"], ["access=message", "type=none"],
@@ -173,7 +173,7 @@ struct NamespaceDelegationTests {
     let (old, new) = (SessionID(1), SessionID(2))
     nested.begin("a.lit", old)
     nested.begin("a.lit", new)
-    // What the connection before has been told comes late.
+    // An answer to the connection before arrives late.
     nested.add("a.lit", old) { $0.server.features.append("urn:old") }
     nested.add("a.lit", new) { $0.server.add(Capabilities(identities: [], features: ["urn:new", "urn:new2"])) }
     nested.add("a.lit", new) { $0.server.add(Capabilities(identities: [], features: ["urn:new", "urn:new3"])) }
@@ -196,7 +196,7 @@ struct NamespaceDelegationTests {
   }
 }
 
-@Suite("What the server asks")
+@Suite("Requests of the server")
 struct QuestionsTests {
   private func answer(_ id: String, _ type: String = "result") throws -> Stanza {
     try #require(Stanza(try stanza("<iq id='\(id)' type='\(type)' from='a.lit' to='b.lit'/>")))

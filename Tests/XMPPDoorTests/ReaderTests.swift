@@ -5,7 +5,7 @@ import XMPP
 
 @testable import XMPPDoor
 
-@Suite("What the children of a message mean")
+@Suite("The reading of a message's children")
 struct ReaderTests {
   @Test func plainTextMeansNothingMore() throws {
     let draft = try draft("<message><body>Art thou not Romeo?</body><thread>e0ffe42</thread></message>")

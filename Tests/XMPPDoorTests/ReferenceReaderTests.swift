@@ -5,7 +5,7 @@ import XMPP
 
 @testable import XMPPDoor
 
-@Suite("What a message says about an earlier one")
+@Suite("References to an earlier message")
 struct ReferenceReaderTests {
   @Test("XEP-0308 Example 2") func correction() throws {
     let read = try draft(

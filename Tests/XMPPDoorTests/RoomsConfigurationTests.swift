@@ -66,7 +66,7 @@ struct RoomsConfigurationTests {
       ("muc#roomconfig_roomowners", ["crone1@shakespeare.lit"]),
     ]
     for (name, expected) in values { #expect(form.values(name) == expected, "\(name)") }
-    // What is set is among what is offered.
+    // The set value is among the offered ones.
     #expect(form["muc#roomconfig_maxusers"]?.options.map(\.value).contains("12") == true)
   }
 
@@ -167,7 +167,7 @@ struct RoomsConfigurationTests {
     #expect(try password("1", nil) == "cauldronburn")
     #expect(try password(nil, [""]) == "cauldronburn")
     #expect(try password(nil, nil) == "cauldronburn")
-    // With the flag, an empty password is asked for, and refused.
+    // An empty password beside the flag is refused.
     #expect(refusal { _ = try password("1", [""]) } == .notAcceptable)
     #expect(refusal { _ = try password("1", []) } == .notAcceptable)
     #expect(try password("0", ["cauldronburn"]) == nil)
@@ -320,7 +320,7 @@ struct RoomsConfigurationTests {
     let many = (0...Limits.memberChangesMax).map { "witch\($0)@shakespeare.lit" }
     #expect(refusal { _ = try changes(admins: many) } == .policyViolation)
     #expect(refusal { _ = try changes(admins: Array(many.dropLast())) } == nil)
-    // Who is it already does not count.
+    // A user who is an admin already does not count.
     #expect(refusal { _ = try changes(admins: many, wereAdmins: many) } == nil)
   }
 }

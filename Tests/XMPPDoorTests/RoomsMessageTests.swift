@@ -57,7 +57,7 @@ struct RoomsMessageTests {
             </x>
           </message>
           """))
-    // Who may not know the address, and could not tell from a nick, is told nothing.
+    // A recipient who may not know the address, where there is no nick, gets no notice.
     let notice = RoomNotice(room: try room(), kind: .member(change))
     var isWritten = true
     let nothing = written { writer in
@@ -401,7 +401,7 @@ struct RoomsMessageTests {
     let nick = try #require(form["muc#register_roomnick"])
     #expect(nick.kind == .textSingle && nick.isRequired && nick.values == ["thirdwitch"])
     #expect(form.fields.count == 2)
-    // What is offered, is taken.
+    // The offered nick is accepted.
     var answer = form
     answer.kind = .submit
     let text = written { answer.write(into: &$0) }

@@ -60,7 +60,7 @@ import Testing
     #expect(held == [])
     let repeated = cursor.arrived(try entry(32), .direct, lags: false)
     #expect(!repeated && cursor.replay == .over)
-    // Of a page of the log only what the replay had none of.
+    // Only those entries of a page of the log are told that the replay did not have.
     let tells = (cursor.tells(at(32), .direct, isAvailable: true), cursor.tells(at(33), .direct, isAvailable: true))
     #expect(tells == (false, true))
   }
@@ -93,7 +93,7 @@ import Testing
     var cursor = StreamCursor(at: at(10), replayed: at(3))
     // Copies wait for the offline messages of a client that has not been available.
     let copy = cursor.tells(at(11), .carbonReceived, isAvailable: false)
-    // To its full address (RFC 6121 8.5.3.1), and copies at a negative priority.
+    // Messages to the client's full address (RFC 6121 8.5.3.1), and copies at a negative priority, do not wait.
     let exact = cursor.tells(at(12), .direct, isAvailable: false)
     let negative = cursor.tells(at(13), .carbonReceived, isAvailable: true)
     #expect(!copy && exact && negative)

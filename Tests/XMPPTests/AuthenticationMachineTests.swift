@@ -54,7 +54,7 @@ import XMLStream
   }
 
   @Test func anonymousIsRefused() {
-    // Where no guests are taken it is no mechanism at all.
+    // ANONYMOUS is no mechanism of a server without guests.
     var machine = Self.machine()
     #expect(machine.received(Self.auth("ANONYMOUS")) == failure(.invalidMechanism))
     machine = AuthenticationMachine(policy: Self.policy, domain: "im.example.com", isSecured: true, takesGuests: true)

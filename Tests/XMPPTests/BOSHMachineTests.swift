@@ -181,7 +181,7 @@ import XMLStream
   @Test func aHeldRequestMovesToItsRepetition() throws {
     var machine = try session()
     _ = machine.received(try request(101, "sid='s'", presence), as: 1, now: 0)
-    // What was in it is not delivered twice.
+    // The stanza of a repeated request is not delivered twice.
     #expect(
       machine.received(try request(101, "sid='s'", presence), as: 2, now: 0) == [.answer(1, BOSHResponse(.repeated))])
     machine.say(said("a"))

@@ -232,7 +232,7 @@ import XMLStream
     #expect(Self.offer(machine).count == 3)
   }
 
-  /// Neither where no mechanism could use it (XEP-0440 4).
+  /// A server without a mechanism that could use channel bindings announces none (XEP-0440 4).
   @Test func noTypesWithoutMechanisms() throws {
     let plain = AuthenticationPolicy(mechanisms: [.scram(.sha1), .plain], decoy: Base.decoy)
     var machine = StreamMachine(

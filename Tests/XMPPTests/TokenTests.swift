@@ -88,7 +88,7 @@ import XMLStream
       }
       #expect(failure.condition == .malformedRequest)
     }
-    // In the core's profile there is none.
+    // The profile of RFC 6120 has no such mechanism.
     var machine = Self.machine()
     let auth = try element(
       "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='HT-SHA-256-NONE'>\(Base64.string(good))</auth>")

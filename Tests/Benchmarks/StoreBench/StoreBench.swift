@@ -78,7 +78,7 @@ final class Bench {
     let made = try store.write { writer in
       let realm = try writer.insertRealm(
         domain: "localhost", rooms: "conference.localhost", key: [UInt8](repeating: 7, count: 32), epoch: 1)
-      // As many users as dialogs, each in two.
+      // There are as many users as dialogs, and each user has two dialogs.
       let parties = try (0..<max(2, isOneUsers ? count + 1 : count)).map { index in
         let address = try BareJID("user\(index)@localhost")
         let user = try writer.insertUser(address, in: realm.id, profile: Profile(), createdAt: time)

@@ -63,7 +63,7 @@ final class Inbox: Sendable {
       state.unread.removeAll { arrival in
         switch arrival {
         case .disconnected, .end: true
-        // How the last stream ended.
+        // A stream error tells how the last stream ended.
         case .xml(let element): element.namespace == "http://etherx.jabber.org/streams"
         case .json: false
         }

@@ -258,7 +258,7 @@ final class XMPPPlayer: Player {
       throw PlayerError("\(role.name) is not connected")
     }
     inbox.note(sent: text)
-    // Whether the bytes can still leave is told by what arrives.
+    // The items that arrive tell whether the bytes could still be sent.
     channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
   }
 

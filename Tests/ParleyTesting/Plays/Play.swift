@@ -3,7 +3,7 @@ public import JSON
 /// A scripted conversation: its players, then their actions, line by line. The text format is described in
 /// `Tests/Plays/README.md`; `PlayParser` reads it.
 public struct Play: Sendable {
-  /// For messages about it: the file's name.
+  /// The file's name, for messages about the play.
   public var name: String
   /// Keys of the server's configuration, as `conf/parley.yaml` names them.
   public var settings: [Setting]

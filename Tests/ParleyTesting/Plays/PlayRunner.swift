@@ -94,7 +94,7 @@ public final class PlayRunner {
       try await befriend(role(friends.first), role(friends.second))
     }
     for (role, player) in players where !role.isAbsent { try await player.connect() }
-    // What their arrivals made the server say is no part of the play.
+    // Stanzas that the server sent because the players arrived are no part of the play.
     try await forget()
   }
 
