@@ -101,7 +101,7 @@ import Testing
   }
 
   /// The user is shut out between the check of the password and the login.
-  @Test(arguments: [true, false]) func whoIsShutOutWhileLoggingInStaysOut(isPassword: Bool) async throws {
+  @Test(arguments: [true, false]) func aUserWhoIsDisabledWhileLoggingInStaysOut(isPassword: Bool) async throws {
     let stage = try Stage()
     let juliet = try BareJID("juliet@localhost")
     let user = try await stage.accounts.register(juliet, password: "x", displayName: nil)

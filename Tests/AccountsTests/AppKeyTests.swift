@@ -54,7 +54,7 @@ import Testing
     #expect(records[0].target.utf8.count == AccountLimits.auditTargetBytesMax && records[1].keyName == "backend")
   }
 
-  @Test func whoIsProvisionedIsThereWholeOrNotAtAll() async throws {
+  @Test func aProvisionedUserIsThereWholeOrNotAtAll() async throws {
     let stage = try Stage()
     let (accounts, realm) = (stage.accounts, stage.parley.realms[0])
     let romeo = try await accounts.provision(

@@ -194,7 +194,7 @@ import Testing
   }
 
   /// If the password is changed during a login with the old one, the login gets neither a token nor a session.
-  @Test func whoComesTooLateStaysOut() async throws {
+  @Test func aLoginWithTheOldPasswordStaysOut() async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     let salt = try await stage.accounts.credentials(of: user.address).keys[0].salt

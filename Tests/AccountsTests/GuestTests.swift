@@ -127,7 +127,7 @@ import Testing
       })
   }
 
-  @Test func ofAProcessBeforeNoneIsLeft() async throws {
+  @Test func noGuestOfAnEarlierProcessIsLeft() async throws {
     let stage = try Stage(guests: policy())
     let romeo = try await stage.user("romeo")
     let visitor = try await guest(stage)
@@ -137,7 +137,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.user(romeo.id) }?.state == .active)
   }
 
-  // MARK: What they may do
+  // MARK: Rights of guests
 
   @Test(arguments: [false, true]) func messages(allowed: Bool) async throws {
     let stage = try Stage(guests: policy(allowed ? [.messages] : []))

@@ -57,7 +57,7 @@ import Testing
   }
 
   /// Guesses from many networks, or from her own, do not lock a user out where she is known.
-  @Test func whoIsKnownIsNotLockedOut() {
+  @Test func aKnownUserIsNotLockedOut() {
     #expect(logsIn(attempt(juliet, Self.home), at: time(0)))
     for network in 0..<1_000 { _ = wrong(attempt(juliet, "198.51.\(network)"), 5, at: time(1)) }
     #expect(wrong(attempt(romeo, Self.home), 50, at: time(1)) == 20)
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// Guesses from her own network spend her budget of that network; her device has a budget of its own.
-  @Test func whoSharesTheNetworkGuessesSlowly() {
+  @Test func aGuesserInTheSameNetworkIsSlow() {
     #expect(logsIn(attempt(juliet, Self.home, "phone"), at: time(0)))
     #expect(wrong(attempt(juliet, Self.home), 50, at: time(0)) == 20)
     #expect(!logsIn(attempt(juliet, Self.home), at: time(0)))
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func whoComesByATokenIsKnown() {
+  @Test func aUserWithATokenIsKnown() {
     for network in 0..<1_000 { _ = wrong(attempt(juliet, "198.51.\(network)"), 5, at: time(0)) }
     #expect(!logsIn(attempt(juliet, Self.home), at: time(0)))
     failures.know(attempt(juliet, Self.home, "phone"), now: time(0))

@@ -105,7 +105,7 @@ private struct Gallery: PictureFinder {
     #expect(try await stage.parley.read { try $0.user(of: juliet, in: realm) } == nil)
   }
 
-  @Test func ofManyAtOnceOneComesIn() async throws {
+  @Test func oneOfManyConcurrentLoginsSucceeds() async throws {
     let stage = try stage()
     let nonce = try nonce(stage)
     for number in 0..<20 { tokens.put("\(number)", backend("user\(number % 2)", nonce: nonce)) }
@@ -117,7 +117,7 @@ private struct Gallery: PictureFinder {
     #expect(try await stage.parley.read { try $0.userCount(in: stage.parley.realms[0].id) } == 1)
   }
 
-  @Test func ofManyFirstLoginsOneMakesTheUser() async throws {
+  @Test func oneOfManyFirstLoginsMakesTheUser() async throws {
     let stage = try stage()
     for number in 0..<20 { tokens.put("\(number)", backend("romeo", nonce: try nonce(stage))) }
     let users = await withTaskGroup(of: UserID?.self) { group in
@@ -187,7 +187,7 @@ private struct Gallery: PictureFinder {
     #expect(one.id != other.id && one.realm != other.realm && one.name == "romeo" && other.name == "romeo")
   }
 
-  @Test func whoMayNotComeDoesNot() async throws {
+  @Test func aRefusedUserDoesNotLogIn() async throws {
     let stage = try stage()
     var proof = backend("romeo", nonce: try nonce(stage))
     proof.admitsNewcomers = false
@@ -438,7 +438,7 @@ private struct Gallery: PictureFinder {
 
   // MARK: App passwords
 
-  @Test func whoHasNoPasswordHasAppPasswords() async throws {
+  @Test func aUserWithoutAPasswordHasAppPasswords() async throws {
     let stage = try stage()
     tokens.put("1", backend("romeo", nonce: try nonce(stage)))
     let user = try await logIn(stage, "1")

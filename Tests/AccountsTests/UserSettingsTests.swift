@@ -119,7 +119,7 @@ import Testing
 
   // MARK: Nearby
 
-  @Test func whoSharesTheirPlaceFindsWhoDoesSo() async throws {
+  @Test func aUserWhoSharesALocationFindsOthersWhoDo() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let tybalt = try await stage.user("tybalt")

@@ -179,7 +179,7 @@ import Testing
     #expect(try await scene.lastSeen() == later)
   }
 
-  @Test func whoIsDoneAndWhoIsPutOutGoesAtOnce() async throws {
+  @Test func aSessionThatIsDoneOrClosedGoesAtOnce() async throws {
     let scene = try await Scene()
     let caller = try await scene.logIn()
     let first = try await scene.connect(caller)

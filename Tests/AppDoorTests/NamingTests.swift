@@ -203,7 +203,7 @@ import Testing
   }
 
   /// There are two forms, whoever requests one first; a viewer with the right to know gets user ids.
-  @Test func whoMayKnowIsToldUserIDs() throws {
+  @Test func aViewerWhoMayKnowIsToldUserIDs() throws {
     let folder = try Folder()
     let rendering = try rendering(in: folder)
     for entry in Self.told {

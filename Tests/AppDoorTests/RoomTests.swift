@@ -159,7 +159,7 @@ import Testing
     #expect(access(isMember: true).refusal(.roomUnknown) == .roomUnknown)
   }
 
-  @Test func whoSeesAListedDialogIsToldToJoin() {
+  @Test func aViewerOfAListedDialogIsToldToJoin() {
     #expect(access(isMember: false, .open).refusal(.roomUnknown).code == "dialog-not-joined")
     #expect(access(isMember: false, .open).refusal(.roomBanned) == .roomBanned)
   }

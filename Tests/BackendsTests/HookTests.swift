@@ -39,7 +39,7 @@ import Testing
     #expect(progress.next == start + BackendLimits.hookRetryMax)
   }
 
-  @Test(arguments: [true, false]) func whoIsGoneOrTakesNothingForDaysIsDisabled(isGone: Bool) {
+  @Test(arguments: [true, false]) func aHookThatIsGoneOrAcceptsNothingForDaysIsDisabled(isGone: Bool) {
     var progress = Hook.Progress(position: Position(7), outboxEvent: 0)
     if !isGone { _ = progress.refused(Hook.Progress.Refusal("no"), now: start, jitter: 0) }
     let now = isGone ? start : start + BackendLimits.hookPatience

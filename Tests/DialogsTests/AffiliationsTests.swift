@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func whoMayChangeNobodyMayNotEvenConfirmWhatTheyAre() {
+  @Test func aUserWhoMayChangeNobodyMayNotEvenConfirmAnAffiliation() {
     for actor in Affiliation.allCases where actor < .admin {
       for other in Affiliation.allCases {
         #expect(refusal { () throws(ChangeRefusal) in try actor.mayChange(from: other, to: other) } == .powerless)

@@ -203,7 +203,7 @@ import Testing
     #expect(backend.asked == ["waits"])
   }
 
-  @Test func whoStopsCommitsWhatWaited() async throws {
+  @Test func aStoppingServerCommitsTheWaitingMessages() async throws {
     let backend = Backend()
     let stage = try makeStage(backend)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

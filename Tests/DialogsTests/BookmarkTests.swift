@@ -45,7 +45,7 @@ import Testing
 
   // MARK: Written
 
-  @Test func whoMakesOrJoinsADialogWithoutAClientInItHasItBookmarked() async throws {
+  @Test func aDialogMadeOrJoinedWithoutAClientInItIsBookmarked() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -110,7 +110,7 @@ import Testing
     #expect(told(plain) == ["invited to \(address)"])
   }
 
-  @Test func whoseNodeTellsNothingIsInvited() async throws {
+  @Test func aUserWhoseNodeTellsNothingIsInvited() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let follower = try await follower(stage, juliet)

@@ -154,7 +154,7 @@ import Testing
     #expect(Self.opening([theirs]) == .answersOther)
   }
 
-  @Test func whoTalksIsBusyAsLongAsTheirDeviceIsThere() {
+  @Test func aUserInACallIsBusyAsLongAsTheirDeviceIsOnline() {
     let other = Self.call(Self.accepted, from: Self.nurse)
     #expect(Self.opening([other]) == .ends(.busy))
     #expect(Self.opening([other], isThere: false) == .rings)
@@ -177,7 +177,7 @@ import Testing
     #expect(Self.opening(ringing) == .ends(.busy))
   }
 
-  // MARK: What stands of it
+  // MARK: The call's message
 
   @Test func theLogSaysWhatBecameOfIt() {
     let id = PublicID(high: 1, low: 2)

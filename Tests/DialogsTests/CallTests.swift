@@ -101,7 +101,7 @@ import Testing
     await #expect(throws: Problem.self) { try await cast.move(call, .accept, by: cast.juliet) }
   }
 
-  @Test func whoAnswersStopsTheClockForADay() async throws {
+  @Test func anAnswerStopsTheTimerForADay() async throws {
     let cast = try await Cast()
     let call = try await cast.ring()
     try await cast.move(call, .accept, by: cast.juliet)
@@ -114,7 +114,7 @@ import Testing
     #expect(try await cast.logged() == ["Audio call"])
   }
 
-  @Test func ofManyWhoAnswerAtOnceOneIsTheFirst() async throws {
+  @Test func oneOfManyConcurrentAnswersIsTheFirst() async throws {
     let cast = try await Cast()
     let call = try await cast.ring()
     let answered = await withTaskGroup(of: Bool.self) { group in
@@ -177,7 +177,7 @@ import Testing
     try await cast.ring("later")
   }
 
-  @Test func whoSleepsIsWokenAndToldOfTheEnd() async throws {
+  @Test func aSleepingDeviceIsWokenAndToldOfTheEnd() async throws {
     let cast = try await Cast()
     try await cast.sleep(cast.juliet)
     let call = try await cast.ring()
@@ -253,7 +253,7 @@ import Testing
     #expect(await refusal { try await cast.ring("t3", from: tybalt, to: nobody) } == "user-unreachable")
   }
 
-  @Test func whoGoesForGoodHangsUp() async throws {
+  @Test func aUserWhoGoesOfflineForGoodHangsUp() async throws {
     let cast = try await Cast()
     let session = try await cast.stage.session(cast.juliet, "app-phone", door: .app)
     try await cast.ring()

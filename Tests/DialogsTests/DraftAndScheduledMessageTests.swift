@@ -89,7 +89,7 @@ import Testing
     #expect(try await cast.scheduled().count == 1)
   }
 
-  @Test func whoMayNotAnyMoreKeepsItWithTheReason() async throws {
+  @Test func aRefusedScheduledMessageIsKeptWithTheReason() async throws {
     let cast = try await Cast()
     let session = try await cast.stage.session(cast.romeo, "app-1", door: .app)
     _ = try await cast.schedule("hello", id: "s1")

@@ -77,7 +77,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.user(try BareJID("paris@localhost")) } == nil)
   }
 
-  @Test func ofManyAtOnceOneGetsIn() async throws {
+  @Test func oneOfManyConcurrentRegistrationsSucceeds() async throws {
     let stage = try Stage()
     let realm = stage.parley.realms[0].id
     let invite = try await Invites(stage.parley).make(InviteDraft(realm: realm, kind: .account), by: nil).invite
@@ -154,7 +154,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 1)
   }
 
-  @Test func whoIsGoneInvitesNobody() async throws {
+  @Test func aDeletedUserInvitesNobody() async throws {
     let stage = try Stage(invitations: true)
     let romeo = try await stage.user("romeo")
     let new = try await Invites(stage.parley).make(
@@ -202,7 +202,7 @@ import Testing
     #expect(try await contact(stage, romeo.id, paris.address) == .pendingIn)
   }
 
-  @Test func whoIsBlockedDoesNotGetInByAToken() async throws {
+  @Test func aBlockedUserDoesNotGetInByAToken() async throws {
     let stage = try Stage(invitations: true)
     let (romeo, paris) = (try await stage.user("romeo"), try await stage.user("paris"))
     let new = try await Invites(stage.parley).make(
@@ -216,7 +216,7 @@ import Testing
 
   // MARK: Passwords and the end
 
-  @Test func whoAsksGoesOnWhenTheirPasswordChanges() async throws {
+  @Test func theAskingSessionStaysWhenThePasswordChanges() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     let (here, there) = (try await stage.session(romeo, "a"), try await stage.session(romeo, "b"))

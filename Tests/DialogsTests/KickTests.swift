@@ -112,7 +112,7 @@ import Testing
     try await stage.say("x", in: room, by: juliet)
   }
 
-  @Test func whoWasNoMemberIsNotNotedAndMayJoin() async throws {
+  @Test func aKickedUserWhoWasNoMemberIsNotNotedAndMayJoin() async throws {
     let stage = try Stage()
     let (romeo, juliet) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)

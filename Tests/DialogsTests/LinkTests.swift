@@ -60,7 +60,7 @@ import Testing
     #expect(position == second.entry?.position)
   }
 
-  @Test func whoIsRefusedLeavesNothingBehind() async throws {
+  @Test func aRefusedRemoteUserLeavesNothingBehind() async throws {
     let (stage, bob) = try stage()
     _ = try attach(stage, bob)
     let romeo = try await stage.user("romeo")

@@ -86,7 +86,7 @@ import Testing
     return (stage, stage.parley.hub, romeo, juliet, laptop, phone)
   }
 
-  @Test func whoIsBackInAMomentWasNeverAway() async throws {
+  @Test func aUserWhoIsBackInAMomentWasNeverAway() async throws {
     let (stage, hub, romeo, juliet, laptop, phone) = try await seen()
     #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
     #expect(hub.linger(phone, time: stage.clock.now))
@@ -117,7 +117,7 @@ import Testing
     #expect(laptop.taken() == [] && hub.isOnline(juliet.id))
   }
 
-  @Test func whoComesBackAnotherIsToldOnce() async throws {
+  @Test func aUserWhoComesBackChangedIsToldOnce() async throws {
     let (stage, hub, _, juliet, laptop, phone) = try await seen()
     #expect(hub.linger(phone, time: stage.clock.now))
     _ = laptop.taken()
@@ -134,7 +134,7 @@ import Testing
     #expect(laptop.taken() == [.presence("juliet/app-1", .offline)])
   }
 
-  @Test func whoStaysAwayWentWhenTheyDid() async throws {
+  @Test func aUserWhoStaysAwayLeftWhenTheSessionEnded() async throws {
     let (stage, hub, _, juliet, laptop, phone) = try await seen()
     _ = laptop.taken()
     let gone = stage.clock.now
@@ -154,7 +154,7 @@ import Testing
   }
 
   /// Blocks and ended logins do not wait.
-  @Test func whoLingersCanBeBlockedAndPutOut() async throws {
+  @Test func aLingeringUserCanBeBlockedAndDisabled() async throws {
     let (stage, hub, romeo, juliet, laptop, phone) = try await seen()
     #expect(hub.linger(phone, time: stage.clock.now))
     _ = (laptop.taken(), phone.taken())
@@ -279,7 +279,7 @@ import Testing
   }
 
   /// XEP-0191 3.3: a subscription has no effect across a block by either user.
-  @Test(arguments: [true, false]) func whoBlocksAndWhoIsBlockedSeeNothingOfEachOther(isBlocker: Bool) async throws {
+  @Test(arguments: [true, false]) func blockerAndBlockedSeeNothingOfEachOther(isBlocker: Bool) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let (phone, laptop) = (try await stage.session(juliet, "phone"), try await stage.session(romeo, "laptop"))
@@ -304,7 +304,7 @@ import Testing
   }
 
   /// The last session ends on one thread while another begins on the committer's: the online user is found by address.
-  @Test func whoComesWhileTheLastSessionGoesIsFound() async throws {
+  @Test func aSessionThatComesWhileTheLastOneGoesIsFound() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
     let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })

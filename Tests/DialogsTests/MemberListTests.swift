@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func whoIsSomethingElseSinceGetsAll() async throws {
+  @Test func aViewerWhoseAffiliationHasChangedGetsTheWholeList() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")

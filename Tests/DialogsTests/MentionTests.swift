@@ -137,7 +137,7 @@ import Testing
   }
 
   /// Nor in the app: the answer would tell which member, under which nick, has an address.
-  @Test func whoMayNotKnowPeopleFindsOnlyThemselvesByAddress() async throws {
+  @Test func aUserWhoMayNotSeeAddressesFindsOnlyThemselvesByAddress() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -170,7 +170,7 @@ import Testing
     #expect(try await count(juliet, in: room, stage) == 1)
   }
 
-  @Test func whoBlocksTheAuthorIsShownAndDoesNotCount() async throws {
+  @Test func aMentionedUserWhoBlocksTheAuthorIsShownAndDoesNotCount() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")

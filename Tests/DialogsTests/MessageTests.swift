@@ -132,7 +132,7 @@ import Testing
     #expect(try await unread(juliet, stage) == 0)
   }
 
-  @Test func inARoomTheSameAndAModeratorTakesAllOfItAway() async throws {
+  @Test func aModeratorRetractsAllPartsOfAMessageInARoom() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -288,7 +288,7 @@ import Testing
     #expect(try await unread(romeo, stage) == 1)
   }
 
-  @Test func inARoomTheSame() async throws {
+  @Test func hiddenMessagesOfARoomDoNotCount() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])

@@ -71,7 +71,7 @@ import Testing
     } catch { return (error as? Problem)?.code }
   }
 
-  // MARK: Who may read
+  // MARK: Reading
 
   @Test func everyAccessModelLetsInWhoItIsFor() {
     let friend = Contact(
@@ -129,9 +129,9 @@ import Testing
     #expect(try await people() == NodePeople())
   }
 
-  // MARK: Who is told
+  // MARK: Notifications
 
-  @Test func whoSubscribesIsToldOnceInterestedOrNot() async throws {
+  @Test func aSubscriberIsToldOnceInterestedOrNot() async throws {
     try await befriend(juliet)
     try await post(.create(node: "n", [.access(.open), .itemsMax(nil)]))
     try await publish("a")
@@ -195,9 +195,9 @@ import Testing
     #expect(Set(events).count == 1, "one value, with one place for its encoded form")
   }
 
-  // MARK: What ends
+  // MARK: The end of subscriptions
 
-  @Test func whoLosesAccessLosesTheSubscription() async throws {
+  @Test func aSubscriberWhoLosesAccessLosesTheSubscription() async throws {
     let session = try await stage.session(paris, "street")
     func begin() async throws {
       try await befriend(paris, groups: ["Friends"])
@@ -320,7 +320,7 @@ import Testing
     #expect(try await people().subscriptions.map(\.address) == [JID(paris.address)])
   }
 
-  // MARK: Who may write
+  // MARK: Publishing
 
   @Test func theModelDecidesWhoPublishes() async throws {
     try await befriend(juliet)

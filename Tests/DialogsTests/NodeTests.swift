@@ -46,7 +46,7 @@ import Testing
     try await stage.parley.post(.link(b.address, name: nil, groups: groups, mutual: true), by: a)
   }
 
-  @Test func whoSeesThePresenceAndIsInterestedIsTold() async throws {
+  @Test func aContactWhoSeesThePresenceAndIsInterestedIsTold() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")

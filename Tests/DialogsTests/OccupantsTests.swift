@@ -38,7 +38,7 @@ import Testing
       occupantSession, party: person.party, nick: nick, key: nick.lowercased(), affiliation: .member, role: role)
   }
 
-  @Test func whoEntersAndLeavesWasNeverThere() {
+  @Test func anOccupantWhoEntersAndLeavesLeavesNothing() {
     var occupants = Occupants()
     let occupant = enter(&occupants, romeo, romeo.occupantSession(0))
     #expect(occupant.sessions.count == 1)
@@ -110,7 +110,7 @@ import Testing
     #expect(occupants.occupant(of: romeo.sessions[0].id)?.nick == "ROMEO")
   }
 
-  @Test func whoIsKickedGoesWithAllSeats() {
+  @Test func aKickedUserGoesWithAllSessions() {
     var occupants = Occupants()
     _ = enter(&occupants, juliet, juliet.occupantSession(0))
     let before = occupants

@@ -56,7 +56,7 @@ import Testing
     return session
   }
 
-  // MARK: Who had a name before
+  // MARK: Users with a name from before
 
   @Test func aNameFromBeforeStandsInItsNodes() async throws {
     let stage = try Stage()
@@ -184,7 +184,7 @@ import Testing
     #expect(try await stored(stage, romeo) == lark)
   }
 
-  @Test func whoMayNotReadTheNodesDoesNotSeeThePicture() async throws {
+  @Test func aViewerWhoMayNotReadTheNodesDoesNotSeeThePicture() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")

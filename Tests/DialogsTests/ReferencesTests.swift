@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func whoMayTakeAway() throws {
+  @Test func onlyTheAuthorRetractsAndOnlyModeratorsModerate() throws {
     #expect(throws: ReferenceRefusal.foreign) { try fold(.retraction(reason: nil), by: Self.juliet, mayModerate: true) }
     #expect(throws: ReferenceRefusal.foreign) { try fold(.moderation(reason: nil), by: Self.juliet) }
     #expect(throws: ReferenceRefusal.foreign) { try fold(.moderation(reason: nil), by: Self.romeo) }

@@ -48,7 +48,7 @@ import Testing
     #expect(s.below.effects() == [.said("hi", .feed)])
   }
 
-  @Test func whoRisesSeesAndWhoFallsDoesNot() async throws {
+  @Test func aPromotedMemberSeesAddressesAndADemotedOneDoesNot() async throws {
     let s = try await scene()
     try await s.stage.affiliate(s.paris, .admin, in: s.room, by: s.romeo)
     try await s.stage.affiliate(s.juliet, .member, in: s.room, by: s.romeo)

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of the order of a room: earlier entries are delivered first, and what is not stored is never delivered.
 @Suite struct RoomOrderTests {
-  @Test func whoJoinsHearsWhatIsSaidAfterAndReadsWhatWasSaidBefore() async throws {
+  @Test func aNewMemberGetsLaterMessagesAndReadsEarlierOnes() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)
@@ -36,7 +36,7 @@ import Testing
       ])
   }
 
-  @Test func whoJoinsAndLeavesInOneBatchHearsWhatLiesBetween() async throws {
+  @Test func aMemberWhoJoinsAndLeavesInOneBatchGetsTheMessagesBetween() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)
@@ -207,7 +207,7 @@ import Testing
 
   /// The first post of the creator creates the room (10.1.2); others enter in the same batch.
   @Test(arguments: [true, false])
-  func whoComesBehindTheFirstWordsIsInTheRoomThatTheyMade(fails: Bool) async throws {
+  func anOccupantWhoEntersBehindTheFirstMessageIsInTheRoomThatItMade(fails: Bool) async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let (orchard, balcony, street) = (RecordingSession(romeo), RecordingSession(juliet), RecordingSession(paris))

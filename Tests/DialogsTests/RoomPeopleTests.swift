@@ -9,7 +9,7 @@ import Testing
 @Suite struct RoomPeopleTests {
   // MARK: Affiliations
 
-  @Test func whoIsAddedIsToldAndFollowsWhoIsPutOutIsToldAndFollowsNoMore() async throws {
+  @Test func anAddedMemberIsToldAndFollowsARemovedOneIsToldAndFollowsNoMore() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo)
@@ -34,7 +34,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.member(nickKey: "juliet", of: room.dialog) } == nil)
   }
 
-  @Test func whoIsAwayIsToldOfInANotice() async throws {
+  @Test func anAbsentMembersChangeIsToldInANotice() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)
@@ -48,7 +48,7 @@ import Testing
   }
 
   /// The app shows rooms to members: a user who leaves is no occupant any more and cannot write.
-  @Test func whoLeavesAnOpenRoomInTheAppIsGone() async throws {
+  @Test func aMemberWhoLeavesAnOpenRoomInTheAppIsGone() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)
@@ -72,7 +72,7 @@ import Testing
     _ = phone.taken()
   }
 
-  @Test func whoIsPutOutOfAClosedRoomLosesAllSeats() async throws {
+  @Test func aMemberRemovedFromAClosedRoomLosesAllSessions() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func whoIsBannedGoesWith301AndHasNoNickAndDoesNotComeBack() async throws {
+  @Test func aBannedUserGoesWith301AndHasNoNickAndDoesNotComeBack() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
@@ -381,7 +381,7 @@ import Testing
   }
 
   /// Every user gets a nickname with which they can enter, whatever their name is.
-  @Test func whoIsCalledLikeEverybodyOrHasNoNameGetsANickToo() async throws {
+  @Test func aUserWithAUsualNameOrNoneGetsANickToo() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     let namesakes = try await stage.crowd(40, "smith", displayName: "John Smith")
@@ -401,7 +401,7 @@ import Testing
 
   // MARK: Roles
 
-  @Test func whoIsKickedGoesWith307AndMayComeBack() async throws {
+  @Test func aKickedUserGoesWith307AndMayComeBack() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)

@@ -9,7 +9,7 @@ import Testing
     try #require(try await stage.act(.place(.address(room.address)), by: party).value as? Occupancy)
   }
 
-  @Test func whoAsksForTheirPlaceIsToldOfNobodyElse() async throws {
+  @Test func aUserWhoAsksForTheirPlaceIsToldOfNobodyElse() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RoomPresenceTests {
   // MARK: Being there
 
-  @Test func whoEntersIsShownTheOthersAndTheOthersAreShownWhoEnters() async throws {
+  @Test func anEnteringOccupantAndTheOthersAreShownToEachOther() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -96,7 +96,7 @@ import Testing
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
   }
 
-  @Test func whoEntersAgainIsShownEverythingAgain() async throws {
+  @Test func anOccupantWhoEntersAgainIsShownEverythingAgain() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open)
@@ -162,7 +162,7 @@ import Testing
     #expect(orchard.effects() == [.occupant("juliet", .none, codes: [], .roomOpen)])
   }
 
-  // MARK: Who gets in
+  // MARK: Entering
 
   @Test func aClosedRoomIsForMembersAPasswordForThoseWhoKnowItABanForNobody() async throws {
     let stage = try Stage()

@@ -47,7 +47,7 @@ import Testing
       try await problem { try await stage.say("x", in: room, by: try await stage.user("tybalt")) } == .roomUnknown)
   }
 
-  @Test func whoWasSilencedAsAnOccupantIsSilentInTheAppToo() async throws {
+  @Test func aSilencedOccupantIsSilentInTheAppToo() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: [RoomSettings.Whispers.anyone, .participants, .moderators, .none])
-  func whoMayWhisperIsARoomsChoiceAndModeratorsCanAlwaysBeAsked(_ whispers: RoomSettings.Whispers) async throws {
+  func theRoomDecidesWhoMayWhisperAndModeratorsCanAlwaysBeAsked(_ whispers: RoomSettings.Whispers) async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(
@@ -194,7 +194,7 @@ import Testing
   }
 
   /// A user who blocks another one looks absent to them (XEP-0191 3.3).
-  @Test func whoBlocksCannotBeToldFromWhoIsNot() async throws {
+  @Test func aBlockerCannotBeToldFromAnAbsentUser() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)

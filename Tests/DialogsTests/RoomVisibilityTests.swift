@@ -109,7 +109,7 @@ import Testing
   }
 
   /// The room's own members are told the reason.
-  @Test func whoBelongsToAHiddenRoomIsToldWhatIsRefused() async throws {
+  @Test func aMemberOfAHiddenRoomIsToldTheRefusal() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, with: [(juliet, .watcher)])
@@ -154,7 +154,7 @@ import Testing
   }
 
   /// A user without rights in a room cannot find out with it which accounts exist.
-  @Test func whoMayChangeNobodyLearnsOfNobody() async throws {
+  @Test func aUserWhoMayChangeNobodyLearnsOfNobody() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func whoJoinsLaterMaySeeWhatCameBeforeOnlyWhereTheRoomSaysSo() async throws {
+  @Test func aLaterMemberSeesEarlierMessagesOnlyWhereTheRoomAllowsIt() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open.with { $0.history = .sinceJoin })

@@ -131,7 +131,7 @@ private struct Opinion: BlobScanner {
   }
 
   /// The connection of the first is lost, and the server has not noticed yet.
-  @Test func whoComesBackTakesOver() async throws {
+  @Test func aReturningClientTakesTheUploadOver() async throws {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
@@ -205,7 +205,7 @@ private struct Opinion: BlobScanner {
     }
   }
 
-  @Test func whoGivesUpFreesTheSlotAndNotTheDay() async throws {
+  @Test func anAbandonedUploadFreesTheSlotAndNotTheDaysQuota() async throws {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)

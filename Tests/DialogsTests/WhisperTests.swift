@@ -152,7 +152,7 @@ import Testing
     #expect(try await archive(scene.juliet, stage).count == 2)
   }
 
-  @Test func whoIsRefusedLeavesNothing() async throws {
+  @Test func aRefusedWhisperLeavesNothing() async throws {
     let scene = try await scene(.open.with { $0.whispers = .moderators })
     let stage = scene.stage
     let guest = RecordingSession(scene.paris)
@@ -178,7 +178,7 @@ import Testing
     #expect(try await archive(scene.paris, stage).isEmpty)
   }
 
-  @Test func whoIsBlockedByAddressOrByNickIsNotHeard() async throws {
+  @Test func aSenderBlockedByAddressOrByNickIsNotHeard() async throws {
     let scene = try await scene()
     let stage = scene.stage
     try await stage.parley.post(.block([BlockPattern(JID(scene.romeo.address))]), by: scene.juliet)

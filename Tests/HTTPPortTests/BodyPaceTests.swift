@@ -46,7 +46,7 @@ import Testing
   }
 
   /// A byte now and then holds nothing for long.
-  @Test func whoTricklesIsToldAndCutOff() throws {
+  @Test func aTricklingClientIsToldAndCutOff() throws {
     let loop = EmbeddedEventLoop()
     let channel = try channel(loop)
     receive([head], channel)
@@ -62,7 +62,7 @@ import Testing
     _ = try? channel.finish()
   }
 
-  @Test func whoIsFastEnoughIsLeftAlone() throws {
+  @Test func aClientThatIsFastEnoughIsLeftAlone() throws {
     let loop = EmbeddedEventLoop()
     let channel = try channel(loop)
     receive([head], channel)
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// The port reads no further: it waits for its own disk, not for the other end.
-  @Test func whoIsNotReadFromIsNotSlow() throws {
+  @Test func aClientThatIsNotReadFromIsNotSlow() throws {
     let loop = EmbeddedEventLoop()
     let channel = try channel(loop)
     channel.pipeline.fireChannelRead(head)

@@ -12,7 +12,7 @@ import Testing
     ("::1", "[2001:db8:1:2:3:4:5:6]", "20:1:d:b8:0:1:0:2"), ("127.0.0.1", "nonsense", "127.0.0.1"),
     ("2001:db8::1", nil, "20:1:d:b8:0:0:0:0"), ("::ffff:192.0.2.7", nil, "192.0.2.7"),
   ])
-  func whomLimitsCount(remote: String, forwarded: String?, expected: String) throws {
+  func limitsCountTheClientsAddress(remote: String, forwarded: String?, expected: String) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
     #expect(ClientAddress.of(forwarded: forwarded, address) == expected)
   }

@@ -169,7 +169,7 @@ import Testing
     #expect(problem.code == "identity-token-expired")
   }
 
-  @Test func whoIsMeantMustBeSaid() async throws {
+  @Test func theTokenMustNameItsIssuerAndUser() async throws {
     #expect(try await refusal(header(), claims(["iss": "mantua"])).contains("iss"))
     #expect(try await refusal(header(), claims(["iss": nil])).contains("iss"))
     #expect(try await refusal(header(), claims(["iss": ["verona"]])).contains("iss"))

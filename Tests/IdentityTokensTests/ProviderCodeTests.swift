@@ -69,7 +69,7 @@ import Testing
     ((200, #"{"data":{"id":""}}"#), nil), ((200, #"{"data":{"id":null}}"#), nil), ((200, #"{"id":"17"}"#), nil),
     ((200, #"{"data":{"id":"\u00e9"}}"#), nil), ((200, "[]"), nil),
   ])
-  func whoItIsMustBeSaid(user: (Int, String), subject: String?) async {
+  func theAnswerMustNameTheUser(user: (Int, String), subject: String?) async {
     let (result, _) = await proof(user: user)
     #expect((try? result.get().identity.subject) == subject)
     if case .failure(let problem) = result { #expect(problem.code == "identity-token-invalid") }

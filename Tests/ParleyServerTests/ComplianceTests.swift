@@ -5,7 +5,7 @@ import Testing
 /// The rows of XEP-0479 against what a server shows; that a server shows all of it is checked against a running one
 /// (Tests/Clients/compliance.py).
 @Suite struct ComplianceTests {
-  @Test func whoShowsNothingMeetsNothing() {
+  @Test func aServerThatShowsNothingMeetsNothing() {
     let rows = ComplianceSuites.rows(ProbeFacts())
     #expect(rows.count == ComplianceSuites.all.count)
     #expect(!rows.contains { $0.isMet })

@@ -33,7 +33,7 @@ import Testing
     try await stage.parley.read { try $0.pushesOwed(to: user.id, limit: 1_000) }
   }
 
-  // MARK: What is taken
+  // MARK: Accepted registrations
 
   struct Wrong: Sendable, CustomStringConvertible {
     let description: String
@@ -110,7 +110,7 @@ import Testing
     #expect(device.appID == "org.example.chat" && device.token == "ab12")
   }
 
-  // MARK: Whose it is
+  // MARK: Owners of devices
 
   @Test func aDeviceIsReplacedByItsIdAndByItsAddress() async throws {
     let stage = try stage()
@@ -131,7 +131,7 @@ import Testing
     await #expect(throws: Problem.self) { try await Devices(stage.parley).unregister("b", of: juliet) }
   }
 
-  @Test func ofTooManyTheOldestGoes() async throws {
+  @Test func theOldestOfTooManyDevicesGoes() async throws {
     let stage = try stage()
     let juliet = try await stage.user("juliet")
     let caller = try await logIn(juliet, "phone", stage)
@@ -164,9 +164,9 @@ import Testing
     await running.value
   }
 
-  // MARK: What it is told
+  // MARK: Pushes to devices
 
-  @Test func ofWhatIsMutedSomeAreToldSilently() async throws {
+  @Test func someMutedMessagesAreToldSilently() async throws {
     let stage = try stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")

@@ -213,7 +213,7 @@ import WebClient
     }
   }
 
-  // MARK: What a backend says
+  // MARK: Notifications of a backend
 
   static func notice(_ notification: AppNotification) -> PushNotice {
     PushNotice(
@@ -283,7 +283,7 @@ import WebClient
     #expect(none["senderId"] == nil && none["senderName"] == nil)
   }
 
-  @Test func withWhatHeadersAppleIsSentIt() {
+  @Test func theHeadersOfARequestToApple() {
     func headers(_ kind: PushNotice.Kind, _ device: PushDevice.Kind = .alert) -> [String: String] {
       Dictionary(
         APNs.headers(Self.notice(kind), Self.device(.apns, device), "org.example.chat", Self.now).map {

@@ -60,7 +60,7 @@ extension PushRegistration {
   }
 
   @Test(arguments: [Presence.Availability.online, .chat, .doNotDisturb, .away, .extendedAway])
-  func whoIsThere(availability: Presence.Availability) async throws {
+  func aSessionIsAttendedByItsPresence(availability: Presence.Availability) async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
     let session = RecordingSession(juliet)
@@ -98,7 +98,7 @@ extension PushRegistration {
     #expect(!Pushes.isAttended([onlineSession]))
   }
 
-  // MARK: What a backend tells
+  // MARK: Notifications of a backend
 
   @Test func aNotificationIsOwedOnceAndToDevicesAlone() async throws {
     let stage = try Stage()
@@ -164,7 +164,7 @@ extension PushRegistration {
     #expect(try await registrations(juliet, stage) == [])
   }
 
-  // MARK: What is owed
+  // MARK: Pending pushes
 
   @Test func onlyWhoIsAwayAndHasAskedIsOwed() async throws {
     let stage = try Stage()
@@ -206,7 +206,7 @@ extension PushRegistration {
     #expect(try await owed(juliet, stage) == [])
   }
 
-  @Test func inAnOpenRoomOnlyWhoIsMentionedIsOwed() async throws {
+  @Test func anOpenRoomOwesAPushToMentionedUsersOnly() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -277,7 +277,7 @@ extension PushRegistration {
     Wish("muted no more, on mention", .onMention, mutedFor: 60, after: 61, told: personal),
     Wish("as usual again", .some(nil), told: all),
   ])
-  func ofAGroupIsToldWhatWasAskedFor(wish: Wish) async throws {
+  func aGroupNotifiesAsAskedFor(wish: Wish) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -296,7 +296,7 @@ extension PushRegistration {
     Wish("never", .never, told: []), Wish("muted", .always, mutedFor: 1, told: []),
     Wish("muted no more", .always, mutedFor: 1, after: 1, told: all),
   ])
-  func ofAnOpenRoomIsToldWhatWasAskedFor(wish: Wish) async throws {
+  func anOpenRoomNotifiesAsAskedFor(wish: Wish) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     try await stage.parley.post(enable("a"), by: juliet)
@@ -311,7 +311,7 @@ extension PushRegistration {
     Wish("never", .never, told: []), Wish("muted", mutedFor: 60, after: 59, told: []),
     Wish("muted no more", mutedFor: 60, after: 60, told: all),
   ])
-  func ofADirectChatIsToldWhatWasAskedFor(wish: Wish) async throws {
+  func aDirectChatNotifiesAsAskedFor(wish: Wish) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let hers = try #require(try await stage.say("hers", from: juliet, to: romeo).entry)
@@ -332,7 +332,7 @@ extension PushRegistration {
     #expect(try await owed(juliet, stage).compactMap { names[$0] } == wish.told)
   }
 
-  @Test func whoHasLeftIsNotToldAndWhoComesIs() async throws {
+  @Test func aFormerMemberIsNotToldAndANewOneIs() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -432,7 +432,7 @@ extension PushRegistration {
     await running.value
   }
 
-  @Test func whoAsksAnewNeedNotWaitForWhatFailedBefore() async throws {
+  @Test func aNewRegistrationNeedNotWaitForEarlierFailures() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     try await stage.parley.post(enable("a"), by: juliet)
@@ -454,7 +454,7 @@ extension PushRegistration {
     await running.value
   }
 
-  @Test func whoWasRungForFirstIsServedFirst() {
+  @Test func theFirstWokenUserIsServedFirst() {
     var queue = PushQueue(max: 2)
     let users = (1...4).map { UserID($0) }
     for user in users + users { queue.add(user) }
@@ -472,7 +472,7 @@ extension PushRegistration {
     #expect(queue == PushQueue(max: 2))
   }
 
-  @Test func whoRefusesIsDisabledAtOnceAndWhoFailsInTheEnd() async throws {
+  @Test func aRefusingServiceIsDisabledAtOnceAndAFailingOneInTheEnd() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")

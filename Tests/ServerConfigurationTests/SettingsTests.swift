@@ -44,7 +44,7 @@ import XMPPDoor
     }
   }
 
-  @Test func whoVouchesForWhom() throws {
+  @Test func identityBackendsAndProvidersAreRead() throws {
     let secret = String(repeating: "s", count: 32)
     let yaml = """
       domains: [example.org]

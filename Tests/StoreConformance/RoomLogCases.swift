@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 
 extension StoreConformance {
-  // MARK: What is said
+  // MARK: Messages
 
   static let roomLog: [Case] = [
     Case(name: "a message in a room comes back as it was said, and is found there only") { scene in
@@ -280,7 +280,7 @@ extension StoreConformance {
     },
   ]
 
-  // MARK: What members follow
+  // MARK: The feeds of members
 
   static let roomFeed: [Case] = [
     Case(name: "a feed with rooms has everything of them, in log order") { scene in

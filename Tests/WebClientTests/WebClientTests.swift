@@ -98,7 +98,7 @@ struct WebClientTests {
     #expect(failure?.kind == .malformed)
   }
 
-  @Test func whoIsCancelledOrStoppedIsTold() async throws {
+  @Test func aCancelledOrStoppedRequestIsTold() async throws {
     let server = try await EchoServer.start()
     let client = WebClient(.anywhere, logger: logger)
     let url = server.url("/never")

@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  // MARK: What comes out
+  // MARK: Output
 
   /// XML 1.0 2.11: CR LF and CR alone become LF; 4.1: references stay.
   @Test func normalisesLineEnds() throws {

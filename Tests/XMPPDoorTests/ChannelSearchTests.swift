@@ -8,7 +8,7 @@ import XMPP
 
 @Suite("XEP-0433: searching for rooms")
 struct ChannelSearchTests {
-  // MARK: What is asked for
+  // MARK: Requests
 
   private func read(_ fields: String) throws -> ChannelSearch {
     let type = "<field type='hidden' var='FORM_TYPE'><value>urn:xmpp:channel-search:0:search-params</value></field>"
@@ -126,7 +126,7 @@ struct ChannelSearchTests {
     }
   }
 
-  // MARK: What is found
+  // MARK: Results
 
   private func room(
     _ local: String, _ name: String? = nil, _ about: String? = nil, topic: String? = nil,
@@ -251,7 +251,7 @@ struct ChannelSearchTests {
     #expect(all.set.count == nil)
   }
 
-  // MARK: How it is told
+  // MARK: Answers
 
   @Test func example5Results() throws {
     let rooms = try [

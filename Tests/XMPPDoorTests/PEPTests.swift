@@ -283,7 +283,7 @@ struct PEPTests {
   // MARK: Pages
 
   /// 5.5: what the ids alone weigh is bounded too.
-  @Test func ofTooManyNamesTheNewestAreGiven() throws {
+  @Test func theNewestOfTooManyNamesAreGiven() throws {
     var store = ArchiveStub(entries: [])
     store.nodeItems = (1...1_000).map {
       let name = "\($0)" + String(repeating: "x", count: Limits.itemIDBytesMax - 4)
@@ -308,7 +308,7 @@ struct PEPTests {
   }
 
   /// 6.5.4: of what does not fit the newest are given; a page holds the first that fit.
-  @Test func ofTooManyItemsAsManyAreGivenAsFit() throws {
+  @Test func asManyItemsAreGivenAsFit() throws {
     let bytes = Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)
     var store = ArchiveStub(entries: [])
     store.nodeItems = (1...5).map {

@@ -109,7 +109,7 @@ import Testing
     #expect(cursor.early.count == DoorLimits.earlyMessagesMax && cursor.early.first == at(6))
   }
 
-  @Test func whoReadsTheArchiveGetsNothingOfBefore() {
+  @Test func aClientThatReadsTheArchiveGetsNoEarlierMessages() {
     var cursor = StreamCursor(at: at(9), replayed: at(3))
     cursor.readsArchive()
     cursor.becameAvailable()
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// There is nothing older that would be sent after them.
-  @Test func whoReadsTheArchiveGetsCopiesAtOnce() {
+  @Test func aClientThatReadsTheArchiveGetsCopiesAtOnce() {
     var cursor = StreamCursor(at: at(9), replayed: at(3))
     cursor.readsArchive()
     let isTold = cursor.tells(at(10), .carbonReceived, isAvailable: false)

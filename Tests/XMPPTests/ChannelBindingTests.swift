@@ -85,7 +85,7 @@ import XMLStream
   }
 
   /// The client names one of several bindings, and each is valid only as itself.
-  @Test func ofTwoTypesTheClientTakesOne() throws {
+  @Test func eachBindingIsValidOnlyAsItself() throws {
     let endPoint = ChannelBinding.tlsServerEndPoint(Array(repeating: 9, count: 32))
     let answer = CredentialsAnswer.found(Base.pencil.credentials, .active)
     for (said, isRight) in [

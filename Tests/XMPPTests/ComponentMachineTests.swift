@@ -121,7 +121,7 @@ import XMLStream
     ("<message from='bot@sub.plays.shakespeare.lit' to='romeo@localhost'/>", .invalidFrom),
     ("<foo from='bot@plays.shakespeare.lit' to='romeo@localhost'/>", .unsupportedStanzaType),
   ])
-  func whoSpeaksForOthersIsPutOut(_ text: String, _ condition: StreamError.Condition) throws {
+  func aComponentThatSpeaksForOthersIsClosed(_ text: String, _ condition: StreamError.Condition) throws {
     var machine = machine()
     _ = run(&machine, header() + handshake)
     machine.accepted()
