@@ -42,7 +42,7 @@ import Testing
       await code { _ = try await accounts.makeAppKey(name: "more", scopes: [.audit], in: realm) } == "too-many-keys")
   }
 
-  @Test func whatAKeyCallsIsNoted() async throws {
+  @Test func callsOfAKeyAreRecorded() async throws {
     let stage = try Stage()
     let (accounts, realm) = (stage.accounts, stage.parley.realms[0].id)
     let (key, _) = try await accounts.makeAppKey(name: "backend", scopes: [.audit], in: realm)

@@ -23,7 +23,7 @@ import Testing
     "a@c..example", "<a@c.example>", String(repeating: "a", count: 65) + "@c.example",
     "a@" + String(repeating: "c.", count: 130) + "example",
   ])
-  func whatIsNoMailAddressIsNone(text: String) {
+  func textThatIsNoMailAddressIsRefused(text: String) {
     #expect(throws: Problem.self) { try Identity.email(text) }
   }
 

@@ -173,7 +173,7 @@ import Testing
     #expect(spend(Self.home))
   }
 
-  @Test func whatIsTouchedStays() {
+  @Test func aTouchedEntryStays() {
     var recent = Recent<Int, String>(max: 10)
     recent[-1] = "stays"
     for key in 0..<1_000 {

@@ -272,7 +272,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotARequestIsRefusedWithoutAnEcho() async throws {
+  @Test func anInvalidRequestIsRefusedWithoutAnEcho() async throws {
     try await withCore { _, context, _ in
       let unknown = await AdminOperations.answer("users.frobnicate", [], in: context)
       #expect(unknown.status == 404)

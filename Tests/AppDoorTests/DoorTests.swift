@@ -25,7 +25,7 @@ import Testing
       metadata: metadata.map { RawObject(trusted: $0) })
   }
 
-  @Test func whatIsSentIsKept() throws {
+  @Test func sentContentIsKept() throws {
     let text = try content(#"{"type":"text","text":"hi","unknown":1}"#)
     #expect(text == Content(kind: .text, text: "hi"))
     let place = try content(#"{"type":"location","lat":51.50,"lng":-0.1}"#)
@@ -52,7 +52,7 @@ import Testing
     (#"{"type":"location","lat":1,"lng":1e999}"#, "coordinate-malformed"),
     (#"{"type":"text","text":"x","metadata":{}}"#, "metadata-misplaced"),
   ])
-  func whatCannotBeSentIsRefused(text: String, code: String) {
+  func unsendableContentIsRefused(text: String, code: String) {
     #expect { try content(text) } throws: { ($0 as? Problem)?.code == code }
   }
 

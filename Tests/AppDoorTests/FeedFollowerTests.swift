@@ -63,7 +63,7 @@ struct Dice {
     #expect(last == .live(held: [], caughtUp: Position(1_003)))
   }
 
-  @Test func whatWaitsIsToldAsItCame() {
+  @Test func waitingEventsAreToldInOrder() {
     var follower = FeedFollower(behind: nil, attended: Position(7))
     _ = follower.read()
     let told = (follower.deliver(entry(8), .feedAnonymized), follower.deliver(entry(9), .feed))

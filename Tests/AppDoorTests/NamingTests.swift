@@ -173,7 +173,7 @@ import Testing
     return frame + (form.message.map { String(buffer: $0) } ?? "")
   }
 
-  @Test func whatIsToldNamesNobody() throws {
+  @Test func anonymizedEventsNameNobody() throws {
     let folder = try Folder()
     let rendering = try rendering(in: folder)
     let told = Self.told

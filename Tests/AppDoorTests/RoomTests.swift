@@ -120,7 +120,7 @@ import Testing
         #"{"type":"system","text":"juliet deleted the dialog","kind":"destroyed","reason":"over"}"#
       ),
     ] as [(RoomChange.Change, String)])
-  func whatIsNoted(change: RoomChange.Change, expected: String) throws {
+  func theContentOfNotices(change: RoomChange.Change, expected: String) throws {
     #expect(try json(change) == expected)
   }
 

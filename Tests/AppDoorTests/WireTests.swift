@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotThereIsLeftOut() throws {
+  @Test func absentMembersAreLeftOut() throws {
     let sample = try Sample("User", UserBody(id: "a", jid: "a@b"))
     #expect(sample.written.text == #"{"id":"a","jid":"a@b","metadata":{}}"#)
   }

@@ -31,7 +31,7 @@ import Testing
     #expect(progress == Hook.Progress(position: Position(4), outboxEvent: 1))
   }
 
-  @Test func whatTheOtherSideAsksForCountsUpToTheBound() {
+  @Test func aRequestedWaitCountsUpToTheBound() {
     var progress = Hook.Progress(position: .zero, outboxEvent: 0)
     _ = progress.refused(Hook.Progress.Refusal("busy", retryAfter: 60), now: start, jitter: 0)
     #expect(progress.next == start + .seconds(60))
@@ -143,7 +143,7 @@ import Testing
     ).hook
   }
 
-  @Test func whatIsSaidIsToldInOrderOfEachDialog() async throws {
+  @Test func messagesAreToldInTheOrderOfEachDialog() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -182,7 +182,7 @@ import Testing
     #expect(try await hooks(stage).all(in: stage.parley.realms[0].id).map(\.failures) == [0])
   }
 
-  @Test func whatIsNeverTakenGoesAmongTheFailuresAndAgainWhenAsked() async throws {
+  @Test func anEventThatIsNeverAcceptedIsAFailureAndIsSentAgainWhenAsked() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let realm = stage.parley.realms[0].id

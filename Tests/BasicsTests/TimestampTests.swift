@@ -113,5 +113,5 @@ import Testing
     "2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01T00:00:00Z",
     "2026-01-01 00:00:00.000Z", "2026-01-01T00:00:60.000Z", "", "2026-01-01T00:00:00.000+", "+026-01-01T00:00:00.000Z",
   ])
-  func whatIsNoTimeIsRefused(text: String) { #expect(Timestamp(written: text) == nil) }
+  func textThatIsNoTimeIsRefused(text: String) { #expect(Timestamp(written: text) == nil) }
 }

@@ -103,7 +103,7 @@ import Testing
     return token
   }
 
-  @Test func whatASessionSaysBehindAMessageWaitsForItAndOthersDoNot() async throws {
+  @Test func laterPostsOfASessionWaitForItsMessageAndOthersDoNot() async throws {
     let backend = Backend()
     let stage = try makeStage(backend)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -163,7 +163,7 @@ import Testing
     #expect(message.mentions.allSatisfy { $0.place == nil })
   }
 
-  @Test(arguments: [true, false]) func whatNobodyAnswersIsAsConfigured(passes: Bool) async throws {
+  @Test(arguments: [true, false]) func anUnansweredMessageIsHandledAsConfigured(passes: Bool) async throws {
     let backend = Backend()
     let stage = try makeStage(backend, passesUnanswered: passes)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -70,7 +70,7 @@ import Testing
     #expect(try await bookmarks(stage, juliet) == [expected])
   }
 
-  @Test func whatTheUserCallsARoomStays() async throws {
+  @Test func theUsersNameOfARoomStays() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, Self.square)
@@ -233,7 +233,7 @@ import Testing
     #expect(stage.store.commits - commits >= 3, "in one commit it would hold up everybody")
   }
 
-  @Test func whatThePiecesDidNotComeToGoesWhenItIsTried() async throws {
+  @Test func leftOverBookmarksAreRemovedWhenTried() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo)

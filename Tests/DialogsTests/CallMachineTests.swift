@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func whatHasEndedStaysSo() throws {
+  @Test func anEndedCallStaysEnded() throws {
     for reason in Call.Reason.allCases {
       let call = Self.call(Self.ended(reason))
       #expect(try Self.after(call, .end(.failed), by: Self.romeo) == nil)
@@ -121,7 +121,7 @@ import Testing
     #expect(stood?.call.reason == .failed && stood?.act == .finish && stood?.call.duration == nil)
   }
 
-  @Test func whatCountsAsMissed() {
+  @Test func callsThatCountAsMissed() {
     let missed: Set<Call.Reason> = [.cancelled, .busy, .timeout, .failed, .incompatible]
     for reason in Call.Reason.allCases {
       #expect(Self.call(Self.ended(reason)).isMissed == missed.contains(reason))

@@ -201,7 +201,7 @@ import Testing
     #expect(other.state == .ended && other.reason == .busy)
   }
 
-  @Test func whatAnXMPPClientSaysIsWhatItDoes() async throws {
+  @Test func theMessagesOfAnXMPPClientMoveTheCall() async throws {
     let cast = try await Cast()
     let app = try await cast.stage.session(cast.juliet, "app-phone", door: .app)
     let commitLoop = try await cast.stage.session(cast.romeo, "desk")
@@ -291,7 +291,7 @@ import Testing
     #expect(open.map(\.name) == ["!"])
   }
 
-  @Test func whatIsSaidInACallReachesItsDeviceAlone() async throws {
+  @Test func signalsOfACallReachItsDeviceAlone() async throws {
     let cast = try await Cast()
     let phone = try await cast.stage.session(cast.juliet, "app-phone", door: .app)
     let tablet = try await cast.stage.session(cast.juliet, "app-tablet", door: .app)

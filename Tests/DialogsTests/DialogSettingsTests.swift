@@ -40,7 +40,7 @@ import Testing
     Reading("a type without its category, alone", [Rule(.never, type: "phone")], nil),
     Reading("two of a kind: the first", [Rule(.never), Rule(.always)], .never),
   ])
-  func whatAppliesToAPhone(reading: Reading) {
+  func rulesThatApplyToAPhone(reading: Reading) {
     #expect(NotificationRules(reading.rules).alerts(for: .phone) == reading.expected)
   }
 
@@ -82,7 +82,7 @@ import Testing
       [Rule(.never, category: "gateway"), Rule(.never, details: [1]), Rule(.always, category: "client")], nil,
       [Rule(.never, category: "gateway"), Rule(.never, details: [1])]),
   ])
-  func whatIsWritten(writing: Writing) {
+  func rulesAsTheyAreWritten(writing: Writing) {
     var rules = NotificationRules(writing.before, others: [9])
     rules.set(writing.alerts, for: .phone)
     #expect(rules == NotificationRules(writing.after, others: [9]))
@@ -255,7 +255,7 @@ import Testing
     #expect(try await settings(juliet, room.dialog, stage) == expected)
   }
 
-  @Test func whatIsSetOutlivesTheBookmarkAndANewOneTakesItUp() async throws {
+  @Test func settingsOutliveTheBookmarkAndANewOneHasThem() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])

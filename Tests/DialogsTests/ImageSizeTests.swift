@@ -25,7 +25,7 @@ import Testing
     #expect(size(Self.webP("VP8X", [0, 0, 0, 0, 63, 0, 0, 31, 0, 0])) == [64, 32])
   }
 
-  @Test func whatSaysNothingOrTooMuchHasNone() {
+  @Test func anUnusableHeaderHasNoSize() {
     #expect(size(Self.png + [0, 1, 0, 0, 0, 0, 0, 1]) == nil, "65,536 wide")
     #expect(size(Self.png + [0, 0, 0, 0, 0, 0, 0, 1]) == nil, "nothing wide")
     #expect(size(Self.jpeg(0xDA)) == nil, "a scan without a frame")

@@ -253,7 +253,7 @@ import Testing
     #expect(try await Reports(stage.parley).all(in: juliet.realm) == [])
   }
 
-  @Test func whatAReportSaysAndQuotesIsBounded() async throws {
+  @Test func theTextAndQuotesOfAReportAreBounded() async throws {
     let stage = try Stage()
     let (juliet, paris) = (try await stage.user("juliet"), try await stage.user("paris"))
     // The text is one character to a reader.

@@ -14,14 +14,14 @@ import Testing
   }
   private func entry(_ number: Int) -> Entry { Self.entries[number - 1] }
 
-  @Test func whatIsAtOrBelowThePlaceIsDropped() {
+  @Test func entriesUpToTheCursorAreDropped() {
     var cursor = LogCursor(at: Position(3))
     let told = [2, 3, 4, 4, 3, 6].map { cursor.arrived(entry($0), .direct) }
     #expect(told == [false, false, true, false, false, true])
     #expect(cursor == LogCursor(at: Position(6)))
   }
 
-  @Test func whatIsHeldIsToldInItsFormBehindThePage() {
+  @Test func heldEntriesAreToldInTheirFormBehindThePage() {
     var cursor = LogCursor(at: .zero, .behind)
     let reads = (cursor.read(), cursor.read())
     #expect(reads == (true, false))

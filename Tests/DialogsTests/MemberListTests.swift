@@ -42,7 +42,7 @@ import Testing
     if case .members(_, nil) = answer { true } else { false }
   }
 
-  @Test(arguments: [1, 2, 3] as [UInt64]) func whatHasChangedSinceMakesTheListOfToday(seed: UInt64) async throws {
+  @Test(arguments: [1, 2, 3] as [UInt64]) func laterChangesMakeTheCurrentList(seed: UInt64) async throws {
     let stage = try Stage()
     let (romeo, nurse) = (try await stage.user("romeo"), try await stage.user("nurse"))
     let others = try await stage.crowd(5)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoVersionOfTheRoomIsAnsweredWithAll() async throws {
+  @Test func anUnknownVersionIsAnsweredWithTheWholeList() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo)

@@ -110,7 +110,7 @@ import Testing
     #expect(try said(entry).map(\.party) == Array(repeating: juliet, count: Limits.mentionsMax))
   }
 
-  @Test func whereAddressesAreHiddenTheyFindNobody() async throws {
+  @Test func hiddenAddressesFindNobody() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
@@ -155,7 +155,7 @@ import Testing
     for author in [romeo, juliet, nurse] { #expect(try await say("romeo", by: author) == [romeo]) }
   }
 
-  @Test func whatOnlyItsReceiversCanReadHasNoPlacesAndWhatSaysNothingNoMentions() async throws {
+  @Test func anEncryptedMessageHasNoPlacesAndAnEmptyOneNoMentions() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: juliet, with: [(romeo, .member)])

@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func whatIsSaidAboutAPartIsSaidAboutTheMessage() async throws {
+  @Test func aReferenceToAPartIsOneToTheMessage() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let head = try #require(try await stage.parley.post(draft(to: juliet, album()), by: romeo).entry)
@@ -258,7 +258,7 @@ import Testing
 
   // MARK: For oneself
 
-  @Test func whatIsHiddenIsNotUnreadHoweverFarOneHasRead() async throws {
+  @Test func hiddenMessagesAreNotUnreadHoweverFarTheUserHasRead() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     var said: [Entry] = []
@@ -315,7 +315,7 @@ import Testing
   }
 
   /// Cleared messages stay cleared for a user who leaves an open room, visits it, and joins it again.
-  @Test func whatWasClearedStaysSoAfterLeavingARoom() async throws {
+  @Test func clearedMessagesStaySoAfterLeavingARoom() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
@@ -341,7 +341,7 @@ import Testing
     #expect(try await read(paris) == [first.position, second.position])
   }
 
-  @Test func whatBecomesOfIsToldToThoseOnlyWhoHaveIt() async throws {
+  @Test func changesOfAMessageAreToldOnlyToThoseWhoHaveIt() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let said = try #require(try await stage.say("1", from: romeo, to: juliet).entry)

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatIsGranted() {
+  @Test func theGrantedPrivileges() {
     let none = Privileges.none
     for right in [Right.roster(isSet: false), .roster(isSet: true), .speak, .request("a", isSet: false)] {
       #expect(!none.allows(right))
@@ -167,7 +167,7 @@ import Testing
     #expect(link.taken() == [])
   }
 
-  @Test func whatIsPassedOnIsTheUsersToo() async throws {
+  @Test func aRequestOnBehalfOfAUserIsTheUsersToo() async throws {
     let scene = try Scene()
     let romeo = try await scene.stage.user("romeo")
     let juliet = try await scene.stage.user("juliet")

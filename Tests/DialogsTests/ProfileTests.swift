@@ -97,7 +97,7 @@ import Testing
     #expect(try await stored(stage, romeo) == nil)
   }
 
-  @Test func whatIsNoPictureIsNotPublished() async throws {
+  @Test func aFileThatIsNoPictureIsNotPublished() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     _ = try await listener(stage, romeo)
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func whatIsGoneFromTheMiddleChangesNothing() async throws {
+  @Test func anItemRemovedFromTheMiddleChangesNothing() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     for avatar in [rose, lark] {

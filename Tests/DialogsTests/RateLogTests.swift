@@ -64,7 +64,7 @@ import Testing
   }
 
   /// A shared budget is not reported before it refuses.
-  @Test func whatOthersSpendIsNotTold() async throws {
+  @Test func theUseOfOthersIsNotTold() async throws {
     let stage = try Stage()
     let act = PacedAct.codeOfHour(RealmID(1), Identity(.email, "juliet@example.org"))
     let log = RateLog()

@@ -117,7 +117,7 @@ import Testing
     #expect(gone.retraction?.by == Self.juliet)
   }
 
-  @Test func whatIsShownToNobodyCannotBeReferredTo() {
+  @Test func aHiddenEntryCannotBeReferredTo() {
     let stanza = Self.said(.none, sequence: 0)
     let note = Self.entry(.dialogOpened)
     for target in [stanza, note] {

@@ -42,7 +42,7 @@ import Testing
     #expect(s.below.effects() == [.relayed(.feedAnonymized)])
   }
 
-  @Test func whereEverybodyIsKnownNothingIsVeiled() async throws {
+  @Test func addressesAreShownWhereEverybodyIsKnown() async throws {
     let s = try await scene(.group)
     #expect(!(try await s.stage.say("hi", in: s.room, by: s.paris).isAnonymized))
     #expect(s.below.effects() == [.said("hi", .feed)])

@@ -6,7 +6,7 @@ import Testing
 
 /// Each bound of a room: at it, and above.
 @Suite struct RoomLimitsTests {
-  @Test func whatIsWrittenAboutARoomHasItsLength() async throws {
+  @Test func textsAboutARoomAreBounded() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     let room = try await stage.room(by: romeo)

@@ -150,7 +150,7 @@ import Testing
     #expect(try await stage.unread(paris) == 2)
   }
 
-  @Test func whatCannotBeStoredChangesNothingAndIsToldToNobody() async throws {
+  @Test func anUnstorableMessageChangesNothingAndIsToldToNobody() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])

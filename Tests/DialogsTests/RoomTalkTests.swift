@@ -7,7 +7,7 @@ import Testing
 
 /// Messages in rooms, and their deliveries to others.
 @Suite struct RoomTalkTests {
-  @Test func whatIsSaidReachesEverybodyAndItsAuthor() async throws {
+  @Test func aMessageReachesEverybodyAndItsAuthor() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member), (paris, .member)])

@@ -64,7 +64,7 @@ import Testing
   }
 
   /// Earlier messages count as read for a new member, although they have displayed none of them.
-  @Test func whatWasSaidBeforeSomebodyJoinedChangesNoUnread() async throws {
+  @Test func messagesFromBeforeJoiningChangeNoUnreadCount() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo)

@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: ["stranger", "banned", "former"])
-  func whatIsHiddenAndClosedLooksLikeNothing(_ kind: String) async throws {
+  func aHiddenMembersOnlyRoomLooksAbsent(_ kind: String) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo)

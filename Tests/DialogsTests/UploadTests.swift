@@ -111,7 +111,7 @@ private struct Opinion: BlobScanner {
     } catch { return (error as? Problem)?.code ?? "\(error)" }
   }
 
-  @Test func whatComesInPartsIsWholeInTheEnd() async throws {
+  @Test func aFileUploadedInPartsIsWholeInTheEnd() async throws {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: Array(SHA256.hash(data: bytes)))
@@ -146,7 +146,7 @@ private struct Opinion: BlobScanner {
     #expect(files.kept.withLock { $0.whole[BlobName(id)] } == bytes)
   }
 
-  @Test func whatIsAnotherFileIsNotTaken() async throws {
+  @Test func anotherFileIsRefused() async throws {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: [UInt8](repeating: 0, count: 32), isResumable: false)
@@ -173,7 +173,7 @@ private struct Opinion: BlobScanner {
     #expect(await refusal { try await upload.append([1]) } == "length-mismatch")
   }
 
-  @Test func whatAScannerRefusesIsGone() async throws {
+  @Test func aFileThatAScannerRefusesIsGone() async throws {
     let (parley, romeo, files, stage) = try await scene(
       BlobTools(scanner: Opinion(verdict: .success(.refused("Dagger")))))
     defer { withExtendedLifetime(stage) {} }
@@ -220,7 +220,7 @@ private struct Opinion: BlobScanner {
     #expect(use?.awaited == 0 && use?.bytes == 0 && use?.recentBytes == Int64(bytes.count))
   }
 
-  @Test func whatADeadProcessLeftIsSettled() async throws {
+  @Test func uploadsOfADeadProcessAreSettled() async throws {
     let (parley, romeo, files, stage) = try await scene()
     defer { withExtendedLifetime(stage) {} }
     let (waiting, _) = try await slot(parley, romeo)

@@ -197,7 +197,7 @@ import Testing
     #expect(scene.orchard.effects() == [.said("y", .direct)])
   }
 
-  @Test func whatIsWhisperedCanBeCorrectedAndTakenBackByItsAuthor() async throws {
+  @Test func whispersCanBeCorrectedAndRetractedByTheirAuthor() async throws {
     let scene = try await scene()
     let stage = scene.stage
     let said = try #require(

@@ -46,7 +46,7 @@ struct BlobStoreTests {
     try store.open(name)?.read(at: 0, count: 100)
   }
 
-  @Test(arguments: Kind.allCases) func whatIsFinishedIsThereAndNothingElse(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func onlyFinishedFilesAreStored(_ kind: Kind) async throws {
     try await with(kind) { _, open in
       let store = try open()
       let name = BlobName(.random())
@@ -94,7 +94,7 @@ struct BlobStoreTests {
     }
   }
 
-  @Test(arguments: Kind.allCases) func whatWasCancelledOrLeftIsGone(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func cancelledOrAbandonedFilesAreGone(_ kind: Kind) async throws {
     try await with(kind) { spool, open in
       func new() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: spool + "/new") }
       let store = try open()
@@ -147,7 +147,7 @@ struct BlobStoreTests {
     }
   }
 
-  @Test(arguments: Kind.allCases) func whatBeginsAnewForgetsTheParts(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func aRestartedUploadForgetsTheParts(_ kind: Kind) async throws {
     try await with(kind) { _, open in
       let store = try open()
       let name = BlobName(.random())

@@ -44,7 +44,7 @@ struct ChildProgramTests {
     #expect(try run("[ -z \"$HOME$USER\" ] && printf $A") == said("b"))
   }
 
-  @Test func whatHangsOrFloodsIsKilledWithItsChildren() throws {
+  @Test func aHangingOrFloodingToolIsKilledWithItsChildren() throws {
     #expect(try run("tail -f /dev/null & tail -f /dev/null", time: .milliseconds(50)) == .killed)
     #expect(try run("exec 1>&-; kill -STOP $$", time: .milliseconds(50)) == .killed)
     #expect(try run("while :; do echo rose; done", outputMax: 100) == .killed)
@@ -127,7 +127,7 @@ struct PictureTests {
     }
   }
 
-  @Test func whatIsNoPictureIsNone() throws {
+  @Test func aFileThatIsNoPictureHasNoThumbnail() throws {
     try withScratchFolder { (folder: String) throws -> Void in
       let pictures = try #require(VipsPictures(folder: folder))
       #expect(pictures.shrunk(.file(folder + "/none"), side: 100, as: .jpeg) == nil)

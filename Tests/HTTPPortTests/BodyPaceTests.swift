@@ -97,7 +97,7 @@ import Testing
   }
 
   /// A second answer would be taken for the next one's.
-  @Test func whatIsBeingAnsweredIsOnlyCutOff() throws {
+  @Test func aRequestThatIsBeingAnsweredIsOnlyCutOff() throws {
     let loop = EmbeddedEventLoop()
     let channel = try channel(loop)
     receive([head], channel)

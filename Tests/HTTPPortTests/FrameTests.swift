@@ -19,7 +19,7 @@ import Testing
     #expect(plain.withUnmaskedBytes { Array($0) } == payload)
   }
 
-  @Test func whatIsGatheredIsOneWriteOfWholeFrames() throws {
+  @Test func gatheredFramesAreOneWrite() throws {
     let channel = EmbeddedChannel()
     try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())
     let frames = try FrameGatherer(channel)

@@ -23,7 +23,9 @@ import Testing
     ("127.0.0.1", nil, false, true), ("::1", "https", false, true), ("::ffff:127.0.0.1", "wss", false, true),
     ("127.0.0.1", "http", false, false), ("127.0.0.1", "WS", false, false), ("127.0.0.1", "http", true, true),
   ])
-  func whatCrossesNoNetworkInTheClear(remote: String, forwarded: String?, isSecure: Bool, isPrivate: Bool) throws {
+  func connectionsThatCrossNoNetworkUnencrypted(
+    remote: String, forwarded: String?, isSecure: Bool, isPrivate: Bool
+  ) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
     let peer = HTTPPeer(address, isSecure: isSecure, forwardedFor: nil, forwardedProtocol: forwarded)
     #expect(peer.isPrivate == isPrivate && peer.isSecure == isSecure)
@@ -32,7 +34,7 @@ import Testing
 
 @Suite struct RateLimitFieldTests {
   /// Structured fields (RFC 9651): a string and its parameters, in the order of the draft.
-  @Test func whatIsLeftAndWhatThereIs() {
+  @Test func theHeadersTellQuotaAndRemainder() {
     var headers = HTTPFields()
     headers.tellRate(policy: "searches", quota: 20, window: 20, unit: nil, remaining: 19, reset: 1)
     #expect(headers[.rateLimit] == "\"searches\";r=19;t=1")

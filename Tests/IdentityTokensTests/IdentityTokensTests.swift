@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoTokenIsNone() async throws {
+  @Test func textThatIsNoTokenIsRefused() async throws {
     let good = try Issuer(key: .secret(Issuer.secret)).token(header(), claims())
     let parts = good.split(separator: ".").map(String.init)
     var wrong = [

@@ -84,7 +84,7 @@ import Testing
     ((200, #"{"access_token":"a b","token_type":"bearer"}"#), "issuer-unreachable"),
     ((200, #"{"token_type":"bearer"}"#), "issuer-unreachable"),
   ])
-  func whatTheProviderAnswers(token: (Int, String)?, code: String) async {
+  func theAnswersOfTheProvider(token: (Int, String)?, code: String) async {
     let (result, asked) = await proof(token: token)
     guard case .failure(let problem) = result else {
       Issue.record("it is taken")

@@ -8,7 +8,7 @@ import Testing
     "{}", "[]", #"{"a":1,"b":[true,false,null,"x"]}"#, "-0.5e+10", "0", #""""#, #"{"a":{"b":{"c":[1,2,3]}}}"#,
     #""é日本😀""#,
   ])
-  func whatIsParsedComesBackAsItWas(text: String) throws {
+  func parsedTextIsWrittenUnchanged(text: String) throws {
     #expect(try JSONValue(parsing: text).text == text)
   }
 
@@ -24,7 +24,7 @@ import Testing
     "nulll", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\n\"", "\"\u{1}\"",
     "{} {}", "{\"a\":1,\"a\":2}", "\u{feff}{}", "{\"a\"}", "{\"a\":}", "]", "// x\n1",
   ])
-  func whatIsNoJSONIsRefused(text: String) {
+  func textThatIsNoJSONIsRefused(text: String) {
     #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
   }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Invitations as browsers see them.
 @Suite struct InvitePageTests {
-  @Test func whatPeopleCallThemselvesIsTextOnThePage() async throws {
+  @Test func displayNamesAreEscapedOnThePage() async throws {
     try await withCore(["invitations": "true"]) { core, _, _ in
       let user = try await core.accounts.register(
         try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")

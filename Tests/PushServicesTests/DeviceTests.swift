@@ -85,7 +85,7 @@ import Testing
     Wrong("a user in the URL", "push.subscription.endpoint", subscription("https://a@push.example.org/", keys)),
     Wrong("no host", "push.subscription.endpoint", subscription("https:///a", keys)),
   ])
-  func whatCannotBeWokenIsNoDevice(wrong: Wrong) {
+  func aTargetThatCannotBeWokenIsNoDevice(wrong: Wrong) {
     do {
       _ = try Self.policy.checked(wrong.device)
       Issue.record("it is taken")
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotServedIsRefused() {
+  @Test func anUnservedPlatformIsRefused() {
     for provider in PushDevice.Provider.allCases {
       #expect(throws: Problem.self) { try PushPolicy.none.checked(Self.device("a") { $0.provider = provider }) }
     }

@@ -186,7 +186,7 @@ import WebClient
       title: .key("parley_from", ["Romeo"]), .key("parley_missed_call")),
     Said("what is silent", notice(.silent), .body, nil), Said("the end of a call", notice(.callEnd), .body, nil),
   ])
-  func whatIsSaidIsWhatTheOperatorWants(said: Said) {
+  func pushesTellAsMuchAsTheOperatorWants(said: Said) {
     let words = PushTexts(said.notice, said.content)
     #expect(words.title == said.title && words.body == said.body)
   }
@@ -222,7 +222,7 @@ import WebClient
       content: .none, text: "", senderID: nil, senderName: "", dialogName: nil, notification: notification)
   }
 
-  @Test func whatABackendSaysIsSaidAsItIs() throws {
+  @Test func aBackendsNotificationIsSentUnchanged() throws {
     let notice = Self.notice(
       AppNotification(
         id: "order-17", title: .text("The shop"), body: .key("order_sent", ["17"]), data: #"{"order":17}"#))
@@ -265,7 +265,7 @@ import WebClient
 
   // MARK: Apple
 
-  @Test func whatAppleIsSent() throws {
+  @Test func thePayloadForApple() throws {
     let device = Self.device(.apns)
     let notice = Self.notice(dialog: "Verona")
     let payload = try json(APNs.payload(notice, PushTexts(notice, .body), for: device))
@@ -314,14 +314,14 @@ import WebClient
     (429, #"{"reason":"TooManyRequests"}"#, .unavailable(seconds: nil)),
     (500, "", .unavailable(seconds: 900)), (503, "{", .unavailable(seconds: 900)),
   ])
-  func whatAppleAnswers(status: Int, body: String, outcome: PushOutcome) {
+  func theAnswersOfApple(status: Int, body: String, outcome: PushOutcome) {
     let answer = WebAnswer(status: status, body: Array(body.utf8))
     #expect(APNs.outcome(of: answer, for: Self.device(.apns)).0 == outcome)
   }
 
   // MARK: Google
 
-  @Test func whatGoogleIsSent() throws {
+  @Test func thePayloadForGoogle() throws {
     let notice = Self.notice()
     let message = try #require(
       try json(FCM.message(notice, PushTexts(notice, .sender), to: Self.device(.fcm, token: "t")))["message"])
@@ -356,7 +356,7 @@ import WebClient
     (503, error("UNAVAILABLE", "UNAVAILABLE"), .unavailable(seconds: nil)), (401, "", .unavailable(seconds: nil)),
     (404, "", .unavailable(seconds: nil)),
   ])
-  func whatGoogleAnswers(status: Int, body: String, outcome: PushOutcome) {
+  func theAnswersOfGoogle(status: Int, body: String, outcome: PushOutcome) {
     #expect(FCM.outcome(of: WebAnswer(status: status, body: Array(body.utf8))).0 == outcome)
   }
 
@@ -364,7 +364,7 @@ import WebClient
     (201, PushOutcome.taken), (200, .taken), (404, .refused), (410, .refused), (429, .unavailable(seconds: 7)),
     (403, .failed), (413, .failed), (500, .failed),
   ])
-  func whatABrowsersServiceAnswers(status: Int, outcome: PushOutcome) {
+  func theAnswersOfABrowsersService(status: Int, outcome: PushOutcome) {
     #expect(WebPush.outcome(of: WebAnswer(status: status, headers: [("retry-after", "7")])) == outcome)
   }
 
@@ -372,7 +372,7 @@ import WebClient
     (204, PushOutcome.taken), (410, .refused), (404, .refused), (401, .unavailable(seconds: nil)),
     (500, .unavailable(seconds: nil)),
   ])
-  func whatAGatewayAnswers(status: Int, outcome: PushOutcome) {
+  func theAnswersOfAGateway(status: Int, outcome: PushOutcome) {
     #expect(Gateway.outcome(of: WebAnswer(status: status)) == outcome)
   }
 }

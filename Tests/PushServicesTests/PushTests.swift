@@ -53,7 +53,7 @@ extension PushRegistration {
       $0.isMentioned = true
     },
   ])
-  func whatIsWorthAPush(row: Row) {
+  func messagesThatAreWorthAPush(row: Row) {
     let message = Message(
       sequence: 1, content: Content(kind: .text, text: "x"), envelope: Envelope(), traits: row.traits)
     #expect(Pushes.isDue(message, row.reader) == row.isDue)
@@ -85,7 +85,7 @@ extension PushRegistration {
   }
 
   /// A dialog on the screen of an app alerts no device, whether its user is away or not.
-  @Test func whatIsOnTheScreen() async throws {
+  @Test func theDialogOnTheScreenAlertsNoDevice() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
     let session = RecordingSession(juliet)
@@ -188,7 +188,7 @@ extension PushRegistration {
     #expect(try await owed(romeo, stage) == [])
   }
 
-  @Test func whatWasSaidToWhoWasGoneAlreadyIsOwedOnce() async throws {
+  @Test func aMessageToAUserWhoHasJustLeftIsOwedOnce() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     try await stage.parley.post(enable("a"), by: juliet)
@@ -402,7 +402,7 @@ extension PushRegistration {
     }
   }
 
-  @Test func whatWasOwedBeforeIsToldAtTheStartTogether() async throws {
+  @Test func earlierPendingPushesAreSentTogetherAtTheStart() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     try await stage.parley.post(enable("a"), by: juliet)
@@ -416,7 +416,7 @@ extension PushRegistration {
     await running.value
   }
 
-  @Test func whatIsTakenIsNotToldAgainAndWhatIsNotIs() async throws {
+  @Test func anAcceptedPushIsNotRepeatedAndAFailedOneIs() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     try await stage.parley.post(enable("a"), by: juliet)

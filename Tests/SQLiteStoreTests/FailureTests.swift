@@ -81,7 +81,7 @@ import Testing
     #expect(try folder.edit { try $0.rows("SELECT name FROM sqlite_schema") } == [["theirs"]])
   }
 
-  @Test func whatIsNoDatabaseIsLeftAlone() throws {
+  @Test func aFileThatIsNoDatabaseIsLeftAlone() throws {
     let folder = try Folder()
     let text = Data(String(repeating: "This is a letter. ", count: 500).utf8)
     try text.write(to: URL(fileURLWithPath: folder.database))
@@ -128,7 +128,7 @@ import Testing
     #expect(throws: StoreFailure.closed) { try store.write { try verona.say(1, $0) } }
   }
 
-  @Test func whatIsErasedIsOverwritten() throws {
+  @Test func erasedContentIsOverwritten() throws {
     let folder = try Folder()
     let store = try folder.open()
     let verona = try Verona(store)

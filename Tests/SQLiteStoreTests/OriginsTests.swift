@@ -170,7 +170,7 @@ import Testing
   }
 
   /// A log whose messages have no ids is not long to read either.
-  @Test func whatIsReadAtTheStartIsBounded() throws {
+  @Test func theRowsReadAtTheStartAreBounded() throws {
     let folder = try Folder()
     let store = try folder.open()
     let verona = try Verona(store)
@@ -276,7 +276,7 @@ import Testing
   }
 
   /// The query reads one range for older rows and sorts nothing.
-  @Test func whatIsOlderIsOneRange() throws {
+  @Test func olderOriginsAreOneRange() throws {
     let folder = try Folder()
     let store = try folder.open()
     defer { try? store.close() }

@@ -31,7 +31,7 @@ import Testing
       .joined(separator: "\n")
   }
 
-  @Test func whatIsSetThereIsTheDefault() throws {
+  @Test func theReferenceShowsTheDefaults() throws {
     let raw = read(try reference())
     #expect(raw.errors == [])
     for (name, value) in raw.values { #expect(value.text == Keys.named(name)?.fallback, "\(name)") }

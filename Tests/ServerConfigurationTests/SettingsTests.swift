@@ -259,7 +259,7 @@ import XMPPDoor
     "turn:relay.example.org?transport=sctp", "stun:relay.example.org?transport=udp", "stun:", "relay.example.org",
     "turn:relay.example.org:0", "stun:[relay]:1", "http://relay.example.org", "stun:a:b:1",
   ])
-  func whatIsNoServerForCallsIsAMistake(_ uri: String) throws {
+  func anInvalidServerForCallsIsAnError(_ uri: String) throws {
     let lines = try errors(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
     #expect(lines.count == 1)
     #expect(lines[0].contains("\(uri) is none of stun:HOST"))
@@ -272,7 +272,7 @@ import XMPPDoor
   }
 
   @Test(arguments: ["abuse@example.org", "mailto:", ":x", "x y:z", "1a:b", "mailto:<a>"])
-  func whatIsNoURIIsNoContact(_ text: String) throws {
+  func textThatIsNoURIIsNoContact(_ text: String) throws {
     #expect(try errors(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
   }
 
@@ -307,7 +307,7 @@ import XMPPDoor
     #expect(try !load().component.isOn)
   }
 
-  @Test func whatComponentsAreGranted() throws {
+  @Test func permissionsOfComponents() throws {
     let yaml = """
       components:
         - name: a.localhost
@@ -348,14 +348,14 @@ import XMPPDoor
     ("roster_push: maybe", "roster_push"), ("iq: [urn:a]", "iq"), ("iq: urn:a all", "iq"), ("iq: {urn:a: get}", "iq"),
     ("delegate: ['urn:xmpp:delegation:2']", "delegate"), ("delegate: [urn:a, urn:a]", "delegate"),
     ("roster: [get]", "roster"),
-  ]) func whatCannotBeGranted(field: String, name: String) throws {
+  ]) func permissionsThatCannotBeGranted(field: String, name: String) throws {
     let fields = field.hasPrefix("{") ? String(field.dropFirst().dropLast()) : field
     let lines = try errors("components:\n  - {name: a.localhost, secret: s, \(fields)}\n")
     #expect(lines.count == 1)
     #expect(lines[0].hasPrefix("components.\(name)"))
   }
 
-  @Test func whatIsWrongWithComponentsIsToldWithoutTheirSecrets() throws {
+  @Test func errorsOfComponentsAreToldWithoutTheirSecrets() throws {
     let yaml = "components:\n  - {name: two words, secret: s1}\n  - {name: localhost, secret: s2}\n  - irc.localhost\n"
     let lines = try errors(yaml)
     #expect(

@@ -56,7 +56,7 @@ struct WebClientTests {
     await server.stop()
   }
 
-  @Test func whatIsTooLongIsNotRead() async throws {
+  @Test func aTooLongAnswerIsNotRead() async throws {
     let server = try await EchoServer.start()
     let client = WebClient(.anywhere, logger: logger)
     defer { client.stop() }
@@ -122,7 +122,7 @@ struct WebClientTests {
     ("192.168.0.1", false), ("169.254.169.254", false), ("0.0.0.0", false), ("224.0.0.1", false),
     ("2606:4700::1111", true), ("::1", false), ("fe80::1", false), ("fd00::1", false), ("2002:a00:1::", false),
     ("64:ff9b::a00:1", false), ("::ffff:10.0.0.1", false), ("::ffff:8.8.8.8", true), ("2001:db8::1", false),
-  ]) func whatIsPublic(_ text: String, _ isPublic: Bool) throws {
+  ]) func publicAddresses(_ text: String, _ isPublic: Bool) throws {
     let network = try #require(Network(text))
     #expect(PublicAddresses().allows(network.bytes) == isPublic)
   }

@@ -64,7 +64,7 @@ struct ChannelSearchTests {
     #expect(search == ChannelSearch(words: ["xmpp.org"], order: .address))
   }
 
-  @Test func whatElseCanBeSaid() throws {
+  @Test func fieldsOfASearch() throws {
     #expect(try read(field("all", "true")) == ChannelSearch())
     #expect(try read(field("all", "1") + field("q", "")) == ChannelSearch())
     #expect(try read(field("all", "0") + field("q", "x")) == ChannelSearch(words: ["x"]))
@@ -164,7 +164,7 @@ struct ChannelSearchTests {
     #expect(!finds("commteam") { $0.searchesAddress = false })
   }
 
-  @Test func whatIsNotWanted() throws {
+  @Test func roomsThatASearchDoesNotWant() throws {
     let all = ChannelSearch()
     #expect(try wants(all, room("a")))
     #expect(try wants(all, room("a") { $0.isMembersOnly = true }))

@@ -41,7 +41,7 @@ import Testing
     #expect(held.signals.count == 0 && held.release().isEmpty)
   }
 
-  @Test func whatEndsASessionDoesNotWait() {
+  @Test func aSignalThatEndsASessionDoesNotWait() {
     let held = Waiting()
     #expect(!held.hold(.closed(.revoked)))
     #expect(held.signals.count == 0)

@@ -45,7 +45,7 @@ import Testing
     #expect(violations.prefix(3) == [])
   }
 
-  @Test(arguments: Defect.allCases) func whatOnceWasWrongIsFound(defect: Defect) {
+  @Test(arguments: Defect.allCases) func injectedDefectsAreFound(defect: Defect) {
     let found = (0..<20_000).lazy.compactMap {
       World.run(.everything, Dice(seed: $0), defect) ?? World.run(.arrival, Dice(seed: $0), defect)
         ?? World.run(.entering, Dice(seed: $0), defect)

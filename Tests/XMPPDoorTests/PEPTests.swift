@@ -47,7 +47,7 @@ struct PEPTests {
     #expect(bare.conditions == [])
   }
 
-  @Test func whatIsMissingIsNamed() throws {
+  @Test func refusalsNameTheMissingPart() throws {
     func condition(_ content: String, isSet: Bool = true) -> String? {
       refusal { _ = try request(content, isSet: isSet) }?.application?.local
     }
@@ -147,7 +147,7 @@ struct PEPTests {
 
   // MARK: Forms
 
-  @Test func whatAFormOffersIsWhatItTakes() throws {
+  @Test func aFormTakesWhatItOffers() throws {
     var configuration = NodeConfiguration()
     configuration.access = .roster
     configuration.groups = ["Friends", "Servants"]
@@ -185,7 +185,7 @@ struct PEPTests {
   }
 
   /// XEP-0060 7.1.5.
-  @Test func whatIsNotKnownIsNotPromised() throws {
+  @Test func unknownOptionsAreNotPromised() throws {
     let options = Self.optionsForm
     #expect(
       try NodeForm.conditions(

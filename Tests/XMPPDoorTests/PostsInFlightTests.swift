@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func whatWaitedWaitsForWhatIsPostedBeforeIt() {
+  @Test func aWaitingStanzaWaitsForEarlierPosts() {
     let session = Session()
     session.post("enter")
     for name in ["leave", "enter again", "leave again"] {
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// Later posts do not delay it.
-  @Test func whatWaitedDoesNotWaitForWhatCameLater() {
+  @Test func aWaitingStanzaDoesNotWaitForLaterPosts() {
     let session = Session()
     session.post("first")
     session.after { session.done.append("behind the first") }

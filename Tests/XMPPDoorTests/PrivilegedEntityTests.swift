@@ -184,7 +184,7 @@ struct NamespaceDelegationTests {
     #expect(nested.information(by: "a.lit") == nil)
   }
 
-  @Test func whatIsPassedOnIsWhatCame() throws {
+  @Test func delegatedRequestsArePassedOnUnchanged() throws {
     let request = try #require(
       Stanza(try stanza("<iq id='pep1' type='set' to='capulet.lit' xml:lang='en'><a xmlns='urn:x' b='1'>t</a></iq>")))
     let passed = try element { NamespaceDelegation.write(request, from: "juliet@capulet.lit/balcony", into: &$0) }
@@ -224,7 +224,7 @@ struct QuestionsTests {
     #expect(!questions.answered(try answer("g"), from: asked))
   }
 
-  @Test("XEP-0357 7.1") func whatAServiceSays() throws {
+  @Test("XEP-0357 7.1") func theAnswersOfAService() throws {
     #expect(PushPublisher.outcome(of: try answer("q")) == .taken)
     func error(_ type: String, _ condition: String) throws -> PushOutcome {
       PushPublisher.outcome(

@@ -63,7 +63,7 @@ struct ProfileTests {
         == "<vCard xmlns='vcard-temp'><FN>Juliet</FN><URL>https://example.com</URL></vCard>")
   }
 
-  @Test func whatIsNotInItGoes() throws {
+  @Test func fieldsMissingInAVCardAreRemoved() throws {
     let draft = try VCard.read(try vCard(""))
     #expect(draft.displayName == .some(nil))
     #expect(draft.avatar == .some(nil))

@@ -160,7 +160,7 @@ struct ReaderTests {
     ("<displayed xmlns='urn:xmpp:chat-markers:0' id='1'/>", false),
     ("<body>x</body>", false),
   ])
-  func whatOnlyServersSayIsTakenOff(_ child: String, isStripped: Bool) throws {
+  func elementsOnlyServersMayAddAreRemoved(_ child: String, isStripped: Bool) throws {
     #expect(StanzaIDs.isStripped(try stanza(child), domain: "montague.lit") == isStripped)
   }
 

@@ -58,7 +58,7 @@ struct ReferenceReaderTests {
     #expect(try shown("abc> d", fallback("<body start='3' end='99'/>")) == "abc")
   }
 
-  @Test func whatIsNoQuoteStays() throws {
+  @Test func textThatIsNoQuoteStays() throws {
     for ranges in [
       "", "<body/>", "<subject start='0' end='2'/>", "<body start='2' end='2'/>", "<body start='3' end='1'/>",
       "<body start='-1' end='2'/>", "<body start='x' end='2'/>", "<body start='0'/>",

@@ -57,7 +57,9 @@ import XMPP
     ("set", "<query xmlns='jabber:iq:register'><username/><password>a</password></query>", .notAcceptable),
     ("set", "<query xmlns='jabber:iq:register'><remove/></query>", .unexpectedRequest),
   ])
-  func whatIsMissing(_ type: String, _ payload: String, _ expected: StanzaError.Condition) throws {
+  func invalidRegistrationRequestsAreRefused(
+    _ type: String, _ payload: String, _ expected: StanzaError.Condition
+  ) throws {
     var machine = RegistrationMachine(isOpen: true)
     #expect(condition(machine.received(try iq(type, payload), domain: "localhost")) == expected)
   }
@@ -90,7 +92,7 @@ import XMPP
     }
   }
 
-  @Test func whatAUserChanges() throws {
+  @Test func theChangesOfAUser() throws {
     #expect(try change("<remove/>").get() == .remove)
     for name in ["bill", "Bill", "bill@shakespeare.lit"] {
       #expect(try change("<username>\(name)</username><password>n</password>").get() == .password("n"))
@@ -109,7 +111,7 @@ import XMPP
     }
   }
 
-  @Test func whatASearchLooksFor() throws {
+  @Test func theCriteriaOfASearch() throws {
     func terms(_ content: String) throws(StanzaError) -> [String] {
       guard let query = try? stanza("<query xmlns='jabber:iq:search'>\(content)</query>") else { return ["unreadable"] }
       return try UserSearch.terms(query, nil, domain: "localhost")
@@ -135,7 +137,7 @@ import XMPP
     #expect(try UserSearch.find(["paris", "nobody"], for: viewer, store) == [])
   }
 
-  @Test func whatAReportSays() throws {
+  @Test func theContentOfAReport() throws {
     let item = try stanza(
       """
       <item xmlns='urn:xmpp:blocking' jid='romeo@example.net'>\

@@ -178,7 +178,7 @@ struct RoomsConfigurationTests {
 
   /// The server accepts the form that it offers, and nothing changes.
   @Test(arguments: [RoomSettings.Whispers.anyone, .participants, .moderators, .none])
-  func whatIsOfferedIsTaken(whispers: RoomSettings.Whispers) throws {
+  func theOfferedFormIsAccepted(whispers: RoomSettings.Whispers) throws {
     var room = RoomSettings.open
     room.whispers = whispers
     room.name = "Coven <&> 'co'"

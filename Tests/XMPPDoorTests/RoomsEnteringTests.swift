@@ -57,7 +57,7 @@ struct RoomsEnteringTests {
     "maxchars='-1' maxstanzas='x' seconds='' since='yesterday'", "maxstanzas='99999999999999999999'",
     "since='1970-01-01'", "maxstanzas='1.5'", "",
   ])
-  func whatCannotBeReadWasNotSaid(attributes: String) throws {
+  func unreadableHistoryRequestsAreIgnored(attributes: String) throws {
     #expect(try history(attributes) == HistoryRequest())
   }
 

@@ -89,7 +89,7 @@ import Testing
     #expect(first == again && first == .replay(after: at(3), log: at(7)))
   }
 
-  @Test func whatWasToldBeforeTheReplayIsLeftOut() {
+  @Test func entriesToldBeforeTheReplayAreLeftOut() {
     var cursor = StreamCursor(at: at(10), replayed: at(3))
     // Copies wait for the offline messages of a client that has not been available.
     let copy = cursor.tells(at(11), .carbonReceived, isAvailable: false)
@@ -101,7 +101,7 @@ import Testing
     #expect([4, 11, 12, 13, 14].map { cursor.isInOrder(at($0)) } == [true, true, false, false, true])
   }
 
-  @Test func whatIsToldEarlyIsBounded() {
+  @Test func entriesToldEarlyAreBounded() {
     var cursor = StreamCursor(at: .zero, replayed: .zero)
     for number in 1...Int64(DoorLimits.earlyMessagesMax + 5) {
       _ = cursor.tells(at(number), .direct, isAvailable: true)

@@ -103,7 +103,7 @@ import Testing
     #expect(try Self.binding(of: [Array(Self.hello.prefix(20)), Array(Self.hello.dropFirst(20))]) == Self.binding)
   }
 
-  @Test func whatIsNoHello() throws {
+  @Test func bytesThatAreNoHello() throws {
     #expect(try Self.binding(of: [Array(Self.hello.prefix(42))]) == nil)
     for (index, byte) in [(0, UInt8(23)), (5, 2)] {
       var bytes = Self.hello

@@ -48,7 +48,7 @@ import XMLStream
     ("wait='10' hold='1' ver='1.12'", agreed(wait: 10), "1.11"), ("ver='1.10'", agreed(), "1.10"),
     ("wait='0' hold='1'", agreed(wait: 0, hold: 0), "1.11"), ("wait='30' hold='0'", agreed(wait: 30, hold: 0), "1.11"),
   ])
-  func whatIsAgreedOn(attributes: String, expected: BOSHSession, version: String) throws {
+  func theNegotiatedParameters(attributes: String, expected: BOSHSession, version: String) throws {
     let first = try request(100, "to='d' \(attributes)")
     var machine = BOSHMachine(first, sid: "s", policy: BOSHPolicy(), now: 0)
     #expect(machine.received(first, as: 0, now: 0) == [.open(header("d"))])
@@ -74,7 +74,7 @@ import XMLStream
 
   // MARK: Holding
 
-  @Test func whatIsSaidGoesOutWithTheOldest() throws {
+  @Test func stanzasLeaveWithTheOldestRequest() throws {
     var machine = try session()
     #expect(machine.received(try request(101), as: 1, now: 0).isEmpty)
     #expect(machine.answer(now: 0).isEmpty)

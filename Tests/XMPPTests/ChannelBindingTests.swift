@@ -156,7 +156,7 @@ import XMLStream
     #expect(machine.received(try Self.request("SCRAM-SHA-1", "y,,n=juliet,r=abc")) == asked)
   }
 
-  @Test func whereItIsNotOffered() throws {
+  @Test func serversWithoutChannelBinding() throws {
     var machine = Self.machine()
     #expect(machine.received(Base.auth("SCRAM-SHA-1-PLUS", "p=tls-exporter,,n=a,r=b")) == failure(.invalidMechanism))
     machine = Self.machine([])

@@ -320,7 +320,7 @@ import XMLStream
     #expect(machine.outbound.count == 1)
   }
 
-  @Test func whatCannotBeResumed() {
+  @Test func sessionsThatCannotBeResumed() {
     var machine = Self.enabled(resume: false)
     #expect(machine.resume(handled: 0) == .failed(.itemNotFound, handled: nil))
     #expect(ResumptionMachine<Int>.refuse(.unknown) == .failed(.itemNotFound, handled: nil))

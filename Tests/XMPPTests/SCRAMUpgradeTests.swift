@@ -100,7 +100,7 @@ import XMLStream
     #expect(machine.answered(.password(.right(.active)), attempt: 1) == .success(try #require(Base.juliet), nil))
   }
 
-  @Test func whatDoesNotFit() throws {
+  @Test func unsuitableSteps() throws {
     var (machine, _) = try Self.proved()
     #expect(
       machine.received(try Self.next("UPGR-SCRAM-SHA-256")) == failure(.malformedRequest, "a task nobody asked for"))

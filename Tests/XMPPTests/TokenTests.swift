@@ -66,7 +66,7 @@ import XMLStream
         == .failure(SASLFailure(.invalidMechanism), .mechanism))
   }
 
-  @Test func whatIsNoUseOfAToken() throws {
+  @Test func invalidUsesOfAToken() throws {
     let good = TokenProof.message(username: "juliet", token: "t")
     let malformed: [Element] = [
       try Self.request(good, fast: ""),
@@ -196,7 +196,7 @@ import XMLStream
     "p=tls-exporter,,\u{1}auth=Bearer t\u{1}\u{1}",
     "n,juliet,\u{1}auth=Bearer t\u{1}\u{1}", "n,,\u{1}=x\u{1}auth=Bearer t\u{1}\u{1}", "n,,\u{1}auth\u{1}\u{1}",
   ])
-  func whatIsNoMessage(message: String) {
+  func invalidMessages(message: String) {
     #expect(BearerMessage(bytes(message)) == nil)
   }
 
