@@ -187,7 +187,7 @@ import Testing
     #expect(try await isGood(token))
     try await stage.accounts.logOut(grant: login.grant.id, of: user.id)
     #expect(try await !isGood(token))
-    // And who was let in by that login gets none any more.
+    // A session of that login gets no token any more.
     await #expect(throws: Problem.self) {
       try await Self.issue(stage, user.id, Access(.grant(login.grant.id), since: stage.clock.now))
     }

@@ -128,7 +128,7 @@ import Testing
     // One was spent on the code above.
     #expect(refusals[1] == [nil, nil, nil, "codes-too-fast", "codes-too-fast", "codes-too-fast"])
     #expect(box.taken().count == 4)
-    // Nor may one network ask for everybody.
+    // One network cannot request codes for everybody.
     var count = 0
     for number in 0..<30 {
       let other = Identity(.phone, "+39045800\(100 + number)")

@@ -37,7 +37,7 @@ import Testing
     // Guests are in no list and no search of users.
     #expect(try await stage.parley.read { try $0.userCount(in: one.realm) } == 0)
     #expect(try await stage.parley.read { try $0.users(in: one.realm, matching: nil, after: nil, limit: 9) } == [])
-    // Nor do they make accounts of themselves.
+    // A guest cannot set a password, either.
     let own = SessionID(1)
     #expect(await code { try await stage.accounts.setPassword(of: one.id, "secret", except: own) } == "guest-limited")
   }

@@ -62,7 +62,7 @@ import Testing
     for network in 0..<1_000 { _ = wrong(attempt(juliet, "198.51.\(network)"), 5, at: time(1)) }
     #expect(wrong(attempt(romeo, Self.home), 50, at: time(1)) == 20)
     #expect(logsIn(attempt(juliet, Self.home), at: time(1)))
-    // Elsewhere she is a stranger,
+    // She is unknown in another network,
     #expect(!logsIn(attempt(juliet, "203.0.113.1"), at: time(1)))
     // and with a device that is known she is not.
     #expect(logsIn(attempt(juliet, Self.home, "phone"), at: time(2)))

@@ -70,7 +70,7 @@ private struct Gallery: PictureFinder {
     tokens.put("1", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo"))
     let romeo = try await logIn(stage, "1")
     #expect(romeo.profile.displayName == "Romeo" && romeo.name.count == 21)
-    // Whoever vouches manages the name.
+    // The identity provider manages the name.
     tokens.put("2", backend("romeo@montague.example", nonce: try nonce(stage), name: "Romeo M."))
     let again = try await logIn(stage, "2")
     #expect(again.id == romeo.id && again.profile.displayName == "Romeo M.")
@@ -206,7 +206,7 @@ private struct Gallery: PictureFinder {
     proof.nonce = try nonce(stage)
     tokens.put("locked", proof)
     #expect(await code { _ = try await logIn(stage, "locked") } == "account-disabled")
-    // Deleted: whoever comes is somebody new.
+    // The user is deleted: the next login makes a new one.
     try await stage.accounts.setState(of: romeo.id, .deleted)
     tokens.put("new", backend("romeo", nonce: try nonce(stage)))
     let next = try await logIn(stage, "new")

@@ -182,7 +182,7 @@ import Testing
         #expect(ranges.contains { $0.row == row && $0.columns.contains(column) }, "\(cell)")
       }
     }
-    // And none twice.
+    // No cell is in two ranges.
     for (index, one) in ranges.enumerated() {
       for other in ranges[(index + 1)...] where other.row == one.row {
         #expect(!one.columns.overlaps(other.columns))

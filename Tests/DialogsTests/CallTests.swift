@@ -218,7 +218,7 @@ import Testing
       app.taken() == [
         .call(.accept, .accepted, nil, .feed), .call(.finish, .ended, .hungUp, .feed), .said("Audio call, 0:00", .feed),
       ])
-    // Said once more it changes nothing, and is passed on for what it is.
+    // A repeated end of the call changes nothing, and is passed on.
     try await cast.say(.finish, "a", from: cast.romeo, "orchard", to: cast.juliet)
     #expect(app.taken() == [.said("", .feed)])
     // A message of an unknown call is passed on, and makes no call.

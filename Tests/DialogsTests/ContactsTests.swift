@@ -102,7 +102,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     #expect(outcome.state.preApproved && outcome.state.rosterApproved && outcome.state.isInRoster)
     #expect(
       outcome.state.rosterSubscription == before.rosterSubscription && outcome.state.rosterAsk == before.rosterAsk)
-    // Once more changes nothing.
+    // A repeat changes nothing.
     #expect(outcome.state.sending(.subscribed).state == outcome.state)
     #expect(!outcome.state.sending(.subscribed).push)
     // A.2.4, note 1, and 3.2.2, rule 2: cancelled without telling the contact.

@@ -104,7 +104,7 @@ import Testing
       return change.state
     }
     #expect(states == [.pending, .failed])
-    // Given another time, it is tried again.
+    // A message that is given another time is sent again.
     try await cast.stage.parley.post(.unblock([]), by: cast.juliet)
     let due = Timestamp(milliseconds: cast.now + 1_000)
     try await ScheduledMessages(cast.stage.parley).post(.reschedule(failed.id, due: due, content: nil), by: cast.romeo)

@@ -297,7 +297,7 @@ import Testing
     #expect(told(session) == ["subscribed to the account", "+b to the account"])
     try await publish("c")
     #expect(told(session) == ["+c to the account"])
-    // Once allowed, for all sessions.
+    // The subscription, once allowed, holds for all sessions.
     let receipt = try await visit(.subscribe(try JID("paris@localhost/street"), isPaused: nil), by: paris)
     #expect((receipt.value as? NodeSubscription)?.state == .subscribed)
     // A pending subscriber who becomes a member needs no answer any more, nor does one of a node that opens to all.

@@ -127,7 +127,7 @@ import Testing
     // The next one's data takes the place of this one's; this one is shown until it is replaced.
     try await stage.parley.post(publish(.avatar(lark), lark.hash, in: .avatarData), by: romeo)
     #expect(try await stored(stage, romeo) == rose)
-    // Said again, its data is there again.
+    // The data of a picture that is set again is stored again.
     try await stage.parley.post(publish(metadata(rose), rose.hash, in: .avatarMetadata), by: romeo)
     #expect(try await stored(stage, romeo) == rose)
     #expect(try await item(stage, romeo, .avatarData) == .avatar(rose))

@@ -263,7 +263,7 @@ import Testing
     let street = RecordingSession(paris)
     #expect(try await stage.enter(room, street)?.others.count == Limits.shownOccupantsMax)
     #expect(orchard.effects() == [.occupant("paris", .moderator, codes: [], .roomOpen)])
-    // And whoever speaks: before what they say, and once.
+    // An occupant who speaks is shown as well: before the message, and once.
     for text in ["one", "two"] { try await stage.say(text, in: room, by: balcony) }
     let appeared = Heard.occupant("Capulet", .participant, codes: [], .roomOpen)
     #expect(orchard.effects() == [appeared, .said("one", .room), .said("two", .room)])

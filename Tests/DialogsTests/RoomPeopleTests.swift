@@ -110,7 +110,7 @@ import Testing
         } == .outranked)
     }
     #expect(try await stage.stored(room).memberCount == 1)
-    // Nor does anybody else find out by an invitation who is banned.
+    // An invitation does not reveal to anybody else who is banned.
     let nurse = try await stage.user("nurse")
     try await stage.affiliate(nurse, .member, in: room, by: romeo)
     let street = try await stage.session(paris, "street", door: .app)
@@ -252,7 +252,7 @@ import Testing
     #expect(try await decline(paris) == [])
     #expect(try await decline(juliet) == told)
     #expect(try await decline(juliet) == [])
-    // Whoever becomes a member is invited too.
+    // A user who becomes a member is invited, too.
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     _ = orchard.taken()
     #expect(try await decline(juliet) == told)

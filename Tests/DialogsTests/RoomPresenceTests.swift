@@ -106,7 +106,7 @@ import Testing
     #expect(try await stage.occupancy(room, for: romeo).occupants.map(\.resources.count).sorted() == [1, 1])
     // Presence without <x/> is availability.
     #expect(try await stage.enter(room, all[1], isJoin: false) == nil)
-    // And from somebody who is not there it is nothing (7.2.1).
+    // A presence of a user who is not in the room has no effect (7.2.1).
     let stranger = RecordingSession(try await stage.user("tybalt"))
     #expect(try await problem { try await stage.enter(room, stranger, isJoin: false) } == .notOccupant)
   }

@@ -42,7 +42,7 @@ import Testing
         == .notModerator)
     // XMPP speaks as an occupant only.
     #expect(try await problem { try await stage.say("x", in: room, by: RecordingSession(juliet)) } == .notOccupant)
-    // And who is no member does not speak from the app.
+    // A user who is no member does not speak from the app.
     #expect(
       try await problem { try await stage.say("x", in: room, by: try await stage.user("tybalt")) } == .roomUnknown)
   }

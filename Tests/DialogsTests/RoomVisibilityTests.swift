@@ -101,7 +101,7 @@ import Testing
     #expect(
       try await problem { try await stage.enter(room, balcony) } == (kind == "banned" ? .roomBanned : .roomMembersOnly))
 
-    // Nor does its end show that it was.
+    // The room's destruction does not reveal that it existed.
     try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
     for intent in try intents(stage, .dialog(room.dialog), by: balcony, about: romeo, entry) {
       #expect(try await problem { try await stage.act(intent, by: balcony) } == .roomUnknown, "\(intent)")

@@ -153,7 +153,7 @@ import Testing
     // The request was on its way.
     await #expect(throws: Problem.self) { try await stage.register(Self.device("a"), by: phone) }
     try await stage.accounts.logOut(grant: tablet.grant, of: juliet.id)
-    // Whoever publishes finds that nobody is there, and what is owed goes.
+    // The publisher finds no device, and the pending push is removed.
     _ = try await stage.say("one", from: romeo, to: juliet)
     #expect(try await owed(juliet, stage).count == 1)
     let pusher = Pusher(parley: stage.parley, route: PushTests.Service([.taken]), pause: { _ in })

@@ -26,7 +26,7 @@ extension StoreConformance {
         try equal(try reader.user(BareJID("paris@verona.example")), nil)
         try equal(try reader.dialog(between: scene.romeo.id, and: scene.nurse.id), nil)
       }
-      // Whoever comes next may get the number; nothing may mistake them.
+      // The next user may get the number, and must not have anything of the first.
       let benvolio = try scene.write {
         try $0.insertUser(
           BareJID("benvolio@verona.example"), in: scene.realm.id, profile: Profile(), createdAt: scene.time)

@@ -39,7 +39,7 @@ import Testing
     Self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET \(Self.random) \(Self.secret)\n", to: exporters)
     Self.log("EXPORTER_SECRET \(Self.random) \(Self.secret)\n", to: exporters)
     #expect(Self.hexadecimal(exporters.take(value)) == Self.binding)
-    // Once.
+    // The value is returned once.
     #expect(exporters.take(value) == nil)
   }
 
@@ -55,7 +55,7 @@ import Testing
     exporters.announce(value)
     if !line.isEmpty { Self.log(line, to: exporters) }
     #expect(exporters.take(value) == nil)
-    // Nothing was kept for whoever comes next.
+    // Nothing was kept for the next connection.
     exporters.announce(value)
     #expect(exporters.take(value) == nil)
   }
