@@ -171,7 +171,8 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Backends",
+        "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage",
+        "FileDoor", "Dialogs", "Accounts", "Backends",
         "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient",
         "IdentityTokens", "PushServices",
         nioCore, nioPosix, nioSSL, logging,
