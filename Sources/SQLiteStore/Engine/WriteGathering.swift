@@ -25,6 +25,9 @@ enum WriteGathering {
   }
 
   private static let installed: Int32 = {
+    // Otherwise each allocation of the engine takes a lock of the process, to count bytes that nobody asks for. Refused where
+    // the engine is in use already, which changes nothing else.
+    _ = sqlite3_config_memstatus(0)
     guard let root = system.root else { return SQLITE_ERROR }
     system.layer.initialize(to: root.pointee)
     system.layer.pointee.zName = UnsafePointer(system.name)
