@@ -41,10 +41,10 @@ extension SettingsReader {
   mutating func outageAddresses() -> [String] {
     let addresses = read(keys.outageAddresses)
     if addresses.count > ConfigurationLimits.contactAddressesMax {
-      mistake(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+      reject(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
     }
     for address in addresses where !Self.isURI(address) || !address.hasPrefix("http") {
-      mistake(keys.outageAddresses, "\(address) is no URL such as https://status.example.org/outage.json")
+      reject(keys.outageAddresses, "\(address) is no URL such as https://status.example.org/outage.json")
     }
     return addresses
   }
