@@ -63,7 +63,9 @@ struct MailTemplates: Hashable, Sendable {
       let path = "\(folder)/\(name.rawValue)"
       guard Files.exists(path) else { continue }
       let bytes: [UInt8]
-      do throws(Files.Failure) { bytes = try Files.read(path, bytesMax: CodeTransportLimits.mailTemplateBytesMax) } catch {
+      do throws(Files.Failure) {
+        bytes = try Files.read(path, bytesMax: CodeTransportLimits.mailTemplateBytesMax)
+      } catch {
         throw StartupError("mail.templates: \(path) cannot be read: \(error.reason)")
       }
       guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -279,9 +279,9 @@ import XMPPDoor
   @Test(arguments: [
     ("https://status.example.org/outage.json", 0), ("mailto:status@example.org", 1), ("outage.json", 1),
   ])
-  func outagesAreToldAtAURL(_ text: String, mistaken: Int) throws {
+  func outagesAreToldAtAURL(_ text: String, errorCount: Int) throws {
     let environment = ["PARLEY_OUTAGE_ADDRESSES": text]
-    guard mistaken == 0 else { return #expect(try mistakes(environment: environment).count == mistaken) }
+    guard errorCount == 0 else { return #expect(try errors(environment: environment).count == errorCount) }
     #expect(try load(environment: environment).outageAddresses == [text])
   }
 
