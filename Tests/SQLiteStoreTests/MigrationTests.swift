@@ -39,6 +39,7 @@ import Testing
       "0030-fresh_origins": 4_658_962_601_734_312_298,
       "0031-message-costs": 9_819_347_593_998_832_400,
       "0032-cleared-rooms": 1_092_483_210_571_380_371,
+      "0033-user-notes": 925_598_304_294_673_606,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

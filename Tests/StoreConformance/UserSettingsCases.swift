@@ -20,6 +20,19 @@ extension StoreConformance {
       try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try equal(try scene.read { try $0.userSettings(of: scene.romeo.id) }, UserSettings())
     },
+    Case(name: "a user has one note of the operators, which goes with the user") { scene in
+      try equal(try scene.read { try $0.note(on: scene.romeo.id) }, nil)
+      for text in ["Asked\nabout the balcony.", "Banished."] {
+        let note = UserNote(user: scene.romeo.id, text: text, changedAt: scene.time)
+        try scene.write { _ = try $0.put(note) }
+        try equal(try scene.read { try $0.note(on: scene.romeo.id) }, note)
+      }
+      try scene.reopen()
+      try equal(try scene.read { try $0.note(on: scene.romeo.id)?.text }, "Banished.")
+      try equal(try scene.read { try $0.note(on: scene.juliet.id) }, nil)
+      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try equal(try scene.read { try $0.note(on: scene.romeo.id) }, nil)
+    },
     Case(name: "the picture elsewhere is part of the profile") { scene in
       var user = try scene.read { try $0.user(scene.romeo.id) }
       user?.profile.avatarURL = "https://elsewhere.example/r.png"

@@ -10,7 +10,7 @@ struct Migration: Sendable {
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
     .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .userSettings, .messages, .unsent,
-    .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms,
+    .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms, .userNotes,
   ]
 
   /// The identifier in the database's own record.
