@@ -16,6 +16,7 @@ public enum Limits {
   public static let clientIDBytesMax = 128
   public static let metadataBytesMax = 4_096
   public static let displayNameBytesMax = 256
+  public static let userNoteBytesMax = 4_096
 
   public static let statusBytesMax = 1_024
   public static let vCardBytesMax = 131_072

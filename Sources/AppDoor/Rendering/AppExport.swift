@@ -28,6 +28,9 @@ public struct AppExport: ExportForm {
     }
     try await archive.add("sessions.jsonl", Self.lines(sessions))
     try await archive.add("identities.jsonl", Self.lines(identities.map { IdentityLine($0) }))
+    if let note = try await parley.read({ try $0.note(on: user.id) }) {
+      try await archive.add("note.json", Self.line(NoteLine(note: note)))
+    }
     try await writeAttachments(party, rendering, parley, archive)
     try await writeDialogs(party, rendering, parley, archive)
   }
@@ -118,6 +121,18 @@ public struct AppExport: ExportForm {
 
   private static func lines(_ values: [some JSONWritable]) -> [UInt8] {
     values.flatMap { line($0) + [UInt8(ascii: "\n")] }
+  }
+
+  /// The operators' note on the user.
+  private struct NoteLine: JSONWritable {
+    let note: UserNote
+
+    func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.member("text", note.text)
+      writer.member("changedAt", note.changedAt)
+      writer.endObject()
+    }
   }
 
   /// A line with an external identity of the user.

@@ -33,6 +33,7 @@ struct UserShow: AdminCommand {
     if let version = shown.termsVersion {
       table.add(["terms", "\(version), accepted \(shown.termsAcceptedAt ?? "")"])
     }
+    if let note = shown.note { table.add(["note", note]) }
     for session in shown.sessions {
       let presence = session.available ? "available, priority \(session.priority)" : "not available"
       table.add(["session", "\(session.door) \(session.resource): \(presence), since \(session.since)"])

@@ -40,6 +40,8 @@ package enum ShowUser: AdminOperation {
     /// The version of the terms that the user accepted last, and when.
     package let termsVersion: String?
     package let termsAcceptedAt: String?
+    /// The operators' note; nil if there is none.
+    package let note: String?
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
@@ -51,7 +53,9 @@ package enum ShowUser: AdminOperation {
       )
     }
     let sessions = context.parley.hub.allSessions(of: user.id).map(SessionRow.init)
-    let terms = try await context.parley.read { try $0.userSettings(of: user.id).terms }
+    let (terms, note) = try await context.parley.read { reader in
+      (try reader.userSettings(of: user.id).terms, try reader.note(on: user.id)?.text)
+    }
     return Output(
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
       sessions: sessions.sorted { $0.resource < $1.resource },
@@ -64,7 +68,7 @@ package enum ShowUser: AdminOperation {
       identities: account.identities.map { "\($0.identity.issuer.word) \($0.identity.subject)" },
       password: account.hasPassword, secondFactor: account.hasSecondFactor,
       lastLoginAt: account.lastLogin.map(\.description), termsVersion: terms?.version,
-      termsAcceptedAt: (terms?.time).map(\.description))
+      termsAcceptedAt: (terms?.time).map(\.description), note: note)
   }
 }
 
