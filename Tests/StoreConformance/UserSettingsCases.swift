@@ -30,7 +30,7 @@ extension StoreConformance {
       try scene.reopen()
       try equal(try scene.read { try $0.note(on: scene.romeo.id)?.text }, "Banished.")
       try equal(try scene.read { try $0.note(on: scene.juliet.id) }, nil)
-      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
       try equal(try scene.read { try $0.note(on: scene.romeo.id) }, nil)
     },
     Case(name: "the picture elsewhere is part of the profile") { scene in
