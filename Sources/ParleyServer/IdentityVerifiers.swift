@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 import IdentityTokens
 import Logging
+import ServerCertificates
 import ServerConfiguration
 import WebClient
 
@@ -24,7 +25,7 @@ enum IdentityVerifiers {
       var tokens = backend.tokens
       for file in backend.keyFiles {
         do {
-          let bytes = try Files.read(file, bytesMax: ServerLimits.certificateFileBytesMax)
+          let bytes = try Files.read(file, bytesMax: CertificateLimits.fileBytesMax)
           tokens.publicKeys.append(String(decoding: bytes, as: UTF8.self))
         } catch { throw StartupError("identity.backends.keys: \(file) cannot be read: \(error.reason)") }
       }

@@ -3,7 +3,7 @@ import NIOCore
 /// The bounds of this target, each with its reason and the behaviour when it is reached.
 package enum CertificateLimits {
   /// The maximum length of a PEM file in bytes: a chain of ten certificates has about 20 KiB. A larger file is refused.
-  static let fileBytesMax = 1_048_576
+  package static let fileBytesMax = 1_048_576
   /// The time that a closed connection waits for the peer's `close_notify`. It is enough for the last bytes to arrive;
   /// the wait is not required (RFC 8446 6.1), and a stopping server waits for all connections.
   static let tlsCloseWait: TimeAmount = .seconds(1)
