@@ -44,6 +44,7 @@ enum Operations {
     .init(RemoveMember.self),
     .init(SendMessage.self),
     .init(ListMessages.self),
+    .init(GetMessage.self),
     .init(EditMessage.self),
     .init(DeleteMessage.self),
     .init(SetReactions.self),

@@ -139,6 +139,7 @@ def conversation(juliet, romeo, js, rs):
     edited = juliet.call("PATCH", one, {"text": "Good night, good night"})
     expect(edited == {**last, "content": {"type": "text", "text": "Good night, good night"}, "editedAt": edited["editedAt"], "version": 1}, f"edited {edited}")
     expect(rs.event("message.updated")["data"]["message"] == edited, "romeo was told something else")
+    expect(romeo.call("GET", one) == edited, "romeo reads something else")
     expect(juliet.call("PATCH", one, {"content": edited["content"]}) == edited, "an edit that changes nothing changed something")
     reacted = romeo.call("PUT", one + "/reactions", {"emoji": ["🌙", "👍"]})
     expect(reacted["reactions"] == {"🌙": [romeo.name], "👍": [romeo.name]} and reacted["version"] == 2, f"reacted {reacted}")
