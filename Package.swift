@@ -258,7 +258,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
-      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
+      dependencies: ["XMPPDoor", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
       swiftSettings: settings),
     .target(
       name: "StoreConformance", dependencies: ["Basics", "Dialogs", "Addresses"], path: "Tests/StoreConformance",

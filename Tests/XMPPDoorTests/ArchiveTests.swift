@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import DialogsFixtures
 import Testing
 import XMLStream
 import XMPP
@@ -11,23 +12,37 @@ import XMPP
 struct ArchiveTests {
   let romeo: Party
   let juliet: Party
-  let entries: [Entry]
-  let stub: ArchiveStub
+  /// A store with twenty messages in Romeo's archive, and a later one that is in Juliet's alone.
+  let stage: Stage
 
   init() throws {
     let (romeo, juliet) = (try party(1, "romeo@montague.lit"), try party(2, "juliet@montague.lit"))
     self.romeo = romeo
     self.juliet = juliet
-    entries = (1...20).map { number in
+    func said(_ number: Int64) -> Entry {
       message(
         number, from: number % 2 == 0 ? juliet : romeo, to: number % 2 == 0 ? romeo : juliet,
         extras: "<body>\(number)</body>", time: Timestamp(milliseconds: someTime.milliseconds + number * 1_000))
     }
-    var stub = ArchiveStub(entries: entries)
-    stub.users[juliet.address] = User(
-      id: juliet.id, realm: juliet.realm, address: juliet.address, state: .active, createdAt: someTime,
-      profile: Profile(), lastSeenAt: nil, delivered: .zero)
-    self.stub = stub
+    stage = try Self.stage(romeo, juliet, (1...20).map(said))
+    try stage.store.write { try $0.insert(said(50), feeds: [FeedRow(user: juliet.id, traits: .archived)], key: nil) }
+  }
+
+  /// Returns a store with the messages in Romeo's archive.
+  private static func stage(_ romeo: Party, _ juliet: Party, _ entries: [Entry]) throws -> Stage {
+    let stage = try Stage(domains: ["montague.lit"])
+    try stage.store.write { writer in
+      for party in [romeo, juliet] {
+        let user = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: someTime)
+        #expect(user.id == party.id)
+      }
+      let dialog = try writer.insert(dialog: .privately, first: romeo, second: juliet, createdAt: someTime)
+      #expect(entries.allSatisfy { $0.dialog == dialog.id })
+      for entry in entries {
+        try writer.insert(entry, feeds: [FeedRow(user: romeo.id, traits: .archived)], key: nil)
+      }
+    }
+    return stage
   }
 
   /// Ids are the positions themselves, up to 100.
@@ -49,7 +64,11 @@ struct ArchiveTests {
   private func set(_ content: String) -> String { "<set xmlns='http://jabber.org/protocol/rsm'>\(content)</set>" }
 
   private func numbers(_ form: String = "", _ rest: String = "") throws -> (numbers: [Int64], complete: Bool)? {
-    try request(form, rest).page(of: romeo, stub).map { ($0.entries.map(\.position.number), $0.complete) }
+    try page(request(form, rest), stage).map { ($0.entries.map(\.position.number), $0.complete) }
+  }
+
+  private func page(_ request: ArchiveRequest, _ stage: Stage) throws -> ArchivePage? {
+    try stage.store.read { try request.page(of: romeo, $0) }
   }
 
   private func refusal(_ form: String = "", _ rest: String = "") -> StanzaError.Condition? {
@@ -137,24 +156,23 @@ struct ArchiveTests {
 
   @Test func largeMessagesMakeSmallPages() throws {
     let large = String(repeating: "x", count: 100_000)
-    var stub = stub
-    stub.entries = (1...10).map { message($0, from: romeo, to: juliet, extras: "<body>\(large)</body>") }
-    let page = try #require(try request().page(of: romeo, stub))
-    #expect(page.entries.map(\.position.number) == [1, 2])
-    #expect(!page.complete)
-    let last = try #require(try request("", set("<before/>")).page(of: romeo, stub))
+    func stage(_ texts: [String]) throws -> Stage {
+      try Self.stage(
+        romeo, juliet, texts.enumerated().map { message(Int64($0 + 1), from: romeo, to: juliet, extras: $1) })
+    }
+    let whole = try stage(Array(repeating: "<body>\(large)</body>", count: 10))
+    let first = try #require(try page(request(), whole))
+    #expect(first.entries.map(\.position.number) == [1, 2])
+    #expect(!first.complete)
+    let last = try #require(try page(request("", set("<before/>")), whole))
     #expect(last.entries.map(\.position.number) == [9, 10])
     // One always fits.
     let huge = String(repeating: "x", count: 300_000)
-    stub.entries = [
-      message(1, from: romeo, to: juliet, extras: huge), message(2, from: romeo, to: juliet, extras: huge),
-    ]
-    #expect(try request().page(of: romeo, stub)?.entries.count == 1)
+    #expect(try page(request(), stage([huge, huge]))?.entries.count == 1)
     // The query id, which is repeated in each result, counts too.
-    stub.entries = (1...10).map { message($0, from: romeo, to: juliet, extras: "<body>short</body>") }
     var named = try request()
     named.queryID = large
-    #expect(try named.page(of: romeo, stub)?.entries.count == 2)
+    #expect(try page(named, stage(Array(repeating: "<body>short</body>", count: 10)))?.entries.count == 2)
   }
 
   @Test("4.2: a result") func result() throws {

@@ -192,8 +192,9 @@ struct ChannelSearchTests {
   ) throws -> (names: [String], set: ResultSetPage) {
     let rooms = try rooms.map { (room: try room($0.0), users: $0.1) }
     let counts = Dictionary(uniqueKeysWithValues: rooms.map { ($0.room.id, $0.users) })
-    let page = try search.page(
-      set, in: RealmID(1), counts: counts, ArchiveStub(entries: [], rooms: rooms.map(\.room)))
+    let page = try search.page(set, counts: counts) { after in
+      Array(rooms.map(\.room).filter { ($0.address.local ?? "") > after ?? "" }.prefix(DoorLimits.channelsReadMax))
+    }
     return (page.hits.map { $0.room.address.local ?? "" }, page.set)
   }
 

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import NIOCore
 import Testing
 import XMLStream
@@ -282,45 +283,53 @@ struct PEPTests {
 
   // MARK: Pages
 
+  /// Returns a store with a node of as many items.
+  private func published(_ count: Int, _ item: (Int) -> (id: String, bytes: [UInt8])) throws -> (Stage, Node) {
+    let stage = try Stage()
+    let node = try stage.store.write { writer in
+      let owner = try writer.insertUser(
+        try BareJID("romeo@localhost"), in: RealmID(1), profile: Profile(), createdAt: someTime)
+      let items = (1...count).map {
+        NodeItem(
+          id: item($0).id, content: .opaque(item($0).bytes), position: Position(Int64($0)), time: someTime)
+      }
+      let node = Node(
+        owner: owner.id, name: "n", configuration: NodeConfiguration(), createdAt: someTime, itemCount: count,
+        byteCount: items.reduce(0) { $0 + $1.content.byteCount })
+      try writer.put(node)
+      for item in items { try writer.put(item, in: node.name, of: node.owner) }
+      return node
+    }
+    return (stage, node)
+  }
+
   /// 5.5: what the ids alone weigh is bounded too.
   @Test func theNewestOfTooManyNamesAreGiven() throws {
-    var store = ArchiveStub(entries: [])
-    store.nodeItems = (1...1_000).map {
-      let name = "\($0)" + String(repeating: "x", count: Limits.itemIDBytesMax - 4)
-      return NodeItem(id: name, content: .opaque([]), position: Position(Int64($0)), time: someTime)
-    }
-    let node = Node(
-      owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime, itemCount: 1_000,
-      byteCount: 0)
-    let ids = try ItemsPage.ids(of: node, store)
-    #expect(ids.last == store.nodeItems.last?.id)
-    #expect(ids == store.nodeItems.suffix(ids.count).map(\.id))
+    func name(_ number: Int) -> String { "\(number)" + String(repeating: "x", count: Limits.itemIDBytesMax - 4) }
+    let (stage, node) = try published(1_000) { (name($0), []) }
+    func stored() throws -> [String] { try stage.store.read { try ItemsPage.ids(of: node, $0) } }
+    let ids = try stored()
+    #expect(ids == (1...1_000).suffix(ids.count).map(name))
     #expect(ids.reduce(0) { $0 + $1.utf8.count } <= DoorLimits.itemsBytesMax)
     #expect(ids.count > 100)
-    let reader = store
     guard case .items(let request) = try request("<items node='n'/>", isSet: false) else { throw PlainError() }
-    let page = try #require(try ItemsPage(request, of: node, reader))
-    #expect(page.items.count == ids.count)
-    store.nodeItems = Array(store.nodeItems.prefix(40))
-    #expect(try ItemsPage.ids(of: node, store) == store.nodeItems.map(\.id))
-    store.nodeItems = []
-    #expect(try ItemsPage.ids(of: node, store) == [])
+    let page = try stage.store.read { try ItemsPage(request, of: node, $0) }
+    #expect(page?.items.count == ids.count)
+    try stage.store.write { writer in
+      for number in 41...1_000 { try writer.removeItem(name(number), in: node.name, of: node.owner) }
+    }
+    #expect(try stored() == (1...40).map(name))
+    try stage.store.write { try $0.removeItems(in: node.name, of: node.owner) }
+    #expect(try stored() == [])
   }
 
   /// 6.5.4: of what does not fit the newest are given; a page holds the first that fit.
   @Test func asManyItemsAreGivenAsFit() throws {
     let bytes = Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)
-    var store = ArchiveStub(entries: [])
-    store.nodeItems = (1...5).map {
-      NodeItem(id: "\($0)", content: .opaque(bytes), position: Position($0), time: someTime)
-    }
-    let reader = store
-    let node = Node(
-      owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime, itemCount: 5,
-      byteCount: 5 * bytes.count)
+    let (stage, node) = try published(5) { ("\($0)", bytes) }
     func page(_ content: String) throws -> ItemsPage? {
       guard case .items(let request) = try request(content, isSet: false) else { throw PlainError() }
-      return try ItemsPage(request, of: node, reader)
+      return try stage.store.read { try ItemsPage(request, of: node, $0) }
     }
     func ids(_ content: String) throws -> [String]? { try page(content)?.items.map(\.id) }
     func set(_ content: String) -> String {

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import Testing
 import XMLStream
 import XMPP
@@ -124,17 +125,21 @@ import XMPP
 
   /// Many users with one name precede the user that two terms name.
   @Test func aSearchGoesOnBehindWhoOneTermAloneNames() throws {
-    var store = ArchiveStub(entries: [])
-    for number in 0..<250 {
-      let address = try BareJID(local: "paris\(1_000 + number)", domain: "localhost")
-      store.users[address] = User(
-        id: UserID(Int64(number)), realm: RealmID(1), address: address, state: .active, createdAt: someTime,
-        profile: Profile(displayName: number == 240 ? "Count Paris" : nil), lastSeenAt: nil, delivered: .zero)
+    let stage = try Stage()
+    try stage.store.write { writer in
+      for number in 0..<250 {
+        _ = try writer.insertUser(
+          try BareJID(local: "paris\(1_000 + number)", domain: "localhost"), in: RealmID(1),
+          profile: Profile(displayName: number == 240 ? "Count Paris" : nil), createdAt: someTime)
+      }
     }
     let viewer = Party(id: UserID(9_999), realm: RealmID(1), address: try BareJID("romeo@localhost"))
-    #expect(try UserSearch.find(["paris", "count"], for: viewer, store).map(\.name) == ["paris1240"])
-    #expect(try UserSearch.find(["paris"], for: viewer, store).count == Limits.searchResultsMax)
-    #expect(try UserSearch.find(["paris", "nobody"], for: viewer, store) == [])
+    func find(_ terms: String...) throws -> [User] {
+      try stage.store.read { try UserSearch.find(terms, for: viewer, $0) }
+    }
+    #expect(try find("paris", "count").map(\.name) == ["paris1240"])
+    #expect(try find("paris").count == Limits.searchResultsMax)
+    #expect(try find("paris", "nobody") == [])
   }
 
   @Test func theContentOfAReport() throws {

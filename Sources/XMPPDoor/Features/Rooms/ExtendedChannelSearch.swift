@@ -36,7 +36,10 @@ struct ExtendedChannelSearch: Feature {
       let counts = receipt.value as? [DialogID: Int] ?? [:]
       turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in
         do {
-          return .success(try search.page(set, in: realm, counts: counts, reader))
+          let page = try search.page(set, counts: counts) { after in
+            try reader.rooms(in: realm, listed: true, matching: nil, after: after, limit: DoorLimits.channelsReadMax)
+          }
+          return .success(page)
         } catch let error as StanzaError {
           return .failure(error)
         }

@@ -165,9 +165,10 @@ struct ChannelSearch: Hashable {
 
   /// Returns a page; called on a reader's thread. `counts` has the number of people in each room that is not empty.
   ///
+  /// - Parameter listed: reads the next `DoorLimits.channelsReadMax` listed rooms behind a localpart, in their order.
   /// - Throws: `item-not-found` for an invalid anchor.
   func page(
-    _ set: ResultSetRequest, in realm: RealmID, counts: [DialogID: Int], _ reader: any StoreReader
+    _ set: ResultSetRequest, counts: [DialogID: Int], _ listed: (_ after: String?) throws -> [Room]
   ) throws -> Page {
     let limit = set.limit(default: DoorLimits.channelPageDefault, max: DoorLimits.channelPageMax)
     // In the order of addresses nothing behind the page need be read.
@@ -175,8 +176,7 @@ struct ChannelSearch: Hashable {
     var (hits, looked): ([Hit], Int) = ([], 0)
     var (last, isWhole) = (isStraight ? set.after : nil, false)
     while wantsRooms, looked < DoorLimits.channelsSearchedMax, !(isStraight && hits.count >= limit) {
-      let rooms = try reader.rooms(
-        in: realm, listed: true, matching: nil, after: last, limit: DoorLimits.channelsReadMax)
+      let rooms = try listed(last)
       hits += rooms.map { Hit(room: $0, users: counts[$0.id] ?? 0) }.filter(wants)
       looked += rooms.count
       last = rooms.last?.address.local
