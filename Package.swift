@@ -197,7 +197,7 @@ let package = Package(
     .target(
       name: "ParleyTesting",
       dependencies: [
-        "Accounts",
+        "Accounts", "XMPPFixtures",
         "ParleyServer", "ServerConfiguration", "Basics", "Dialogs", "XMPP", "XMLStream", "JSON", nioCore,
         nioPosix,
         nioHTTP1, nioWebSocket, nioSSL, logging,
@@ -234,8 +234,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "XMLStreamTests", dependencies: ["Basics", "XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
+    .target(
+      name: "XMPPFixtures", dependencies: ["XMPP", "Basics"], path: "Tests/XMPPFixtures", swiftSettings: settings),
     .testTarget(
-      name: "XMPPTests", dependencies: ["XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
+      name: "XMPPTests", dependencies: ["XMPPFixtures", "XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
       swiftSettings: settings),
     // The core over a real store: the contract of the log is about what is durable.
     .target(

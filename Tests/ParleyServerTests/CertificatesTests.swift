@@ -9,6 +9,7 @@ import SwiftASN1
 import Testing
 import X509
 
+@testable import ParleyServer
 @testable import ServerCertificates
 
 @Suite struct CertificatesTests {
@@ -45,7 +46,7 @@ import X509
       let second = try SelfSigned.make(names: ["localhost"], now: Date())
       try write(first)
       let certificates = try Certificates(
-        settings(folder, ["tls.certificate": chain, "tls.key": key]), folder: openFolder(folder),
+        settings(folder, ["tls.certificate": chain, "tls.key": key]), folder: openFolder(folder).certificates,
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
       let original = try #require(certificates.current(for: "localhost").first)
       #expect(original == (try NIOSSLCertificate.fromPEMBytes(Array(first.chain.utf8)))[0])
@@ -73,7 +74,7 @@ import X509
       let settings = try Settings.load(
         SettingsArguments(file: folder + "/parley.yaml"), environment: [:], standardFiles: [])
       let certificates = try Certificates(
-        settings, folder: openFolder(folder),
+        settings, folder: openFolder(folder).certificates,
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
       let second = try NIOSSLCertificate.fromPEMBytes(Array(own.chain.utf8))
       #expect(certificates.current(for: "b.example") == second)
@@ -133,49 +134,6 @@ import X509
         try check("chain", "key") == [
           "the private key \(folder)/key does not belong to the certificate \(folder)/chain"
         ])
-    }
-  }
-}
-
-@Suite struct DataFolderTests {
-  @Test func oneHolderAtATime() async throws {
-    try await withScratchFolder { scratch in
-      let path = scratch + "/deep/data"
-      do {
-        let folder = try await DataFolder.hold(path, for: .serving)
-        #expect(folder.isNew)
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
-        #expect(mode as? Int == 0o700)
-        let refusal = await #expect(throws: StartupError.self) { _ = try await DataFolder.hold(path, for: .serving) }
-        #expect(refusal?.status == .failure)
-        #expect(
-          refusal?.lines == [
-            "the data folder \(path) is in use by another process (\(getpid())); stop it, or set data to another folder"
-          ])
-        withExtendedLifetime(folder) {}
-      }
-      _ = try openFolder(path)
-    }
-  }
-
-  @Test func aServerWaitsForACommandThatIsUnderWay() async throws {
-    try await withScratchFolder { folder in
-      var command: DataFolder? = try openFolder(folder, for: .command)
-      #expect(command != nil)
-      async let server = DataFolder.hold(folder, for: .serving)
-      command = nil
-      #expect(try await server.path == folder)
-    }
-  }
-
-  @Test func aPlaceThatCannotBeWrittenIsTold() throws {
-    let refusal = try #require(throws: StartupError.self) { _ = try openFolder("/proc/parley") }
-    #expect(refusal.lines[0].hasPrefix("the data folder /proc/parley cannot be created: "))
-    try withScratchFolder { folder in
-      try Files.write([], to: folder + "/file", mode: 0o600)
-      let refusal = try #require(throws: StartupError.self) { _ = try openFolder(folder + "/file/data") }
-      #expect(
-        refusal.lines == ["the data folder \(folder)/file/data cannot be created: a part of the path is not a folder"])
     }
   }
 }

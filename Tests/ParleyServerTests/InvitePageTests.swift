@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Administration
 import Dialogs
+import ParleyServer
 import ServerFixtures
 import Testing
 

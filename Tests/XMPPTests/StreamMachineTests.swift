@@ -2,6 +2,7 @@ import Addresses
 import NIOCore
 import Testing
 import XMLStream
+import XMPPFixtures
 
 @testable import XMPP
 

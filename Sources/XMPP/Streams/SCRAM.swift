@@ -202,19 +202,6 @@ public struct SCRAMClientFirst: Sendable, Equatable {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-
-  /// Reverses `unescape`.
-  static func escape(_ name: String) -> [UInt8] {
-    var bytes: [UInt8] = []
-    for byte in name.utf8 {
-      switch byte {
-      case UInt8(ascii: ","): bytes += Array("=2C".utf8)
-      case UInt8(ascii: "="): bytes += Array("=3D".utf8)
-      default: bytes.append(byte)
-      }
-    }
-    return bytes
-  }
 }
 
 /// The server's side of one exchange, from the moment the user's keys are known.
@@ -284,79 +271,11 @@ public struct SCRAMExchange: Sendable, Equatable {
   }
 }
 
-/// The client's side, for scripted clients and tests. It derives the keys itself, so it blocks for milliseconds.
-public struct SCRAMClient: Sendable {
-  /// The most iterations that a server may ask for: RFC 5802 9 warns of the cost.
-  public static let iterationsMax = 1_000_000
-
-  public let mechanism: SCRAMMechanism
-  /// The client-first-message, to be sent.
-  public let first: [UInt8]
-
-  private let gs2Header: [UInt8]
-  private let channelBinding: [UInt8]
-  private let nonce: [UInt8]
-  private let password: String
-  private var expected: [UInt8]?
-
-  ///
-  /// - Parameters:
-  ///   - password: prepared with OpaqueString.
-  ///   - nonce: random printable ASCII without commas.
-  ///   - authzid: the identity to act as; `nil` for the user.
-  ///   - channelBinding: the binding, for a mechanism with channel binding.
-  public init(
-    mechanism: SCRAMMechanism, username: String, password: String, nonce: String, authzid: String? = nil,
-    channelBinding: ChannelBinding? = nil
-  ) {
-    self.mechanism = mechanism
-    self.password = password
-    self.nonce = Array(nonce.utf8)
-    self.channelBinding = channelBinding?.data ?? []
-    gs2Header =
-      Array((channelBinding.map { "p=\($0.type)," } ?? "n,").utf8)
-      + (authzid.map { Array("a=".utf8) + SCRAMClientFirst.escape($0) } ?? []) + Array(",".utf8)
-    first = gs2Header + Array("n=".utf8) + SCRAMClientFirst.escape(username) + Array(",r=".utf8) + self.nonce
-  }
-
-  /// Answers the server-first-message with the client-final-message.
-  public mutating func respond(to challenge: [UInt8]) throws(SCRAMFault) -> [UInt8] {
-    let attributes = try SCRAMAttributes(challenge)
-    guard attributes.list.count >= 3, attributes.list[0].name == UInt8(ascii: "r"),
-      attributes.list[1].name == UInt8(ascii: "s"), attributes.list[2].name == UInt8(ascii: "i"),
-      let salt = Base64.decode(attributes.list[1].value), !salt.isEmpty,
-      let iterations = Int(String(decoding: attributes.list[2].value, as: UTF8.self)),
-      (1...Self.iterationsMax).contains(iterations)
-    else { throw .malformed }
-    let fullNonce = Array(attributes.list[0].value)
-    guard fullNonce.starts(with: nonce), fullNonce.count > nonce.count else { throw .nonce }
-
-    let salted = mechanism.saltedPassword(Array(password.utf8), salt: salt, iterations: iterations)
-    let clientKey = mechanism.hmac(key: salted, Array("Client Key".utf8))
-    let withoutProof = Array("c=".utf8) + Base64.encode(gs2Header + channelBinding) + Array(",r=".utf8) + fullNonce
-    let comma = [UInt8(ascii: ",")]
-    let authMessage = Array(first.dropFirst(gs2Header.count)) + comma + challenge + comma + withoutProof
-    let signature = mechanism.hmac(key: mechanism.hash(clientKey), authMessage)
-    let proof = zip(clientKey, signature).map { $0 ^ $1 }
-    expected = mechanism.hmac(key: mechanism.hmac(key: salted, Array("Server Key".utf8)), authMessage)
-    return withoutProof + Array(",p=".utf8) + Base64.encode(proof)
-  }
-
-  /// Checks the server-final-message: whether the server knows the keys too.
-  public func verify(_ final: [UInt8]) throws(SCRAMFault) {
-    let attributes = try SCRAMAttributes(final)
-    guard let verifier = attributes.list.first, verifier.name == UInt8(ascii: "v"),
-      let signature = Base64.decode(verifier.value)
-    else { throw .malformed }
-    guard let expected, signature == expected else { throw .proof }
-  }
-}
-
 /// A message as its list of attributes (RFC 5802 5.1): one letter, `=`, a value without commas.
-struct SCRAMAttributes {
-  let list: [(name: UInt8, value: ArraySlice<UInt8>)]
+package struct SCRAMAttributes {
+  package let list: [(name: UInt8, value: ArraySlice<UInt8>)]
 
-  init(_ message: [UInt8]) throws(SCRAMFault) {
+  package init(_ message: [UInt8]) throws(SCRAMFault) {
     guard message.count <= XMPPLimits.saslMessageBytesMax else { throw .malformed }
     var list: [(name: UInt8, value: ArraySlice<UInt8>)] = []
     for part in message.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
@@ -379,7 +298,7 @@ struct SCRAMAttributes {
 }
 
 extension SCRAMMechanism {
-  func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+  package func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
     let key = SymmetricKey(data: key)
     switch self {
     case .sha512: return Array(HMAC<SHA512>.authenticationCode(for: message, using: key))
@@ -388,7 +307,7 @@ extension SCRAMMechanism {
     }
   }
 
-  func hash(_ data: [UInt8]) -> [UInt8] {
+  package func hash(_ data: [UInt8]) -> [UInt8] {
     switch self {
     case .sha512: Array(SHA512.hash(data: data))
     case .sha256: Array(SHA256.hash(data: data))
@@ -403,16 +322,5 @@ extension SCRAMMechanism {
     case .sha256: SHA256.hash(data: data) == expected
     case .sha1: Insecure.SHA1.hash(data: data) == expected
     }
-  }
-
-  /// Returns `Hi` (RFC 5802 2.2): PBKDF2 of one block.
-  func saltedPassword(_ password: [UInt8], salt: [UInt8], iterations: Int) -> [UInt8] {
-    var block = hmac(key: password, salt + [0, 0, 0, 1])
-    var result = block
-    for _ in 1..<max(iterations, 1) {
-      block = hmac(key: password, block)
-      for index in result.indices { result[index] ^= block[index] }
-    }
-    return result
   }
 }

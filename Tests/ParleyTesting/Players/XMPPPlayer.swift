@@ -5,6 +5,7 @@ import NIOSSL
 import Synchronization
 import XMLStream
 import XMPP
+import XMPPFixtures
 
 /// A scripted XMPP client: negotiates like any client, then says what the script says.
 final class XMPPPlayer: Player {
