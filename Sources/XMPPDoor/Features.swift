@@ -150,7 +150,9 @@ enum Features {
       note: "For accounts ([details](xep-0060.md)). No collections, leases, digests and expiry."),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime."),
     XEP(86, "1.0", "Error Condition Mappings", note: "Numbers are written, never read."),
-    XEP(106, "1.1.1", "JID Escaping"),
+    XEP(
+      106, "1.1.1", "JID Escaping",
+      note: "Escaped addresses are compared and routed as they are (5.1). The server escapes and unescapes none."),
     XEP(
       114, "1.6", "Jabber Component Protocol",
       note: "jabber:component:accept. Users of components cannot enter local rooms."),

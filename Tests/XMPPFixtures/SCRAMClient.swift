@@ -40,7 +40,8 @@ public struct SCRAMClient: Sendable {
     guard attributes.list.count >= 3, attributes.list[0].name == UInt8(ascii: "r"),
       attributes.list[1].name == UInt8(ascii: "s"), attributes.list[2].name == UInt8(ascii: "i"),
       let salt = Base64.decode(attributes.list[1].value), !salt.isEmpty,
-      let iterations = Int(String(decoding: attributes.list[2].value, as: UTF8.self))
+      let iterations = Int(String(decoding: attributes.list[2].value, as: UTF8.self)),
+      (1...1_000_000).contains(iterations)
     else { throw .malformed }
     let fullNonce = Array(attributes.list[0].value)
     guard fullNonce.starts(with: nonce), fullNonce.count > nonce.count else { throw .nonce }
