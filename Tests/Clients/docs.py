@@ -38,6 +38,7 @@ NOT_RUN = {
     ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
     ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
+    ("docs/operations.md", '{"time":"2026-01-31T12:00:00.000Z"'): "a line of the log as JSON",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
