@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// Reads STUN and TURN servers, and contact addresses: lists of URIs.
+/// Reads STUN and TURN servers: lists of URIs.
 extension SettingsReader {
   mutating func externalServices() -> ExternalServices {
     let secret = read(keys.turnSecret)
@@ -22,46 +22,6 @@ extension SettingsReader {
     }
     return ExternalServices(services, secret: secret, lifetime: lifetime)
   }
-
-  mutating func contacts() -> [String: [String]] {
-    var contacts: [String: [String]] = [:]
-    for key in keys.contacts {
-      let addresses = read(key)
-      if addresses.count > ConfigurationLimits.contactAddressesMax {
-        reject(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
-      }
-      for address in addresses where !Self.isURI(address) {
-        reject(key, "\(address) is no URI such as mailto:abuse@example.org or xmpp:admin@example.org")
-      }
-      if !addresses.isEmpty { contacts[String(key.name.dropFirst("contact.".count))] = addresses }
-    }
-    return contacts
-  }
-
-  mutating func outageAddresses() -> [String] {
-    let addresses = read(keys.outageAddresses)
-    if addresses.count > ConfigurationLimits.contactAddressesMax {
-      reject(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
-    }
-    for address in addresses where !Self.isURI(address) || !address.hasPrefix("http") {
-      reject(keys.outageAddresses, "\(address) is no URL such as https://status.example.org/outage.json")
-    }
-    return addresses
-  }
-
-  /// Whether the text has the form of RFC 3986 3: a scheme and a non-empty rest of URI characters.
-  private static func isURI(_ text: String) -> Bool {
-    guard let colon = text.firstIndex(of: ":"), text.index(after: colon) < text.endIndex,
-      let first = text.utf8.first, isLetter(first)
-    else { return false }
-    let scheme = text[..<colon].utf8.allSatisfy {
-      isLetter($0) || (0x2b...0x2e).contains($0) && $0 != 0x2c || isDigit($0)
-    }
-    return scheme && text.unicodeScalars.allSatisfy { $0.value > 0x20 && !"<>\"\\^`{|}".unicodeScalars.contains($0) }
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
 extension ExternalService {

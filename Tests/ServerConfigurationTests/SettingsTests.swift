@@ -278,6 +278,7 @@ import XMPPDoor
 
   @Test(arguments: [
     ("https://status.example.org/outage.json", 0), ("mailto:status@example.org", 1), ("outage.json", 1),
+    ("httpx:status", 1),
   ])
   func outagesAreToldAtAURL(_ text: String, errorCount: Int) throws {
     let environment = ["PARLEY_OUTAGE_ADDRESSES": text]

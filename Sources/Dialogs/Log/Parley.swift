@@ -4,7 +4,7 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// Parley is the core's enteredRoom for the doors, the services and the command line: one log, its committer and
+/// Parley is the core's interface for the doors, the services and the command line: one log, its committer and
 /// readers, and the hub of sessions. The functions of a feature are in a struct of the feature's name that holds a
 /// `Parley`, such as `Calls(parley)`; a service with a state of its own, such as `Accounts`, is created beside it.
 public final class Parley: Sendable {

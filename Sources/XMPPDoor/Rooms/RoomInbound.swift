@@ -140,7 +140,7 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // An occupant whose client bounces stanzas keeps its joinedRoom: it is a session of this server, and ends by
+      // An occupant whose client bounces stanzas stays in the room: it is a session of this server, and ends by
       // itself.
       session.management.handledUnlessPost()
     case .groupchat:

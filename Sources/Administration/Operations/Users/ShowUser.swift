@@ -46,16 +46,14 @@ package enum ShowUser: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
-    let (contacts, blocks, grants, account) = try await context.parley.read { reader in
+    let (contacts, blocks, grants, account, terms, note) = try await context.parley.read { reader in
       (
         try reader.contacts(of: user.id).count { $0.subscription.isInRoster }, try reader.blocks(of: user.id).count,
-        try reader.grants(of: user.id), try Account(of: user.id, reader)
+        try reader.grants(of: user.id), try Account(of: user.id, reader),
+        try reader.userSettings(of: user.id).terms, try reader.note(on: user.id)?.text
       )
     }
     let sessions = context.parley.hub.allSessions(of: user.id).map(SessionRow.init)
-    let (terms, note) = try await context.parley.read { reader in
-      (try reader.userSettings(of: user.id).terms, try reader.note(on: user.id)?.text)
-    }
     return Output(
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
       sessions: sessions.sorted { $0.resource < $1.resource },
