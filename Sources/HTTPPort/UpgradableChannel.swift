@@ -32,6 +32,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let pipeline = channel.pipeline.syncOperations
       if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls())) }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+      try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
+      try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
       let encoder = HTTPResponseEncoder()
       var limits = NIOHTTPDecoderLimitConfiguration()
       limits.maxHeaderFieldSize = HTTPLimits.headerBytesMax

@@ -92,6 +92,9 @@ struct ArenaBuilder: ~Copyable {
   @inline(__always)
   var records: UnsafeMutablePointer<Node> { nodes.unsafelyUnwrapped }
 
+  /// Forgets what was built, and keeps the buffers.
+  mutating func removeAll() { (byteCount, nodeCount) = (0, 0) }
+
   /// The bytes held, used or not.
   var heldBytes: Int { byteCapacity + nodeCapacity * MemoryLayout<Node>.stride }
 

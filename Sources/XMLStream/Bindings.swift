@@ -49,6 +49,14 @@ struct BindingStack: ~Copyable {
 
   var heldBytes: Int { capacity * MemoryLayout<Binding>.stride }
 
+  /// Forgets all declarations, and keeps the buffer.
+  mutating func removeAll() {
+    var empty = BindingStack()
+    swap(&empty.bindings, &bindings)
+    swap(&empty.capacity, &capacity)
+    self = empty
+  }
+
   /// Adds a declaration of the element `owner`; without a prefix it is the default. Returns `false` if the element has
   /// declared this prefix already.
   mutating func push(

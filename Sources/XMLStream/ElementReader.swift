@@ -85,11 +85,16 @@ public struct ElementReader: ~Copyable {
   /// header is complete (except before the first byte), and after the end.
   public var isIdle: Bool { scanner.isIdle }
 
-  /// Frees all buffers and keeps the declarations of the stream's header, a few hundred bytes. The reader must be idle
-  /// (``isIdle``).
-  public consuming func hibernate() -> HibernatedReader {
+  /// Returns the stream's declarations, with which it continues later: a few hundred bytes. The reader must be idle
+  /// (``isIdle``); its buffers can serve another stream meanwhile (``wake(_:limits:)``).
+  public func hibernate() -> HibernatedReader {
     precondition(scanner.isIdle, "only an idle reader can hibernate")
     return HibernatedReader(scope: scanner.scope)
+  }
+
+  /// Continues with a hibernated stream instead of its own, in the same buffers.
+  public mutating func wake(_ stream: HibernatedReader, limits: ReaderLimits) {
+    scanner.restart(limits: limits, scope: stream.scope)
   }
 
   /// The bytes held on the heap at the moment, for tests and metrics.
@@ -101,9 +106,14 @@ public struct ElementReader: ~Copyable {
   #endif
 }
 
-/// The rest of an idle ``ElementReader``: one reference.
+/// A stream between two stanzas, or before its first byte: one reference.
 public struct HibernatedReader: Sendable {
   fileprivate let scope: StreamScope?
+
+  /// A stream whose header is still to come.
+  public init() { scope = nil }
+
+  fileprivate init(scope: StreamScope?) { self.scope = scope }
 
   /// Returns a reader that continues with the same stream.
   public func wake(limits: ReaderLimits) -> ElementReader { ElementReader(limits: limits, scope: scope) }

@@ -185,6 +185,16 @@ struct Scanner: ~Copyable {
     if state == .between, heldBytes > Self.keptBytes { release() }
   }
 
+  /// Begins anew, with the buffers that there are; a scope is that of a stream whose header has been read.
+  mutating func restart(limits: ReaderLimits, scope: StreamScope?) {
+    var next = Scanner(mode: mode, limits: limits, scope: scope)
+    swap(&next.builder, &builder)
+    swap(&next.bindings, &bindings)
+    next.builder.removeAll()
+    next.bindings.removeAll()
+    self = next
+  }
+
   /// Stops reading.
   mutating func fail() {
     state = .failed

@@ -138,6 +138,37 @@ import Testing
     #expect(reader.isIdle == false)
   }
 
+  @Test func servesStreamsInTurnWithOneBuffer() throws {
+    let other = "<stream:stream xmlns='jabber:server' xmlns:stream='http://etherx.jabber.org/streams' xmlns:x='urn:x'>"
+    var reader = ElementReader(limits: .unauthenticated)
+    var streams: [HibernatedReader] = []
+    for header in [header, other] {
+      reader.wake(HibernatedReader(), limits: .unauthenticated)
+      #expect(read(header.utf8, by: &reader).count == 1)
+      streams.append(reader.hibernate())
+    }
+    _ = read("<x:a><b/></x:a>".utf8, by: &reader)
+    let held = reader.heldBytes
+    let turns: [(stream: Int, namespace: StaticString)] = [(0, "jabber:client"), (1, "jabber:server"), (0, "jabber:client")]
+    for (stream, namespace) in turns {
+      reader.wake(streams[stream], limits: .authenticated)
+      let seen = read("<a><b/></a>".utf8, step: 3, by: &reader)
+      guard seen.count == 1, case .element(let element) = seen[0] else {
+        Issue.record("\(seen)")
+        return
+      }
+      #expect(element.is(Name("a", namespace)) && element.first(Name("b", namespace)) != nil)
+      #expect(reader.heldBytes == held)
+    }
+    // The prefix of one stream is not the other's.
+    reader.wake(streams[0], limits: .authenticated)
+    let seen = read("<x:a/>".utf8, by: &reader)
+    guard case .violation? = seen.first else {
+      Issue.record("\(seen)")
+      return
+    }
+  }
+
   @Test func hibernatesBeforeTheFirstByte() {
     var reader = ElementReader(limits: .unauthenticated).hibernate().wake(limits: .unauthenticated)
     #expect(read((header + "<a/>").utf8, by: &reader).count == 2)

@@ -158,8 +158,18 @@ public struct StreamMachine: Sendable {
     case closed
   }
 
+  /// A login on the heap: it is larger than all else of a stream, most of which have long been logged in.
+  private indirect enum Login {
+    case underWay(AuthenticationMachine)
+    case over
+  }
+
   private let policy: StreamPolicy
-  private var authentication: AuthenticationMachine?
+  private var login = Login.over
+  private var authentication: AuthenticationMachine? {
+    get { if case .underWay(let machine) = login { machine } else { nil } }
+    set { login = newValue.map { .underWay($0) } ?? .over }
+  }
   /// The channel bindings of a login; dropped after it.
   private var channelBindings: [ChannelBinding] = []
   /// Whether stanzas still count while closing.

@@ -4,7 +4,7 @@ import XMLStream
 import XMPP
 
 /// The parts that the sessions of one event loop share: the lane, one timer for all (a timer each would cost more than
-/// the session), and spare writers, so that a busy session allocates no buffer and an idle one keeps none.
+/// the session), and spare readers and writers, so that a busy session allocates no buffer and an idle one keeps none.
 final class LoopContext {
   static let tick: TimeAmount = .seconds(5)
 
@@ -13,6 +13,7 @@ final class LoopContext {
   private var connections: [ObjectIdentifier: XMPPConnection] = [:]
   private var components: [ObjectIdentifier: ComponentConnection] = [:]
   private var suspended: [ObjectIdentifier: XMPPSession] = [:]
+  private var readers: [Reader] = []
   private var spare: [ElementWriter] = []
   private var timer: RepeatedTask?
 
@@ -66,6 +67,17 @@ final class LoopContext {
     }
     return kept
   }
+
+  // MARK: Readers
+
+  /// A reader that streams have in turn.
+  final class Reader { var reader = ElementReader(limits: .unauthenticated) }
+
+  func takeReader() -> Reader { readers.popLast() ?? Reader() }
+
+  /// Takes back a reader. One is enough for streams that are read one after the other; a stream within a stanza keeps its
+  /// own until the stanza is complete.
+  func give(_ reader: Reader) { if readers.count < 4 { readers.append(reader) } }
 
   // MARK: Writers
 

@@ -22,8 +22,7 @@ final class XMPPConnection {
   private var transport: (any StreamTransport)?
   var machine: StreamMachine
   var binder: BindMachine
-  private var reader: ElementReader?
-  private var resting: HibernatedReader?
+  private var reading: Reading
   private var writer: ElementWriter?
   /// The end of each element in the gathered bytes, for a transport that frames elements.
   private var ends: [Int] = []
@@ -67,6 +66,15 @@ final class XMPPConnection {
   /// stream, or replaced with the rest of the input dropped.
   private enum Restart { case no, fresh, wider, dropRest }
 
+  /// The state of the stream's reader. Between stanzas a stream has no buffers: the loop has some for whichever stream is
+  /// read next.
+  private enum Reading {
+    /// The transport frames elements and reads them itself.
+    case framed
+    case between(HibernatedReader)
+    case within(LoopContext.Reader)
+  }
+
   private struct Proof {
     let used: SCRAMKeys
     /// The hashes for which the user has keys.
@@ -97,7 +105,7 @@ final class XMPPConnection {
     machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: door.binding)
     registration = RegistrationMachine(isOpen: door.options.allowsRegistration)
-    reader = framing == .document ? ElementReader(limits: .unauthenticated) : nil
+    reading = framing == .document ? .between(HibernatedReader()) : .framed
     heard = .now()
     deadline = .now() + DoorLimits.negotiation
   }
@@ -166,7 +174,7 @@ final class XMPPConnection {
     drainEvents()
   }
 
-  /// The current bounds of a framed element.
+  /// The current bounds of an element.
   var limits: ReaderLimits { machine.user == nil ? .unauthenticated : .authenticated }
 
   private func drainEvents() {
@@ -211,20 +219,20 @@ final class XMPPConnection {
     isProcessing = true
     defer { isProcessing = false }
     while bytes.readableBytes > 0, pauses.isEmpty, !isOver, machine.phase != .closed {
-      var reader = takeReader()
+      let reader = takeReader()
       let read = bytes.withUnsafeReadableBytes { raw in
-        reader.feed(raw) { event in handle(event) }
+        reader.reader.feed(raw) { event in handle(event) }
       }
       bytes.moveReaderIndex(forwardBy: read)
       switch restart {
-      case .no: self.reader = consume reader
-      case .fresh: self.reader = ElementReader(limits: .authenticated)
+      case .no: keep(reader)
+      case .fresh: beginAgain(reader)
       case .wider:
-        reader.limits = .authenticated
-        self.reader = consume reader
+        reader.reader.limits = limits
+        keep(reader)
       case .dropRest:
         // Input sent in the clear behind <starttls/> must be ignored (RFC 6120 5.4.3.3).
-        self.reader = ElementReader(limits: .unauthenticated)
+        beginAgain(reader)
         bytes.clear()
         backlog.clear()
       }
@@ -233,13 +241,27 @@ final class XMPPConnection {
     if isOver || machine.phase == .closed { bytes.clear() }
   }
 
-  private func takeReader() -> ElementReader {
-    if let resting {
-      self.resting = nil
-      return resting.wake(limits: .authenticated)
+  private func takeReader() -> LoopContext.Reader {
+    switch reading {
+    case .between(let stream):
+      let reader = loopContext.takeReader()
+      reader.reader.wake(stream, limits: limits)
+      return reader
+    case .within(let reader): return reader
+    case .framed: preconditionFailure("a document is read from a transport that frames elements")
     }
-    guard let reader = reader.take() else { preconditionFailure("a reader is in use while it is taken") }
-    return reader
+  }
+
+  private func keep(_ reader: LoopContext.Reader) {
+    guard reader.reader.isIdle else { return reading = .within(reader) }
+    reading = .between(reader.reader.hibernate())
+    loopContext.give(reader)
+  }
+
+  /// Expects a new header.
+  private func beginAgain(_ reader: LoopContext.Reader) {
+    reading = .between(HibernatedReader())
+    loopContext.give(reader)
   }
 
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
@@ -302,11 +324,15 @@ final class XMPPConnection {
       authenticated(user)
       guard framing == .document else { break }
       // An answer that comes later finds no reader at work that would see it.
-      if isProcessing { restart = .fresh } else { reader = ElementReader(limits: .authenticated) }
+      if isProcessing { restart = .fresh } else { reading = .between(HibernatedReader()) }
     case .admitted(let user, let data, let request):
       authenticated(user)
       if framing == .document {
-        if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
+        if isProcessing {
+          restart = .wider
+        } else if case .within(let reader) = reading {
+          reader.reader.limits = limits
+        }
       }
       admit(user, data, request)
     case .authenticationFailed(let failure, _):
@@ -577,20 +603,13 @@ final class XMPPConnection {
       } else if !isAsked, now >= heard + DoorLimits.silence {
         isAsked = true
         session?.askForSign()
-      } else {
-        rest()
+      } else if backlog.readableBytes == 0 {
+        backlog = ByteBuffer()
       }
     case nil: break
     }
     flush()
     transport?.tick(now)
-  }
-
-  /// Frees the buffers of an idle connection.
-  private func rest() {
-    guard resting == nil, let isIdle = reader?.isIdle, isIdle, let reader = reader.take() else { return }
-    resting = reader.hibernate()
-    if backlog.readableBytes == 0 { backlog = ByteBuffer() }
   }
 
   /// Handles the loss of the transport.

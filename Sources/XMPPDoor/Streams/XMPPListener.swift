@@ -59,9 +59,7 @@ public final class XMPPListener: Sendable {
       .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.maxMessagesPerRead, value: 1)
-      .childChannelOption(
-        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 2_048, maximum: 65_536)
-      )
+      .childChannelOption(.recvAllocator, value: ReadBuffers())
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture { try accept(channel, directTLS: directTLS) }
