@@ -60,6 +60,7 @@ public final class XMPPListener: Sendable {
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.recvAllocator, value: ReadBuffers())
+      .childChannelOption(.allocator, value: TLSBuffers.allocator)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture { try accept(channel, directTLS: directTLS) }

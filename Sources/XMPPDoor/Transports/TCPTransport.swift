@@ -18,6 +18,9 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private var endPoint: [UInt8]?
   /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.
   private var awaitsHello = false
+  private var buffers: TLSBuffers?
+  /// Whether anything was sent or received since the last tick, and whether since the buffers were released.
+  private var (isBusy, isUsed) = (true, true)
 
   init(_ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?) {
     self.connection = connection
@@ -69,6 +72,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isBusy = true
     connection.received(unwrapInboundIn(data))
   }
 
@@ -98,7 +102,8 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
       close()
       throw ChannelError.operationUnsupported
     }
-    try pipeline.addHandler(NIOSSLServerHandler(context: identity.context), position: .before(self))
+    let handler = NIOSSLServerHandler(context: identity.context)
+    buffers = try TLSBuffers { try pipeline.addHandler(handler, position: .before(self)) }
     endPoint = identity.endPoint
     awaitsHello = false
   }
@@ -117,8 +122,21 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
 
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     if awaitsHello { return }
+    isBusy = true
     context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
   }
+
+  /// Releases the buffers of TLS when nothing was sent or received for a tick, and nothing waits for the client to read.
+  func tick(_ now: NIODeadline) {
+    guard let buffers, let options = context?.channel.syncOptions else { return }
+    if isBusy {
+      (isBusy, isUsed) = (false, true)
+    } else if isUsed, (try? options.getOption(.bufferedWritableBytes)) == 0 {
+      buffers.release()
+      isUsed = false
+    }
+  }
+
   func read() { context?.read() }
   func close() { context?.close(mode: .all, promise: nil) }
   func drop() { close() }
