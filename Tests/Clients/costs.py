@@ -5,6 +5,9 @@ Both are counts, which do not depend on the machine's speed or load: valgrind co
 library (`lib/counting.c`) the allocations. A message's cost is the difference of two runs of the same server, with and without
 `SAID` messages more, divided by `SAID`.
 
+So do the allocations, and their bytes, that the server keeps for an idle session: the least of three groups of `IDLE` sessions, behind
+one that fills caches, since what is opened meanwhile for all (a connection to the database) counts with a group.
+
 `costs.py BINARY...` prints the counts of other binaries, such as a release and the one before it.
 """
 import argparse
@@ -12,6 +15,7 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -32,6 +36,17 @@ WARMING = 40
 BOUNDS = {
     ("XMPP", "instructions"): 860_000, ("XMPP", "allocations"): 84,
     ("app", "instructions"): 1_230_000, ("app", "allocations"): 134}
+# Sessions of users of their own, and the most that one may keep: 15 % more than in November 2026. Most of it is the same in a release,
+# whose resident memory `make bench` measures.
+IDLE, GROUPS = 30, 4
+KEPT = {("XMPP", "allocations"): 50, ("XMPP", "bytes"): 8_400, ("app", "allocations"): 88, ("app", "bytes"): 9_300}
+
+
+def preload(folder):
+    """Returns the command that lets the allocations of another be counted."""
+    counter = folder / "counting.so"
+    subprocess.run([shutil.which("cc") or "clang", "-O2", "-shared", "-fPIC", "-o", counter, SHIM], check=True)
+    return ["env", f"LD_PRELOAD={counter}"]
 
 
 class Meter:
@@ -39,12 +54,10 @@ class Meter:
     Swift's."""
 
     def __init__(self, binary, folder):
-        self.binary, counter = folder / "parley", folder / "counting.so"
+        self.binary = folder / "parley"
         subprocess.run(["strip", "-o", self.binary, binary], check=True)
-        compiler = shutil.which("cc") or "clang"
-        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", counter, SHIM], check=True)
-        self.wrapper = [
-            "env", f"LD_PRELOAD={counter}", "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+        self.wrapper = preload(folder) + [
+            "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
             "--trace-children=yes"]
 
 
@@ -131,7 +144,51 @@ def measured(binary, runs=1):
         return found
 
 
+def kept(binary):
+    """Returns what the server keeps for an idle session, by door and kind."""
+    with Server(xmpp__plaintext="true") as server:
+        server.start()
+        server.add_users(*(f"user{number}" for number in range(GROUPS * IDLE)))
+        server.stop()
+        server.binary, server.wrapper = binary, preload(pathlib.Path(server.folder))
+        server.start()
+
+        def counts():
+            """Returns what is allocated when nothing is under way any more."""
+            found = [None]
+            while len(found) < 4 or len(set(found[-3:])) > 1:
+                seen = len(re.findall("kept: ", server.log.text))
+                server.process.send_signal(signal.SIGUSR2)
+                server.log.until("what is kept", lambda text: len(re.findall("kept: .*\n", text)) > seen)
+                found.append(re.findall(r"kept: (\d+) allocations, (\d+) bytes\n", server.log.text)[-1])
+                expect(len(found) < 1_000, "what is allocated changes all the time")
+            return [int(number) for number in found[-1]]
+
+        def by_xmpp(name):
+            client = XMPP(name, server.xmpp)
+            client.connect()
+            client.send("<presence/>")
+            client.stanza(lambda s: s.tag.endswith("}presence") and s.get("from", "").startswith(f"{name}@"), "own presence")
+            return client
+
+        found = {}
+        for door, connect in (("XMPP", by_xmpp), ("app", lambda name: App(server, name).connect())):
+            clients, sums = [], []
+            for group in range(GROUPS):
+                clients += [connect(f"user{number}") for number in range(group * IDLE, (group + 1) * IDLE)]
+                sums.append(counts())
+            for index, what in enumerate(("allocations", "bytes")):
+                found[door, what] = round(min(b[index] - a[index] for a, b in zip(sums, sums[1:])) / IDLE)
+            for client in clients:
+                client.close()
+        return found
+
+
 def run(checks):
+    for (door, what), found in kept(BINARY).items():
+        with checks.check(f"costs: {what} kept for an idle session, {door}"):
+            print(f"        {found} of at most {KEPT[door, what]}")
+            expect(found <= KEPT[door, what], f"{found}, which is more than {KEPT[door, what]}")
     for program in ("valgrind", "strip"):
         if not shutil.which(program):
             raise Failure(f"{program} is needed: `make test` installs it")
@@ -150,3 +207,5 @@ if __name__ == "__main__":
         print(binary)
         for (door, what), found in measured(binary, arguments.runs).items():
             print(f"  {door}, {what} of a message: {statistics.median(found):.0f}, of {sorted(found)}", flush=True)
+        for (door, what), found in kept(binary).items():
+            print(f"  {door}, {what} kept for an idle session: {found}", flush=True)
