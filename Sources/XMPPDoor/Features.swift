@@ -7,6 +7,7 @@ import XMPP
 /// served.
 enum Features {
   static let all: [any Feature.Type] = [
+    SessionEstablishment.self,
     // What the server is
     Disco.self,
     EntityCapabilities.self,

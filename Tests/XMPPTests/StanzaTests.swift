@@ -28,12 +28,10 @@ import XMLStream
     #expect(message.language == "en")
     #expect(try message.to()?.description == "romeo@example.net/orchard")
     #expect(try message.from()?.description == "juliet@im.example.com")
-    #expect(message.isAddressed)
     #expect(message.body?.text == "hi")
     let bare = try stanza("<message/>")
     #expect(try bare.to() == nil)
     #expect(bare.id == nil)
-    #expect(!bare.isAddressed)
   }
 
   /// RFC 6120 8.3.3.8.

@@ -166,9 +166,6 @@ public struct Stanza: Sendable, Equatable {
   /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
   public func from() throws(StanzaError) -> JID? { try element.jid("from") }
 
-  /// Whether there is a `to` at all.
-  public var isAddressed: Bool { element.withAttribute("to", { _ in true }) ?? false }
-
   /// The type of a message; `normal` for any other stanza.
   public var messageType: MessageType {
     guard kind == .message else { return .normal }

@@ -114,8 +114,6 @@ public enum StreamOutput: Sendable, Equatable {
   case authenticationFailed(SASLFailure, AuthenticationFault)
   /// Decide with `BindMachine`, and call `bound` if it binds.
   case bind(BindRequest)
-  /// Send an empty result (RFC 3921 3).
-  case answerSession(Stanza)
   /// Send this error to this stanza.
   indirect case reply(StanzaError, Stanza)
   /// Carry out stream management with `ResumptionMachine`; after a resumption call `bound`.
@@ -461,14 +459,7 @@ public struct StreamMachine: Sendable {
   }
 
   private mutating func receivedBound(_ element: Element) -> StreamOutput {
-    if let stanza = Stanza(element) {
-      guard stanza.kind == .iq, let payload = stanza.payload else { return .stanza(stanza) }
-      if payload.is(.bind), stanza.mayBeAnswered, !stanza.isAddressed {
-        return .reply(StanzaError(.notAllowed, "a resource is bound"), stanza)
-      }
-      if payload.is(.session), stanza.iqType == .set { return .answerSession(stanza) }
-      return .stanza(stanza)
-    }
+    if let stanza = Stanza(element) { return .stanza(stanza) }
     do {
       if let management = try ManagementElement(element) {
         switch management {

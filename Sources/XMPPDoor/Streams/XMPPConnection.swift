@@ -338,11 +338,6 @@ final class XMPPConnection {
     case .authenticationFailed(let failure, _):
       write { failure.write(machine.saslProfile, into: &$0) }
     case .bind(let request): bind(request)
-    case .answerSession(let stanza):
-      write { writer in
-        stanza.openReply(type: IQType.result.text, into: &writer)
-        writer.close()
-      }
     case .reply(let error, let stanza):
       write { error.writeReply(to: stanza, into: &$0) }
     case .management(let element): manage(element)
