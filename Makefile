@@ -14,6 +14,7 @@ SHELL := /bin/bash
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
 TEST_PACKAGES := python3 python3-venv profanity tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
+  mcabber bitlbee finch sendxmpp \
   libvips-tools clamav-daemon
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
@@ -21,7 +22,8 @@ CONTAINER_PACKAGES := buildah debootstrap openssl curl
 # has them.
 PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets==15.0.1 jsonschema==4.26.0 \
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
-  standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5
+  standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
+  aioxmpp==0.13.3 pytz==2026.6
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60

@@ -7,44 +7,18 @@ import asyncio
 import logging
 import pathlib
 import shutil
-import socket
 import tempfile
 
 from slixmpp import JID
 
-from lib.harness import PATIENCE, Failure, Log, Server, expect, free_port
+from lib.harness import PATIENCE, Failure, Server, expect, free_port
+from lib.irc import Irc
 from lib.peers import text
 from lib.rooms import Guest
 from lib.services import Program
 
 DOMAIN, SECRET = "irc.localhost", "prospero"
 IRC_PORT = 6667  # that of RFC 1459: an address that names another has a colon, which no localpart may have
-
-
-class Irc:
-    """A person on IRC (RFC 2812), in as many lines as that takes."""
-
-    def __init__(self, port, nick):
-        self.nick = nick
-        self.link = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        self.log = Log(self._lines())
-        self.say(f"NICK {nick}", f"USER {nick} 0 * :{nick}")
-        self.log.until("the welcome", lambda text: " 001 " in text)
-
-    def _lines(self):
-        try:
-            for line in self.link.makefile("r", encoding="utf-8", errors="replace"):
-                if line.startswith("PING"):
-                    self.say("PONG" + line[4:].rstrip())
-                yield line
-        except OSError:
-            pass  # what is missing then is told by who waits for it
-
-    def say(self, *lines):
-        self.link.sendall("".join(line + "\r\n" for line in lines).encode())
-
-    def hears(self, what):
-        self.log.until(what, lambda text: what in text)
 
 
 def start_irc(folder, port):

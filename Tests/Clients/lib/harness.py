@@ -83,20 +83,21 @@ class Log:
         return "".join(self.lines)
 
 
-def free_port():
-    """Below the range from which the system takes ports for connections."""
+def free_port(among=None):
+    """One of these; otherwise one below the range from which the system takes ports for connections."""
     import random
-    while True:
-        port = random.randrange(20000, 32000)
-        if port in _given:
+    for port in among or iter(lambda: random.randrange(20000, 32000), None):
+        if port in _given and not among:
             continue
         with contextlib.closing(socket.socket()) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
         _given.add(port)
         return port
+    raise Failure(f"none of the ports {list(among)} is free")
 
 
 def environment(**settings):
