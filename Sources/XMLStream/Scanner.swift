@@ -5,11 +5,13 @@
 // unfinished is in the fields below. So input may be cut anywhere, even within a character or a reference, nothing is
 // kept of the input itself, and nothing is scanned twice, whatever a peer sends at whatever pace.
 //
-// A stream is: an optional byte order mark, an optional XML declaration, the start tag of the root (token `opened`),
-// then whitespace and elements (token `element`, one block each), then the end tag of the root (token `closed`). A
-// document is one element with the same prolog and whitespace behind.
+// A stream is: an optional byte order mark or whitespace, an optional XML declaration, the start tag of the root (token
+// `opened`), then whitespace and elements (token `element`, one block each), then the end tag of the root (token
+// `closed`). A document is one element with the same prolog and whitespace behind; whitespace in front of a declaration
+// is refused there, as XML 1.0 2.8 demands.
 //
 //   start -> mark -> start     a byte order mark
+//   start -> prolog            whitespace
 //   declaration -> prolog      behind `<?`; then whitespace up to the root
 //   between                    within the root, outside stanzas
 //   markup                     behind `<`; goes to bang, elementName, endName
@@ -84,7 +86,7 @@ struct Scanner: ~Copyable {
   private var isLoaded = false
   /// Whether a document's element is complete.
   var isOver = false
-  /// Whether an XML declaration may come: only a byte order mark came before.
+  /// Whether an XML declaration may come: only a byte order mark came before or, in a stream, whitespace.
   var mayDeclare = false
   /// Whether the root was an empty-element tag.
   var isRootEmpty = false
@@ -333,7 +335,12 @@ struct Scanner: ~Copyable {
       mayDeclare = true
     case 0xEF where progress == 0: state = .mark
     case 0xFE, 0xFF, 0x00: throw .unsupportedEncoding  // UTF-16 or UTF-32
-    default: state = .prolog
+    default:
+      // A client that ends `<auth/>` with a line break has it read here, behind the restart of the stream (RFC 6120
+      // 6.4.6). XML 1.0 2.8 lets nothing precede a declaration; 11.7 lets whitespace stand between first-level elements,
+      // and the Go library of go-sendxmpp sends it.
+      mayDeclare = mode == .stream && progress == 0
+      state = .prolog
     }
   }
 
@@ -353,7 +360,6 @@ struct Scanner: ~Copyable {
       examine(1)
       if at.pointee == Byte.less {
         beginMarkup(&at)
-        mayDeclare = false
         return
       }
       guard isWhitespace(at.pointee) else { throw .notWellFormed("text outside the root element") }

@@ -160,6 +160,22 @@ def sockets(server):
     expect(romeo.socket.protocol.close_code == 1000, f"closed with {romeo.socket.protocol.close_code}")
 
 
+def spaces(server):
+    """Line breaks in front of a header and its XML declaration, of the first stream and of the restarted one."""
+    header = f"\n<?xml version='1.0'?>\r\n<open xmlns='{FRAMING}' to='localhost' version='1.0'/>"
+    socket = Socket(server)
+    for proof in [f"<auth xmlns='{SASL}' mechanism='PLAIN'>{token('romeo')}</auth>", None]:
+        socket.send(header)
+        socket.tag(f"{{{STREAMS}}}features")
+        if proof:
+            socket.send(proof)
+            socket.tag(f"{{{SASL}}}success")
+    socket.socket.close()
+    requests = Requests(server)
+    requests.prolog = "\n<?xml version='1.0'?>\r\n"
+    requests.login("romeo").request(attributes="type='terminate'")
+
+
 def resumption(server):
     """An unclean close leaves a session to resume, over TCP too."""
     romeo = Socket(server)
@@ -273,6 +289,7 @@ class Requests:
         self.rid = random.randrange(1, 1 << 50)
         self.sid = None
         self.kept = []
+        self.prolog = ""
 
     def post(self, xml):
         connection = http.client.HTTPSConnection(
@@ -291,7 +308,8 @@ class Requests:
             self.rid += 1
             rid = self.rid
         sid = f"sid='{self.sid}'" if self.sid else ""
-        return self.post(f"<body xmlns='{BODY}' xmlns:xmpp='{XBOSH}' rid='{rid}' {sid} {attributes}>{payload}</body>")
+        return self.post(
+            f"{self.prolog}<body xmlns='{BODY}' xmlns:xmpp='{XBOSH}' rid='{rid}' {sid} {attributes}>{payload}</body>")
 
     def ask(self, payload, tag, attributes=""):
         """Asks, and asks on until it is there."""
@@ -569,6 +587,7 @@ def run(checks):
         server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "paris", "rosaline", "balthasar")
         for name, test in [
                 ("where they are", host_meta), ("a WebSocket talks with TCP", sockets), ("an unclean close is resumed", resumption),
+                ("line breaks in front of headers", spaces),
                 ("what a WebSocket refuses", refusals), ("frames that are none", frames), ("pings that nobody reads the answers to", pings), ("BOSH talks, repeats, pauses and ends", requests),
                 ("what BOSH refuses", misuse),
                 ("Strophe.js in a browser over WebSocket", lambda server: strophe(server, "websocket", "rosaline")),

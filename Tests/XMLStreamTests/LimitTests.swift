@@ -44,6 +44,8 @@ import Testing
     let limits = limits { $0.headerBytes = (prolog + header).utf8.count }
     #expect(outcome(prolog + header + "<a/>", limits).count == 2)
     #expect(isLimit(outcome(prolog + " " + header, limits).last))
+    #expect(isLimit(outcome(" " + prolog + header, limits).last))
+    #expect(isLimit(outcome(String(repeating: "\n", count: 1000) + prolog + header, limits).last))
     #expect(isLimit(outcome(String(repeating: " ", count: 1000), limits).last))
     #expect(isLimit(outcome("<?xml " + String(repeating: " ", count: 1000), limits).last))
     #expect(isLimit(outcome("<s " + String(repeating: "a='' ", count: 1000), limits).last))

@@ -40,6 +40,35 @@ import Testing
     #expect(read((header + "<a/> <b/>\n").utf8).filter { $0 == .whitespace }.count == 2)
   }
 
+  /// RFC 6120 6.3.5 forbids a client the line break behind `<auth/>`, which the restarted stream begins with; 11.7.
+  @Test(arguments: ["\n", " \t\r\n", String(repeating: "\r\n", count: 500)])
+  func skipsWhitespaceBeforeTheHeader(_ space: String) {
+    for prolog in ["", "<?xml version='1.0'?>", "<?xml version='1.0' encoding='UTF-8'?>\n"] {
+      for step in [Int.max, 1, 7] {
+        let seen = read((space + prolog + header + "<a/>").utf8, step: step)
+        #expect(seen.count == 2 && seen == read((header + "<a/>").utf8))
+      }
+    }
+  }
+
+  /// Only whitespace is skipped, only in front of a stream, and only once.
+  @Test(arguments: [
+    ("\n<?php echo 1 ?>", "restricted-xml"), ("\n<?xml version='1.0'?><?xml version='1.0'?>", "restricted-xml"),
+    ("\n<!DOCTYPE a>", "restricted-xml"), ("\n<!-- -->", "restricted-xml"),
+    ("\u{FEFF}\n<?xml version='1.0'?>", "restricted-xml"), ("\n\u{FEFF}<?xml version='1.0'?>", "not-well-formed"),
+    ("\n\0", "not-well-formed"), ("\u{A0}" + header, "not-well-formed"), ("\u{B}" + header, "not-well-formed"),
+    ("\nGET / HTTP/1.1\r\n", "not-well-formed"), ("\n<?xml version='1.1'?>", "unsupported-encoding"),
+  ])
+  func refusesOtherThingsBehindWhitespace(_ xml: String, _ condition: String) {
+    for step in [Int.max, 1] {
+      guard case .violation(let violation) = read(xml.utf8, step: step).last else {
+        Issue.record("accepted")
+        continue
+      }
+      #expect(violation.kind == condition)
+    }
+  }
+
   @Test func closesAnEmptyRoot() {
     let seen = read("<stream:stream xmlns:stream='s'/>".utf8, step: 1)
     #expect(seen.count == 2 && seen.last == .closed)

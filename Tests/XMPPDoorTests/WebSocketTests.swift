@@ -21,6 +21,11 @@ import XMPP
   @Test(arguments: [
     ("<open xmlns='urn:ietf:params:xml:ns:xmpp-framing' to='d'/>", "opened urn:ietf:params:xml:ns:xmpp-framing d"),
     ("<open xmlns='urn:other' to='d'/>", "opened urn:other d"),
+    // Whitespace in front of a header and its declaration is skipped.
+    ("\r\n <open xmlns='urn:ietf:params:xml:ns:xmpp-framing' to='d'/>", "opened urn:ietf:params:xml:ns:xmpp-framing d"),
+    ("\n<?xml version='1.0'?>\n<open xmlns='urn:other' to='d'/>", "opened urn:other d"),
+    ("\n<close xmlns='urn:ietf:params:xml:ns:xmpp-framing'/>", "violation"), ("\n", "violation"),
+    ("\u{B}<open xmlns='urn:other'/>", "violation"), ("\u{feff}<open xmlns='urn:other'/>", "violation"),
     ("<close xmlns='urn:ietf:params:xml:ns:xmpp-framing'/>", "closed"),
     ("<close xmlns='urn:other'/>", "element urn:other close"),
     ("<iq xmlns='jabber:client'/>", "element jabber:client iq"),
@@ -34,5 +39,8 @@ import XMPP
 
   @Test func aMessageIsBounded() {
     #expect(name("<a xmlns='n'>" + String(repeating: "x", count: 16_384) + "</a>") == "limit")
+    let space = String(repeating: "\n", count: ReaderLimits.unauthenticated.headerBytes)
+    #expect(name(space + "<open xmlns='u' to='d'/>") == "opened u d")
+    #expect(name(space + "\n<open xmlns='u' to='d'/>") == "violation")
   }
 }

@@ -253,13 +253,15 @@ enum Inbound {
     for child in stanza.element.children {
       if child.is(.show), isAvailable {
         switch child.text {
+        // go-xmpp sends an empty one to say that it is online.
+        case "": break
         case "chat": availability = .chat
         case "away": availability = .away
         case "xa": availability = .extendedAway
         case "dnd": availability = .doNotDisturb
         default: throw StanzaError(.badRequest, "<show/> is chat, away, xa or dnd (RFC 6121 4.7.2.1)")
         }
-      } else if child.is(.status), status == nil {
+      } else if child.is(.status), status == nil, !child.text.isEmpty {
         status = child.text
       } else if child.is(.priority) {
         guard let value = Int8(child.text) else {
@@ -271,7 +273,7 @@ enum Inbound {
     var writer = session.loopContext.takeWriter()
     AvatarHash.writeChildren(
       of: stanza.element, profile: session.contactSnapshot?.user.profile, isAvailable: isAvailable,
-      except: { inRoom && RoomInbound.isStripped($0) }, into: &writer)
+      except: { inRoom && RoomInbound.isStripped($0) || $0.is(.show) && $0.text.isEmpty }, into: &writer)
     let extras = Array(writer.buffer.readableBytesView)
     session.loopContext.give(writer)
     return Presence(

@@ -41,8 +41,10 @@ final class BOSHSessions: Sendable {
     limits.stanzaBytes += DoorLimits.bodyOverheadBytes
     limits.depth += 1
     let element: Element
+    // Whitespace may precede the `<body/>`, and its XML declaration, as it may a header on TCP.
+    let bytes = body.readableBytesView.behindWhitespace(bytesMax: limits.headerBytes)
     do throws(XMLViolation) {
-      element = try Element(parsing: body.readableBytesView, defaultNamespace: "", limits: limits)
+      element = try Element(parsing: bytes, defaultNamespace: "", limits: limits)
     } catch {
       throw .badRequest
     }

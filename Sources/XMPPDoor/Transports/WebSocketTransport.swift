@@ -114,19 +114,21 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     context.fireChannelReadComplete()
   }
 
-  /// Returns the event of one message (RFC 7395 3.3.3).
+  /// Returns the event of one message. It begins with `<` (RFC 7395 3.3.3); a header alone may have whitespace in
+  /// front, as it may on TCP.
   static func event(_ message: ByteBuffer, limits: ReaderLimits) -> ReaderEvent {
-    guard message.readableBytesView.first == UInt8(ascii: "<") else {
-      return .violation(.notWellFormed("a message begins with '<'"))
-    }
+    let bytes = message.readableBytesView.behindWhitespace(bytesMax: limits.headerBytes)
+    let misplaced = ReaderEvent.violation(.notWellFormed("a message begins with '<'"))
+    guard bytes.first == UInt8(ascii: "<") else { return misplaced }
     let element: Element
     do throws(XMLViolation) {
-      element = try Element(parsing: message.readableBytesView, defaultNamespace: "", limits: limits)
+      element = try Element(parsing: bytes, defaultNamespace: "", limits: limits)
     } catch {
       return .violation(error)
     }
     // An `<open/>` of another namespace is an error, which the machine reports (3.3.2).
     if element.local == "open" { return .opened(StreamHeader(framed: element)) }
+    guard bytes.count == message.readableBytes else { return misplaced }
     return element.is(Name("close", NS.framing)) ? .closed : .element(element)
   }
 
