@@ -26,6 +26,9 @@ def converse(checks, server, mcabber):
         server.online()
         mcabber.shows("Connection established.", "Carbons enabled.", "[o] juliet@localhost")
     with checks.check("mcabber: a message to the app; its receipt is shown"):
+        # It asks for receipts once it knows that they are understood: its question about that is answered before this one.
+        mcabber.type("/request vcard juliet@localhost")
+        mcabber.shows("Received IQ:vCard result from <juliet@localhost>")
         mcabber.type("/roster search juliet")
         mcabber.press("Enter")  # the conversation is in front
         mcabber.type("But soft, what light")
