@@ -25,6 +25,9 @@ public final class SQLiteStore: Store {
     public var checkpointBytes = StoreLimits.walBytesCheckpoint
     /// The pages (of 4,096 bytes) that the file may have; `nil` for as many as the disk holds.
     public var pagesMax: Int64?
+    /// The positions of the log whose message ids gather in memory before they are written to the table. With few of
+    /// them a short log, too, has most of its ids in the table.
+    public var freshSpan = StoreLimits.freshSpan
 
     public init() {}
   }
@@ -40,7 +43,8 @@ public final class SQLiteStore: Store {
     self.path = path
     let connection = try Connection(path: path, cacheBytes: options.writerCacheBytes, busyTimeout: options.busyTimeout)
     try Self.prepare(connection, path, options)
-    pool = ConnectionPool(writer: Writer(connection, directory), readersMax: options.readersMax) { [directory] in
+    let writer = Writer(connection, directory, freshSpan: options.freshSpan)
+    pool = ConnectionPool(writer: writer, readersMax: options.readersMax) { [directory] in
       let connection = try Connection(
         path: path, cacheBytes: options.readerCacheBytes, busyTimeout: options.busyTimeout)
       try connection.execute("PRAGMA query_only = ON")

@@ -34,9 +34,9 @@ public enum StoreLimits {
   /// The positions of the log whose ids gather in memory before they are written to the table: at most two such
   /// generations are in memory and are read when the store is opened, with two ids a message 1.6 MB and 20 ms. More
   /// would move more neighbours at once. A full generation is sorted: 1 to 3 ms of the committer.
-  static let freshSpan: Int64 = 16_384
-  /// The positions between two slices of a generation that is written: one to two milliseconds of the committer each.
-  static let freshSlice: Int64 = 1_024
+  public static let freshSpan: Int64 = 16_384
+  /// The slices in which a generation is written: one to two milliseconds of the committer each.
+  static let freshSlices: Int64 = 16
   /// The chains of a generation, a power of two.
   static let freshBuckets = 16_384
 

@@ -4,9 +4,15 @@ import Dialogs
 /// Writes the log, inside the one transaction of a batch.
 final class Writer: Reader, @unchecked Sendable {  // used only by the one that has borrowed its connection, as `Reader`
   /// The ids of the last messages, read with the first transaction.
-  var origins = OriginGenerations(start: 0)
+  var origins = OriginGenerations(start: 0, span: 1, slice: 1)
   var filter = OriginFilter(ids: 0)
   private var hasOrigins = false
+  let freshSpan: Int64
+
+  init(_ connection: Connection, _ directory: Directory, freshSpan: Int64) {
+    self.freshSpan = freshSpan
+    super.init(connection, directory)
+  }
 
   func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
 

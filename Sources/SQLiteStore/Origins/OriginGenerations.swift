@@ -43,7 +43,7 @@ struct OriginGenerations: Equatable {
   private var removed: [Removed] = []
 
   /// Creates generations behind `start`, up to which the table has everything.
-  init(start: Int64, span: Int64 = StoreLimits.freshSpan, slice: Int64 = StoreLimits.freshSlice) {
+  init(start: Int64, span: Int64, slice: Int64) {
     (self.start, head, settledHead) = (start, start, start)
     (self.span, self.slice) = (span, slice)
   }

@@ -83,7 +83,7 @@ extension Writer {
 
   /// Returns the hashes that the table lacks, from the messages themselves.
   func loadOrigins(behind end: Int64) throws -> OriginGenerations {
-    var origins = OriginGenerations(start: end)
+    var origins = OriginGenerations(start: end, span: freshSpan, slice: max(1, freshSpan / StoreLimits.freshSlices))
     try connection(.namedBehind, end).forEach { row in
       let position = row.int(0)
       origins.passed(position)
