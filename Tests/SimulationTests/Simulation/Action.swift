@@ -48,10 +48,11 @@ public enum Action: Hashable, Sendable {
   case commit
   /// Of the next commits so many succeed and then so many fail.
   case fail(Int, after: Int)
-  /// The server stops, and starts again on the same database.
-  case restart
+  /// The server stops, and starts again on the same database. Most of the time only the core is made anew; where the step
+  /// says so the store is, too.
+  case restart(reopens: Bool)
   /// The server dies in its next commit, before or after the transaction is durable: nobody is told of it.
-  case crash(isDurable: Bool)
+  case crash(isDurable: Bool, reopens: Bool)
 }
 
 /// The door by which a user acts.

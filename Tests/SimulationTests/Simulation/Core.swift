@@ -1,82 +1,46 @@
 import Addresses
 import Basics
 import Dialogs
-import Foundation
 import Logging
-import SQLiteStore
-import Synchronization
 
-/// The real core on a database of its own: all that the simulation uses of it stands here and in `Follower`. Confined to the
-/// committer's thread while that runs.
+/// The real core, for one script on a database: all that the simulation uses of it stands here and in `Follower`. Confined
+/// to the committer's thread while that runs.
 final class Core {
-  /// Not more than hear of every marker in a room (`Limits.markersToldMax`).
-  static let usersMax = 20
-
   let parties: [Party]
-  let store: FailingStore
-  let clock: SetClock
-  private let parley: Parley
-  private let folder: Folder
+  var store: FailingStore { database.store }
+  var clock: SetClock { database.clock }
+  private let database: Database
+  /// The number of the script in the database, which is in the addresses of its rooms.
+  private let script: Int
+  private var parley: Parley
   /// By number.
   private var entries: [Int: Entry] = [:]
   private var dialogs: [Model.Place: DialogID] = [:]
   private var texts: [Int: Int] = [:]
 
-  /// A folder in memory, where the system has such, that goes with its owner.
-  private final class Folder: Sendable {
-    let path: String
-    var database: String { "\(path)/parley.db" }
-
-    init() throws {
-      let root = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
-      path = "\(root)/parley-simulation-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+  /// Starts the server for one more script.
+  init(_ database: Database) throws {
+    self.database = database
+    (script, parties) = try database.nextScript()
+    parley = try Self.start(database)
   }
 
-  /// A database of `usersMax` users, whose copies each run begins with. The realm's key is always the same, so that ids are.
-  private static let template = Result { () throws -> Data in
-    let folder = try Folder()
-    let store = try SQLiteStore(path: folder.database)
-    try store.write { writer in
-      let realm = try writer.insertRealm(
-        domain: "localhost", rooms: "conference.localhost", key: Array(repeating: 7, count: 32), epoch: 1)
-      for number in 0..<Core.usersMax {
-        // The name is their nick, also in rooms that hide who people are.
-        _ = try writer.insertUser(
-          try BareJID("user\(number)@localhost"), in: realm.id, profile: Profile(displayName: "user\(number)"),
-          createdAt: SetClock.start)
-      }
-    }
-    try store.close()
-    return try Data(contentsOf: URL(fileURLWithPath: folder.database))
-  }
-
-  /// Starts the server, on the database of the former one.
-  init(after former: Core? = nil) throws {
-    folder = try former?.folder ?? Folder()
-    if former == nil { try Self.template.get().write(to: URL(fileURLWithPath: folder.database)) }
-    clock = former?.clock ?? SetClock()
-    store = FailingStore(try SQLiteStore(path: folder.database))
-    parley = try Parley(
-      store: store, clock: clock, options: Parley.Options(domains: ["localhost"]),
+  private static func start(_ database: Database) throws -> Parley {
+    try Parley(
+      store: database.store, clock: database.clock, options: Parley.Options(domains: [Database.domain]),
       logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
-    parties = try store.read { reader in
-      try (0..<Core.usersMax).compactMap { number in
-        try reader.user(try BareJID("user\(number)@localhost")).map {
-          Party(id: $0.id, realm: $0.realm, address: $0.address)
-        }
-      }
-    }
-    (entries, dialogs, texts) = (former?.entries ?? [:], former?.dialogs ?? [:], former?.texts ?? [:])
   }
 
   func stop() async {
     await parley.stop()
     store.recover()
   }
-  func close() throws { try store.close() }
+
+  /// Starts the server again on the same database.
+  func restart(reopens: Bool) throws {
+    if reopens { try database.reopen() }
+    parley = try Self.start(database)
+  }
 
   // MARK: Posts
 
@@ -146,7 +110,7 @@ final class Core {
     case .create(let user, let room, let isOpen, let sinceJoin):
       var settings = isOpen ? RoomSettings.open : .group
       settings.history = sinceJoin ? .sinceJoin : .all
-      return (user, .room(.create(RoomDraft(localpart: "room\(room)", settings: settings))))
+      return (user, .room(.create(RoomDraft(localpart: name(of: room), settings: settings))))
     case .affiliate(let actor, let user, let wanted, let room):
       let affiliation: Affiliation =
         switch wanted {
@@ -215,8 +179,10 @@ final class Core {
 
   /// By its address, which is known before the room is.
   private func at(_ room: Int) -> RoomReference {
-    .address(BareJID(parsing: "room\(room)@conference.localhost") ?? parties[0].address)
+    .address(BareJID(parsing: "\(name(of: room))@\(Database.rooms)") ?? parties[0].address)
   }
+
+  private func name(of room: Int) -> String { "room\(room).\(script)" }
 
   private func presence(of session: Session) -> Presence {
     Presence(from: session.party, resource: session.door.rawValue, availability: .online, time: clock.now)
@@ -227,7 +193,7 @@ final class Core {
   /// nil: the user cannot name it.
   private func chat(of entry: Entry, for user: Int) -> Chat? {
     if let room = entry.room {
-      return room.address.local.flatMap { Int($0.dropFirst("room".count)) }.map { .room($0) }
+      return room.address.local.flatMap { Int($0.dropFirst("room".count).prefix { $0 != "." }) }.map { .room($0) }
     }
     guard let author = self.user(entry.author), let peer = entry.peer.flatMap({ self.user($0) }) else { return nil }
     return user == author ? .user(peer) : user == peer ? .user(author) : nil
@@ -249,8 +215,8 @@ final class Core {
 
   // MARK: What is stored
 
-  /// Compares what is stored, and what users find in it, with the model.
-  func violation(against model: Model) throws -> String? {
+  /// Compares what is stored with the model, and at the end of a script also what users find in it.
+  func violation(against model: Model, isEnd: Bool) throws -> String? {
     // What looks for messages is filled later than the log.
     while try store.write({ try $0.indexMessages(limit: 10_000) }) {}
     let expected = Expected(model)
@@ -258,8 +224,12 @@ final class Core {
       for place in expected.places {
         if let violation = try violation(in: place, expected, reader) { return violation }
       }
-      for user in expected.users {
-        if let violation = try violation(for: user, expected, reader) { return violation }
+      for user in model.users {
+        if let violation = try violation(inCountsOf: user, expected, reader) { return violation }
+        guard isEnd else { continue }
+        if let violation = try violation(inFeedOf: user, expected, reader) { return violation }
+        if let violation = try violation(inReadingOf: user, expected, reader) { return violation }
+        if let violation = try violation(inSearchesOf: user, expected, reader) { return violation }
       }
       return nil
     }
@@ -272,8 +242,6 @@ final class Core {
     let shown: [Model.Place: [Model.Event]]
     let said: [Model.Place: [Model.Message]]
     let events: [Int64: Model.Event]
-    /// Everybody who is told anything, and one user who is not.
-    let users: Range<Int>
 
     init(_ model: Model) {
       self.model = model
@@ -281,8 +249,6 @@ final class Core {
       places = Set(model.events.map(\.place))
       said = Dictionary(grouping: model.messages.values, by: \.place)
       events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
-      let last = model.events.compactMap { $0.audience.max() }.max() ?? 0
-      users = 0..<min(Core.usersMax, last + 2)
     }
   }
 
@@ -318,8 +284,8 @@ final class Core {
     return nil
   }
 
-  /// What makes dialogs unread is what a recount finds, and searches find what the user may read.
-  private func violation(for user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
+  /// What makes dialogs unread is what a recount finds.
+  private func violation(inCountsOf user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
     let (party, model) = (parties[user], expected.model)
     var sum: Int64 = 0
     for place in expected.places where place.has(user) != false {
@@ -333,24 +299,24 @@ final class Core {
       sum += recount ?? 0
     }
     let total = try reader.unread(of: party.id)
-    if total != sum { return "unread of user \(user): \(total), not \(sum)" }
+    return total == sum ? nil : "unread of user \(user): \(total), not \(sum)"
+  }
 
-    if let violation = try violation(inFeedOf: user, expected, reader) { return violation }
-    if let violation = try violation(inReadingOf: user, expected, reader) { return violation }
+  /// Searches find what the user may read, and nothing else.
+  private func violation(inSearchesOf user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
+    let model = expected.model
     var found: Set<Int64> = []
     var query = MessageQuery(text: "word", limit: 500)
     while true {
-      let page = try reader.find(query, for: party)
+      let page = try reader.find(query, for: parties[user])
       found.formUnion(page.entries.map(\.position.number))
       guard let next = page.next else { break }
       query.before = next
     }
     let readable = Set(model.messages.values.filter { !$0.isRetracted && model.reads(user, $0) }.map(\.position))
-    if found != readable {
-      return
-        "user \(user) reads \(found.subtracting(readable)) against the rules, and misses \(readable.subtracting(found))"
-    }
-    return nil
+    if found == readable { return nil }
+    return
+      "user \(user) finds \(found.subtracting(readable)) against the rules, and misses \(readable.subtracting(found))"
   }
 
   /// Compares what each way of reading gives a user with what is theirs to read: the history of each dialog, the archives of
@@ -470,65 +436,4 @@ extension Action {
     default: nil
     }
   }
-}
-
-/// A clock that is set by hand.
-final class SetClock: Clock {
-  static let start = Timestamp(milliseconds: 1_700_000_000_000)
-  private let time = Mutex(start)
-  var now: Timestamp { time.withLock { $0 } }
-  func move(by milliseconds: Int) {
-    time.withLock { $0 = Timestamp(milliseconds: $0.milliseconds + Int64(milliseconds)) }
-  }
-}
-
-/// A store whose commits fail as they are told to.
-final class FailingStore: Store {
-  struct Failed: Error {}
-  private struct Plan {
-    var passing = 0
-    var failing = 0
-    var isDead = false
-    var isPaused = false
-    var count = 0
-  }
-
-  private let inner: SQLiteStore
-  private let plan = Mutex(Plan())
-
-  init(_ inner: SQLiteStore) { self.inner = inner }
-
-  /// Of the next commits so many succeed, and then so many fail after all has been written.
-  func fail(_ count: Int, after passing: Int) { plan.withLock { ($0.failing, $0.passing) = (count, passing) } }
-  /// Every commit from now on fails.
-  func die() { plan.withLock { $0.isDead = true } }
-  /// No commit fails any more.
-  func recover() { plan.withLock { $0 = Plan() } }
-  func pause(_ isPaused: Bool) { plan.withLock { $0.isPaused = isPaused } }
-  /// How many have failed so far.
-  var failures: Int { plan.withLock { $0.count } }
-
-  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try inner.read(body) }
-
-  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
-    try inner.write { writer in
-      let result = try body(writer)
-      let fails = plan.withLock { plan in
-        if plan.isDead { return true }
-        if plan.isPaused || plan.failing == 0 { return false }
-        if plan.passing > 0 {
-          plan.passing -= 1
-          return false
-        }
-        plan.failing -= 1
-        plan.count += 1
-        return true
-      }
-      if fails { throw Failed() }
-      return result
-    }
-  }
-
-  func copy(to path: String) throws { try inner.copy(to: path) }
-  func close() throws { try inner.close() }
 }

@@ -64,8 +64,11 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
     cursor = LogCursor(at: min(self.position ?? position, position), .behind)
   }
 
-  /// Its client hears no more.
-  func end() { isOver = true }
+  /// Its client hears no more. What waits for it is let go, since it holds the session.
+  func end() {
+    isOver = true
+    stall(false)
+  }
 
   func stall(_ isStalled: Bool) {
     // Before that it waits for its answer.

@@ -14,8 +14,8 @@ public struct SplitMix64: RandomNumberGenerator {
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// Makes a script from a seed. Each script has its own number of users, its own mixture of steps, of which some kinds are left
-/// out, and its own size of batches: what needs many of one kind and none of another is found so, too.
+/// Makes a script from a seed. Each script has its own length and number of users, its own mixture of steps, of which some
+/// kinds are left out, and its own size of batches: what needs many of one kind and none of another is found so, too.
 struct Generator {
   private enum Kind: CaseIterable {
     case talk, change, mark, hide, clear, block, room, people, seats, sessions, slow, again, fail, restart, wait
@@ -34,7 +34,22 @@ struct Generator {
     }
   }
 
+  /// The steps of a script, and how many users and rooms it has at most.
+  private struct Size {
+    let steps: Int
+    let users: Int
+    let rooms: Int
+  }
+
+  /// Of the time the middle ones take half. They find most for it: few users meet each other again and again, and have a
+  /// past. The short ones compare everything with little in it; the long ones have many users, and much to remember.
+  private static let sizes =
+    Array(repeating: Size(steps: 200, users: 12, rooms: 4), count: 9)
+    + Array(repeating: Size(steps: 700, users: 8, rooms: 4), count: 6)
+    + [Size(steps: 2_000, users: Database.usersMax, rooms: 8)]
+
   private var random: SplitMix64
+  private let size: Size
   private let users: Int
   private var kinds: [Kind] = []
   private let commits: Int
@@ -45,7 +60,8 @@ struct Generator {
 
   private init(seed: UInt64) {
     random = SplitMix64(seed: seed)
-    users = 2 + random.below(random.pick([4, 4, 11, Core.usersMax - 1]))
+    size = random.pick(Self.sizes)
+    users = 2 + random.below(size.users - 1)
     commits = 1 << random.below(7)
     appShare = random.below(5)
     for kind in Kind.allCases where kind == .talk || !random.chance(1, in: 5) {
@@ -53,10 +69,10 @@ struct Generator {
     }
   }
 
-  static func script(seed: UInt64, count: Int) -> [Action] {
+  static func script(seed: UInt64) -> [Action] {
     var generator = Generator(seed: seed)
     var script: [Action] = (0..<generator.users).map { .come($0, .app) }
-    while script.count < count {
+    while script.count < generator.size.steps {
       if generator.random.chance(1, in: generator.commits) { script.append(.commit) }
       script.append(generator.action())
     }
@@ -93,7 +109,7 @@ struct Generator {
       let chat = chat(of: user)
       return .say(user, door, chat, message: post(user, chat))
     case .people where rooms == 0, .seats where rooms == 0, .room:
-      if rooms == 0 || random.chance(rooms < 8 ? 1 : 0, in: 2) {
+      if rooms == 0 || random.chance(rooms < size.rooms ? 1 : 0, in: 2) {
         rooms += 1
         return .create(user, room: rooms - 1, isOpen: random.chance(1, in: 2), sinceJoin: random.chance(1, in: 2))
       }
@@ -132,7 +148,9 @@ struct Generator {
     case .fail: return .fail(1 + random.below(random.chance(1, in: 4) ? 30 : 3), after: random.below(4))
     case .restart:
       if random.chance(2, in: 3) { return .commit }
-      return random.chance(1, in: 2) ? .restart : .crash(isDurable: random.chance(1, in: 2))
+      let reopens = random.chance(1, in: 8)
+      return random.chance(1, in: 2)
+        ? .restart(reopens: reopens) : .crash(isDurable: random.chance(1, in: 2), reopens: reopens)
     case .wait: return .wait(random.below(5_000) - 500)
     }
   }

@@ -253,6 +253,9 @@ struct Model {
     return person.since
   }
 
+  /// Everybody who is told anything, and one user who is not.
+  var users: Range<Int> { 0..<min(Database.usersMax, (events.compactMap { $0.audience.max() }.max() ?? 0) + 2) }
+
   /// In how many places somebody has said something.
   var conversations: Int { Set(messages.values.map(\.place)).count }
 

@@ -40,17 +40,30 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
   private var numbers: UInt64 = 0
   private var failures = 0
   private var end: End?
+  private var reopens = false
   private var isDrained = false
   private var stopped: CheckedContinuation<Void, Never>?
 
-  private init(_ script: [Action]) throws {
+  private init(_ script: [Action], _ database: Database) throws {
     self.script = script
-    core = try Core()
+    core = try Core(database)
   }
 
-  /// Carries out a script.
-  public static func play(_ script: [Action]) async throws -> Report {
-    let run = try Run(script)
+  /// Carries out scripts one behind the other on one database, until one fails.
+  ///
+  /// - Returns: the report of the last.
+  public static func play(_ scripts: [Action]...) async throws -> Report { try await play(scripts) }
+
+  static func play(_ scripts: [[Action]]) async throws -> Report {
+    let database = try Database()
+    defer { try? database.close() }
+    var report = Report()
+    for script in scripts where report.violation == nil { report = try await play(script, on: database) }
+    return report
+  }
+
+  static func play(_ script: [Action], on database: Database) async throws -> Report {
+    let run = try Run(script, database)
     while true {
       await withCheckedContinuation { stopped in
         run.stopped = stopped
@@ -58,10 +71,11 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
         precondition(started, "a new core takes no posts")
       }
       await run.core.stop()
-      if run.report.violation == nil { run.report.violation = try run.core.violation(against: run.model) }
-      try run.core.close()
+      if run.report.violation == nil {
+        run.report.violation = try run.core.violation(against: run.model, isEnd: run.end == .over)
+      }
       if run.end == .over || run.report.violation != nil { break }
-      run.core = try Core(after: run.core)
+      try run.core.restart(reopens: run.reopens)
       run.restarted()
     }
     run.report.conversations = run.model.conversations
@@ -94,7 +108,9 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
   private func comeBack() {
     isDrained = true
     core.store.fail(0, after: 0)
-    for user in 0..<Core.usersMax { script += [.come(user, .app), .resume(user), .catchUp(user)] }
+    for user in Set(sessions.keys.map(\.user)).union(model.users).sorted() {
+      script += [.come(user, .app), .resume(user), .catchUp(user)]
+    }
     script.append(.commit)
   }
 
@@ -174,12 +190,12 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
     case .wait(let milliseconds): core.clock.move(by: milliseconds)
     case .fail(let count, let passing): core.store.fail(count, after: passing)
     case .commit: return batch.isEmpty
-    case .restart:
+    case .restart(let reopens):
       if !batch.isEmpty { return false }
       for key in online { if let session = sessions[key] { check(session, key) } }
-      end = .restart
-    case .crash(let isDurable):
-      end = .crash
+      (end, self.reopens) = (.restart, reopens)
+    case .crash(let isDurable, let reopens):
+      (end, self.reopens) = (.crash, reopens)
       for session in sessions.values { session.end() }
       if !isDurable { core.store.die() }
       if !batch.isEmpty {

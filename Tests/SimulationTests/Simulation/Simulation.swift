@@ -2,18 +2,20 @@ import Synchronization
 
 /// Runs the scripts of many seeds, and makes the shortest script it can of one that fails.
 public enum Simulation {
-  /// How many steps a script has. Of fewer most of the time would go into opening databases, of more into comparing.
-  public static let steps = 2_000
-
   /// A seed at which the core does not do what the model says.
   public struct Failure: Error, CustomStringConvertible {
     public let seed: UInt64
     public let violation: String
     public let script: [Action]
+    /// The seeds whose scripts the database must have carried before; empty: it fails on a new one.
+    public let former: [UInt64]
+    /// The seed to begin with, so that it fails again.
+    public let first: UInt64
 
     public var description: String {
       let lines = script.map { "  .\($0)," }.joined(separator: "\n")
-      return "seed \(seed): \(violation)\nThe shortest script found, of \(script.count) steps:\n[\n\(lines)\n]"
+      let behind = former.isEmpty ? "" : ", on a database that has carried the scripts of the seeds \(former)"
+      return "seed \(seed): \(violation)\nThe shortest script found, of \(script.count) steps\(behind):\n[\n\(lines)\n]"
     }
   }
 
@@ -39,14 +41,20 @@ public enum Simulation {
       for _ in 0..<threads {
         group.addTask {
           repeat {
-            let index = state.take()
-            guard index < count else { return }
-            let seed = first &+ UInt64(index)
-            let script = Generator.script(seed: seed, count: steps)
-            let report = try await Run.play(script)
-            if report.violation != nil { throw try await failure(seed, script) }
-            let totals = state.add(report)
-            progress(totals)
+            let indices = state.take(limit: count)
+            if indices.isEmpty { return }
+            let database = try Database()
+            for index in indices {
+              let seed = first &+ UInt64(index)
+              let report = try await Run.play(Generator.script(seed: seed), on: database)
+              if let violation = report.violation {
+                throw try await failure(
+                  seed, violation, after: indices.prefix { $0 < index }.map { first &+ UInt64($0) })
+              }
+              progress(state.add(report))
+              if ContinuousClock.now >= end || Task.isCancelled { break }
+            }
+            try database.close()
           } while ContinuousClock.now < end && !Task.isCancelled
         }
       }
@@ -59,10 +67,12 @@ public enum Simulation {
     private let state = Mutex((next: 0, totals: Totals()))
     var totals: Totals { state.withLock { $0.totals } }
 
-    func take() -> Int {
+    /// Returns the next scripts, as many as one database carries.
+    func take(limit: Int) -> Range<Int> {
       state.withLock { state in
-        defer { state.next += 1 }
-        return state.next
+        let start = min(state.next, limit)
+        state.next = min(start + Database.scriptsMax, limit)
+        return start..<state.next
       }
     }
 
@@ -77,25 +87,52 @@ public enum Simulation {
     }
   }
 
-  /// Leaves out steps for as long as the script still fails: halves of it first, then smaller parts, then single steps.
-  private static func failure(_ seed: UInt64, _ script: [Action]) async throws -> Failure {
-    var script = script
-    var violation = try await Run.play(script).violation
-    var size = script.count / 2
+  /// Leaves out what the database has carried before, and then steps, for as long as the script still fails.
+  private static func failure(_ seed: UInt64, _ known: String, after former: [UInt64]) async throws -> Failure {
+    var violation = known
+    func fails(behind seeds: [UInt64], _ script: [Action]) async throws -> Bool {
+      guard let found = try await Run.play(seeds.map { Generator.script(seed: $0) } + [script]).violation else {
+        return false
+      }
+      violation = found
+      return true
+    }
+    let script = Generator.script(seed: seed)
+    var needed: [UInt64] = []
+    if try await !fails(behind: [], script) {
+      guard try await fails(behind: former, script) else {
+        return Failure(
+          seed: seed, violation: "\(known) (not when tried again)", script: script, former: former,
+          first: former.first ?? seed)
+      }
+      needed = try await shortest(former) { try await fails(behind: $0, script) }
+    }
+    let steps = try await shortest(script) { try await fails(behind: needed, $0) }
+    return Failure(
+      seed: seed, violation: violation, script: steps, former: needed,
+      first: needed.isEmpty ? seed : former.first ?? seed)
+  }
+
+  /// Leaves out elements for as long as `isEnough`: halves of them first, then smaller parts, then single ones.
+  private static func shortest<Element>(
+    _ elements: [Element], _ isEnough: ([Element]) async throws -> Bool
+  ) async throws -> [Element] {
+    var elements = elements
+    var size = elements.count / 2
     while size > 0 {
       var start = 0
       var isShorter = false
-      while start < script.count {
-        var part = script
-        part.removeSubrange(start..<min(start + size, script.count))
-        if let found = try await Run.play(part).violation {
-          (script, violation, isShorter) = (part, found, true)
+      while start < elements.count {
+        var part = elements
+        part.removeSubrange(start..<min(start + size, elements.count))
+        if try await isEnough(part) {
+          (elements, isShorter) = (part, true)
         } else {
           start += size
         }
       }
       if !isShorter || size > 1 { size /= 2 }
     }
-    return Failure(seed: seed, violation: violation ?? "It does not fail again.", script: script)
+    return elements
   }
 }

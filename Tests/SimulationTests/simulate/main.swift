@@ -20,7 +20,7 @@ let interval: Duration = isTerminal ? .milliseconds(500) : .seconds(60)
     + "\(totals.posts) posts in \(totals.batches) batches (\(totals.posts / elapsed) posts/s)"
 }
 
-print("from seed \(seed), \(Simulation.steps) steps each")
+print("from seed \(seed)")
 fflush(nil)
 do {
   let totals = try await Simulation.run(
@@ -38,6 +38,6 @@ do {
   }
   print(isTerminal ? "\r\(line(totals))" : line(totals))
 } catch let failure as Simulation.Failure {
-  print("\n\(failure)\nTry it again with: make simulate SEED=\(failure.seed)")
+  print("\n\(failure)\nTry it again with: make simulate SEED=\(failure.first)")
   exit(1)
 }
