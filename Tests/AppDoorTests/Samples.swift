@@ -213,7 +213,7 @@ enum Samples {
       try durable(.messageUpdated, MessageEventBody(message: message)),
       try durable(
         .messageDeleted, MessageDeletedBody(dialogId: "d", messageId: "m", by: "juliet", reason: "Too loud")),
-      try durable(.markerUpdated, marker),
+      try durable(.markerUpdated, MarkerUpdatedBody(marker: marker)),
       try durable(.draftUpdated, DraftUpdatedBody(dialogId: "d", draft: draft)),
       try durable(
         .scheduledUpdated,
@@ -235,7 +235,7 @@ enum Samples {
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),
       try durable(.dialogCreated, DialogCreatedBody(dialog: dialog, message: message)),
-      try durable(.settingsUpdated, settings),
+      try durable(.settingsUpdated, SettingsUpdatedBody(settings: settings)),
       try durable(.dialogCleared, DialogClearedBody(dialogId: "d", messageId: "m")),
       try durable(.messageStarred, MessageStarredBody(dialogId: "d", messageId: "m", starred: true)),
       try durable(.dialogUpdated, DialogUpdatedBody(dialog: group, message: message)),
@@ -250,7 +250,7 @@ enum Samples {
       try signal(.caughtUp, CaughtUpBody(cursor: "c", totalUnread: 4, totalMentions: 3)),
       try signal(.resync, ResyncBody(reason: .tooFarBehind, cursor: "c")),
       try signal(.typingUpdated, TypingUpdatedBody(dialogId: "d", userIds: ["romeo"])),
-      try signal(.presenceUpdated, presence),
+      try signal(.presenceUpdated, PresenceUpdatedBody(presence: presence)),
       try signal(
         .unreadUpdated,
         UnreadUpdatedBody(dialogId: "d", unreadCount: 1, mentionCount: 1, totalUnread: 2, totalMentions: 2)),

@@ -313,9 +313,9 @@ async def walk(checks, services, hook, avatar, stage):
         sent = await viola.say(private, "She never told her love")
         heard = await orsino.hears("She never told her love")
         expect(heard["stanza_id"]["id"] == sent["id"], f"{heard}")
-        await viola.event("marker.updated", lambda d: d["userId"] == "orsino" and d.get("delivered") == sent["id"])
+        await viola.event("marker.updated", lambda d: d["marker"]["userId"] == "orsino" and d["marker"].get("delivered") == sent["id"])
         orsino["xep_0333"].send_marker(JID(viola.jid), heard["id"], "displayed")
-        await viola.event("marker.updated", lambda d: d["userId"] == "orsino" and d.get("read") == sent["id"])
+        await viola.event("marker.updated", lambda d: d["marker"]["userId"] == "orsino" and d["marker"].get("read") == sent["id"])
         await viola.refused(413, "text-too-long", "POST", f"/v1/dialogs/{private}/messages",
                             {"clientId": "failed", "content": {"type": "text", "text": "x" * 10_001}}, "content.text")
         # Whoever may not see one's presence is sent no receipt (XEP-0184 8): they become contacts.
@@ -336,7 +336,7 @@ async def walk(checks, services, hook, avatar, stage):
 
     with story.row(15, "who is online, and who was: with a subscription, as in slixmpp's presence and last activity (XEP-0012)"):
         await viola.refused(403, "presence-not-shared", "GET", "/v1/users/feste/presence")
-        await viola.event("presence.updated", lambda d: d["userId"] == "orsino" and d["online"])
+        await viola.event("presence.updated", lambda d: d["presence"]["userId"] == "orsino" and d["presence"]["online"])
         expect((await viola.ask("GET", "/v1/users/orsino/presence"))["online"], "he is not online")
         await orsino.saw("presence_available", lambda p: str(p["from"]) == f"{viola.jid}/app-viola-phone")
         expect((await viola.command("presence", {"availability": "away", "status": "On an errand"}))["ok"], "no presence")
@@ -348,13 +348,13 @@ async def walk(checks, services, hook, avatar, stage):
         expect(seconds < 60, f"{seconds}")
         await viola.connect(viola.cursor)
         await orsino.leave()
-        left = await viola.event("presence.updated", lambda d: d["userId"] == "orsino" and not d["online"])
-        expect("lastSeenAt" in left, f"{left}")
+        left = await viola.event("presence.updated", lambda d: d["presence"]["userId"] == "orsino" and not d["presence"]["online"])
+        expect("lastSeenAt" in left["presence"], f"{left}")
         orsino = Moderator(stage, orsino_session, "orchard")
         stage.people.append(orsino)
         await orsino.arrive()
         await orsino.enter(room, "Orsino")
-        await viola.event("presence.updated", lambda d: d["userId"] == "orsino" and d["online"])
+        await viola.event("presence.updated", lambda d: d["presence"]["userId"] == "orsino" and d["presence"]["online"])
 
     with story.row(16, "who is typing, both ways (XEP-0085)"):
         composing = orsino.make_message(viola.jid, mtype="chat")
@@ -441,7 +441,7 @@ async def walk(checks, services, hook, avatar, stage):
         order = (await viola.dialogs())["items"]
         expect([d["id"] for d in order][:2] == [private, court["id"]], f"{[d['id'] for d in order]}")
         await viola.ask("PATCH", f"/v1/dialogs/{court['id']}/me", {"pinned": True})
-        await viola.event("settings.updated", lambda d: d["dialogId"] == court["id"] and d["pinned"])
+        await viola.event("settings.updated", lambda d: d["settings"]["dialogId"] == court["id"] and d["settings"]["pinned"])
         expect([d["id"] for d in (await viola.dialogs("?pinned=true"))["items"]] == [court["id"]], "it is not pinned")
 
     with story.row(23, "a new name, both ways (XEP-0172), and a new nick in a room"):
@@ -475,9 +475,9 @@ async def walk(checks, services, hook, avatar, stage):
         marker = orsino.make_message(room, mtype="groupchat")
         marker["displayed"]["id"] = heard["stanza_id"]["id"]
         marker.send()
-        await viola.event("marker.updated", lambda d: d["userId"] == "orsino" and d.get("read") == asked_of["id"])
+        await viola.event("marker.updated", lambda d: d["marker"]["userId"] == "orsino" and d["marker"].get("read") == asked_of["id"])
         await feste.ask("PUT", f"/v1/dialogs/{court['id']}/marker", {"delivered": asked_of["id"]})
-        await viola.event("marker.updated", lambda d: d["userId"] == "feste" and d.get("delivered") == asked_of["id"])
+        await viola.event("marker.updated", lambda d: d["marker"]["userId"] == "feste" and d["marker"].get("delivered") == asked_of["id"])
         receipts = (await viola.ask("GET", f"/v1/dialogs/{court['id']}/messages/{asked_of['id']}/receipts"))["items"]
         found = {r["userId"]: (r["delivered"], r["read"]) for r in receipts}
         expect(found == {"orsino": (True, True), "feste": (True, False)}, f"{receipts}")

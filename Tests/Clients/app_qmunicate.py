@@ -452,7 +452,7 @@ class Walk:
             await orsino.event("contact.updated", lambda d: d["contact"]["userId"] == viola.boundjid.user and d["contact"]["state"] == "mutual")
             await viola.roster_item(orsino.jid, lambda item: item["subscription"] == "both")
             await viola.saw("presence_available", lambda p: p["from"].full == f"{orsino.jid}/app-orsino-phone")
-            await orsino.event("presence.updated", lambda d: d["userId"] == viola.boundjid.user and d["online"])
+            await orsino.event("presence.updated", lambda d: d["presence"]["userId"] == viola.boundjid.user and d["presence"]["online"])
             # The other way round.
             self.kitchen.send_presence(pto=orsino.jid, ptype="subscribe")
             await orsino.event("contact.updated", lambda d: d["contact"]["userId"] == "olivia" and d["contact"]["state"] == "pendingIn")
@@ -536,7 +536,7 @@ class Walk:
             expect((await orsino.ask("GET", "/v1/devices"))["items"] == [], "a device outlived its login")
             await self.olivia.disconnect()
             await self.kitchen.leave()
-            await orsino.event("presence.updated", lambda d: d["userId"] == "olivia" and not d["online"])
+            await orsino.event("presence.updated", lambda d: d["presence"]["userId"] == "olivia" and not d["presence"]["online"])
 
         with row(29, "other users' profiles; slixmpp: the vCard"):
             profile = await orsino.ask("GET", "/v1/users/olivia")
@@ -564,13 +564,13 @@ class Walk:
         async def away(text):
             """Says something while Viola's client does not look."""
             viola.send_presence(ptype="unavailable")
-            await self.orsino.event("presence.updated", lambda d: d["userId"] == viola.boundjid.user and not d["online"])
+            await self.orsino.event("presence.updated", lambda d: d["presence"]["userId"] == viola.boundjid.user and not d["presence"]["online"])
             await self.orsino.say(self.with_viola, text)
             await viola.saw("carbon_received", lambda m: str(m["carbon_received"]["body"]) == text)
 
         async def back():
             viola.send_presence()
-            await self.orsino.event("presence.updated", lambda d: d["userId"] == viola.boundjid.user and d["online"])
+            await self.orsino.event("presence.updated", lambda d: d["presence"]["userId"] == viola.boundjid.user and d["presence"]["online"])
 
         await switch("enable")
         await away("Come away, come away, death")

@@ -192,7 +192,7 @@ async def converse(checks, server, port):
         expect(bob["state"] == "mutual" and bob["userId"] == f"bob@{DOMAIN}", f"the contact is {bob}")
         gateway.present("romeo@localhost", sender=f"bob@{DOMAIN}/irc", pshow="dnd")
         await app(lambda: phone.event(
-            "presence.updated", lambda data: data["userId"] == f"bob@{DOMAIN}" and data["availability"] == "doNotDisturb"))
+            "presence.updated", lambda data: data["presence"]["userId"] == f"bob@{DOMAIN}" and data["presence"]["availability"] == "doNotDisturb"))
     with checks.check("component: who comes online is probed for, and shown"):
         late = Client(server, "romeo@localhost/late")
         await late.arrive()

@@ -358,10 +358,10 @@ def converse(checks, server, gajim):
         gajim.do(select="Count Paris")
         heard = juliet.say(dialog, "Ay me & <all>")
         gajim.row("Juliet", "Ay me & <all>", "1")
-        juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("delivered") == heard["id"])
+        juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("delivered") == heard["id"])
         gajim.do(select="Juliet")
         gajim.message("Ay me & <all>", "Juliet")
-        juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("read") == heard["id"])
+        juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("read") == heard["id"])
     with gajim.check(checks, "corrections both ways"):
         gajim.act("win.correct-message")
         gajim.say("But soft, what light through yonder window breaks")
@@ -392,7 +392,7 @@ def converse(checks, server, gajim):
     with gajim.check(checks, "a group of the app, entered by its bookmark, with what was said before"):
         gajim.do(select="Balcony")
         gajim.message("said before anybody came", "Juliet")
-        juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("read") == first["id"])
+        juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("read") == first["id"])
         gajim.say("said in Gajim")
         said = juliet.message("said in Gajim")
         expect(said["senderId"] == "romeo" and said["dialogId"] == group["id"], f"{said}")
@@ -401,7 +401,7 @@ def converse(checks, server, gajim):
         gajim.message("said in the app")
     with gajim.check(checks, "quits, and is seen to be gone"):
         gajim.quit()
-        juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and not d["online"])
+        juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"])
     with gajim.check(checks, "logs in again by itself; what was said meanwhile comes from the archive"):
         juliet.say(dialog, "said while you were out")
         other = App(server, "romeo", "desk")

@@ -32,7 +32,7 @@ def converse(checks, server, profanity, juliet, dialog):
         profanity.type("/receipts request on")
         profanity.type("/history on")
         log_in(profanity, server, "romeo")
-        juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d["online"])
+        juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"])
     with checks.check("profanity: roster, with who is online"):
         profanity.type("/roster")
         profanity.shows("Roster: jid (nick)", "juliet@localhost - both")
@@ -40,9 +40,9 @@ def converse(checks, server, profanity, juliet, dialog):
         profanity.shows("All contacts:", "juliet@localhost is online")
     with checks.check("profanity: status is seen by the app"):
         profanity.type('/status set away "gone to the orchard"')
-        juliet.event("presence.updated", lambda d: d.get("availability") == "away" and d.get("status") == "gone to the orchard")
+        juliet.event("presence.updated", lambda d: d["presence"].get("availability") == "away" and d["presence"].get("status") == "gone to the orchard")
         profanity.type("/status set online")
-        juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d["availability"] == "online")
+        juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["availability"] == "online")
     with checks.check("profanity: a message to the app"):
         profanity.type("/msg juliet@localhost But soft, what light")
         message = juliet.message("But soft, what light")
@@ -53,7 +53,7 @@ def converse(checks, server, profanity, juliet, dialog):
         said = juliet.command("message.send", {
             "dialogId": dialog, "clientId": "ay", "content": {"type": "text", "text": "Ay me & <all>"}})["data"]
         profanity.shows("But soft, what light", "Ay me & <all>")
-        juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("delivered") == said["id"])
+        juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("delivered") == said["id"])
     with checks.check("profanity: a new contact asks, the app accepts"):
         paris = App(server, "paris", "phone").connect()
         profanity.type("/sub request paris@localhost")
@@ -66,7 +66,7 @@ def converse(checks, server, profanity, juliet, dialog):
         paris.close()
     with checks.check("profanity: the archive after a new login has what was said, and what was said elsewhere"):
         profanity.quit()
-        juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and not d["online"])
+        juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"])
         other = App(server, "romeo", "desk")
         other.say(other.dialog("juliet"), "written elsewhere")
         # With the archive on, profanity asks it when a conversation is opened, and shows nothing of its own history.

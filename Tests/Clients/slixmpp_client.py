@@ -41,7 +41,7 @@ async def converse(checks, server):
     with checks.check("slixmpp: presence both ways"):
         romeo.send_presence(pstatus="courting")
         await romeo.saw("presence_available", lambda p: str(p["from"]) == "juliet@localhost/app-phone")
-        await app(lambda: juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d.get("status") == "courting"))
+        await app(lambda: juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"].get("status") == "courting"))
         await app(lambda: juliet.command("presence", {"availability": "away"}))
         await romeo.saw("presence_away", lambda p: str(p["from"]) == "juliet@localhost/app-phone")
     with checks.check("slixmpp: service discovery, version, ping, time (XEP-0030, 0092, 0199, 0202)"):
@@ -77,7 +77,7 @@ async def converse(checks, server):
         expect(str(got["from"]).split("/")[0] == "juliet@localhost", f"{got}")
         expect(got["stanza_id"]["id"] == said["id"], f"stanza-id {got['stanza_id']['id']}, not {said['id']}")
         # slixmpp answers <request/> on its own.
-        await app(lambda: juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("delivered") == said["id"]))
+        await app(lambda: juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("delivered") == said["id"]))
     with checks.check("slixmpp: typing both ways"):
         composing = romeo.make_message("juliet@localhost", mtype="chat")
         composing["chat_state"] = "composing"
@@ -120,12 +120,12 @@ async def converse(checks, server):
         await nurse.leave()
     with checks.check("slixmpp: blocking hides, unblocking shows"):
         await romeo["xep_0191"].block("juliet@localhost", timeout=PATIENCE)
-        await app(lambda: juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and not d["online"]))
+        await app(lambda: juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"]))
         status, _ = await app(lambda: juliet.call(
             "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "b", "content": {"type": "text", "text": "blocked"}}))
         expect(status == 404, f"a blocked author is answered {status}")
         await romeo["xep_0191"].unblock("juliet@localhost", timeout=PATIENCE)
-        await app(lambda: juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d["online"]))
+        await app(lambda: juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"]))
     with checks.check("slixmpp: a lost connection is resumed, what was missed comes once"):
         expect(romeo["xep_0198"].enabled_in and romeo["xep_0198"].enabled_out, "stream management is not enabled")
         romeo.transport.abort()

@@ -43,7 +43,7 @@ async def converse(checks, server):
     with checks.check("slixmpp: what it flags as displayed moves the app's marker, and its other client hears of it"):
         await romeo["xep_0490"].flag_chat("juliet@localhost", said[0])
         await other.saw("displayed", of(said[0]))
-        await app(lambda: phone.event("marker.updated", lambda data: data.get("read") == said[0]))
+        await app(lambda: phone.event("marker.updated", lambda data: data["marker"].get("read") == said[0]))
         _, state = await app(lambda: phone.call("GET", f"/v1/dialogs/{dialog}"))
         expect(state["me"]["unreadCount"] == 2, f"unread is {state['me']}")
 

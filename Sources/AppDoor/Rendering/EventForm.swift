@@ -70,7 +70,8 @@ final class EventForm: Sendable {
       }
       return form(.messageCreated, entry, cursor, rendering.message(entry, naming))
     case .marker(let marker):
-      return form(.markerUpdated, entry, cursor, rendering.marker(marker.mark, of: entry.author, naming))
+      let body = rendering.marker(marker.mark, of: entry.author, naming)
+      return form(.markerUpdated, entry, cursor, MarkerUpdatedBody(marker: body))
     case .contact(let change):
       return form(
         .contactUpdated, entry, cursor,
@@ -96,7 +97,8 @@ final class EventForm: Sendable {
           dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
-    case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
+    case .settings(let change):
+      return form(.settingsUpdated, entry, cursor, SettingsUpdatedBody(settings: rendering.settings(change)))
     case .perUser(let change): return form(of: change, entry, cursor, rendering)
     case .draft(let dialog, let draft):
       return form(

@@ -110,15 +110,15 @@ def conversation(juliet, romeo, js, rs):
     expect(before == sum(m["senderId"] == juliet.name for m in everything), f"{before} are unread")
     delivered = romeo.call("PUT", path + "/marker", {"delivered": first["id"]})
     expect(delivered == {"dialogId": dialog["id"], "userId": romeo.name, "delivered": first["id"]}, f"marker {delivered}")
-    js.event("marker.updated", lambda data: data.get("delivered") == first["id"])
+    js.event("marker.updated", lambda data: data["marker"].get("delivered") == first["id"])
     read = rs.command("marker.set", {"dialogId": dialog["id"], "read": latest["id"]})["data"]
     expect(read["read"] == latest["id"] and read["delivered"] == latest["id"], f"marker {read}")
-    js.event("marker.updated", lambda data: data.get("read") == latest["id"])
+    js.event("marker.updated", lambda data: data["marker"].get("read") == latest["id"])
     rs.event("unread.updated", lambda data: data["unreadCount"] == 0)
     expect(romeo.call("GET", path)["me"] == {"unreadCount": 0, "mentionCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"],
                                               "pinned": False, "archived": False, "markedUnread": False}, "me is wrong")
     wished = romeo.call("PATCH", path + "/me", {"notify": "mentions", "mutedUntil": "2999-01-01T00:00:00.000Z", "pinned": True, "markedUnread": True})
-    expect(rs.event("settings.updated", lambda data: data["dialogId"] == dialog["id"])["data"] == wished, "the settings are told otherwise than answered")
+    expect(rs.event("settings.updated", lambda data: data["settings"]["dialogId"] == dialog["id"])["data"]["settings"] == wished, "the settings are told otherwise than answered")
     expect({**romeo.call("GET", path)["me"], "dialogId": dialog["id"]}.items() >= wished.items(), "me is not as it was set")
     romeo.call("PATCH", path + "/me", {"notify": None, "mutedUntil": None, "pinned": False, "markedUnread": False})
     expect(romeo.call("PUT", path + "/marker", {"read": first["id"]})["read"] == latest["id"], "a marker went back")
@@ -131,8 +131,8 @@ def conversation(juliet, romeo, js, rs):
     last = juliet.call("POST", path + "/messages", {"clientId": "last", "content": {"type": "text", "text": "Good night"}}, 201)
     rs.event("message.created", lambda data: data["message"]["id"] == last["id"])
     romeo.call("PUT", path + "/marker", {"read": last["id"], "private": True})
-    rs.event("marker.updated", lambda data: data.get("read") == last["id"])
-    expect([f for f in js.settled() if f["type"] == "marker.updated" and f["data"].get("read") == last["id"]] == [], "a private read was told")
+    rs.event("marker.updated", lambda data: data["marker"].get("read") == last["id"])
+    expect([f for f in js.settled() if f["type"] == "marker.updated" and f["data"]["marker"].get("read") == last["id"]] == [], "a private read was told")
 
     # What becomes of a message.
     one = f"{path}/messages/{last['id']}"
@@ -268,7 +268,7 @@ def groups(juliet, romeo, js, rs):
     juliet.call("POST", path + "/messages", {"clientId": "g2", "content": {"type": "system", "kind": "left", "text": "x"}}, 403, "content-type-reserved")
     read = js.command("marker.set", {"dialogId": group["id"], "read": said["id"]})["data"]
     expect(read["read"] == said["id"], f"marker {read}")
-    rs.event("marker.updated", lambda data: data["dialogId"] == group["id"] and data.get("read") == said["id"])
+    rs.event("marker.updated", lambda data: data["marker"]["dialogId"] == group["id"] and data["marker"].get("read") == said["id"])
     juliet.call("POST", path + "/typing", {"on": False}, 204)
     history = juliet.call("GET", path + "/messages?limit=100")["items"]
     expect([m["seq"] for m in history] == list(range(len(history), 0, -1)), f"history has {[m['seq'] for m in history]}")

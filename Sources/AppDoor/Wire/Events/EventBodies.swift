@@ -1,6 +1,7 @@
 import JSON
 
-/// The `data` of each event. Durable events have a cursor and are the same for every viewer, except for the ids of
+/// The `data` of each event. An object of the protocol is always a member under its own name (`message`, `marker`), and
+/// what concerns the change alone is beside it, so that a later event can tell more. Durable events have a cursor and are the same for every viewer, except for the ids of
 /// users in a semi-anonymous dialog; the others are sent to connected clients only.
 
 /// `message.deleted`, durable: for everyone, permanently, or for the caller alone.
@@ -18,6 +19,30 @@ struct MessageDeletedBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("by", by)
     writer.member("reason", reason)
     writer.member("for", whom.rawValue)
+  }
+}
+
+/// `marker.updated`, durable: a user has received or read more.
+struct MarkerUpdatedBody: Hashable, Sendable, JSONObjectWritable {
+  var marker: MarkerBody
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("marker", marker)
+  }
+}
+
+/// `settings.updated`, durable: the caller's settings of a dialog after the change.
+struct SettingsUpdatedBody: Hashable, Sendable, JSONObjectWritable {
+  var settings: DialogSettingsBody
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("settings", settings)
+  }
+}
+
+/// `presence.updated`: a user whom the caller sees came, went, or shows something else.
+struct PresenceUpdatedBody: Hashable, Sendable, JSONObjectWritable {
+  var presence: PresenceBody
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("presence", presence)
   }
 }
 
