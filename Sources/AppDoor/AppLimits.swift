@@ -47,12 +47,10 @@ enum AppLimits {
   // Typing.
   /// Renewals for one dialog within this interval are not relayed.
   static let typingEvery: Duration = .seconds(3)
-  /// The time after which an app's typing ends by itself: apps renew it.
-  static let typingOfApps: TimeAmount = .seconds(8)
-  /// The time for an XMPP client's typing, which is sent once at the beginning and once at the end (XEP-0085 5.3).
-  static let typingOfXMPP: TimeAmount = .seconds(30)
   /// Typing users that one session is shown, and dialogs it is typing in; further ones are dropped.
   static let typingDialogsMax = 256
+  /// Signals of one user that wait for their dialog to be read; a further one replaces the last.
+  static let dialogWaitersMax = 16
 
   // Sync.
   static let syncWaitSecondsMax = 30

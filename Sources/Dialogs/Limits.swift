@@ -285,6 +285,20 @@ public enum Limits {
   /// ones typing is dropped, and custom events are refused.
   public static let overheardMembersMax = 200
 
+  // Typing.
+  /// The time after which an app's typing ends by itself: apps renew it.
+  public static let typingOfApps: Duration = .seconds(8)
+  /// The time after which app sessions no longer show that an XMPP client's user types: clients send it once at the
+  /// beginning and once at the end (XEP-0085 5.3).
+  public static let typingOfClients: Duration = .seconds(30)
+  /// Dialogs in which one user types, counted for each session. A further app's typing is not relayed, and a further
+  /// XMPP client's is not shown to app sessions.
+  static let typingPerUserMax = 32
+  /// Users who are typing, likewise; some kilobyte each.
+  static let typingUsersMax = 20_000
+  /// The least time between two looks for typing that has ended: many ends are one commit.
+  static let typingStep: Duration = .milliseconds(100)
+
   // Pages.
   public static let pageDefault = 50
   public static let pageMax = 100

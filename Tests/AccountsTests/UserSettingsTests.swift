@@ -24,7 +24,7 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let tybalt = try await stage.user("tybalt")
     try await stage.parley.post(.link(juliet.address, name: nil, groups: nil, mutual: true), by: romeo)
-    try await stage.parley.post(.leave, by: romeo)
+    try await stage.parley.post(.leave(stage.clock.now), by: romeo)
     for (visibility, contact, stranger) in [
       (nil, true, false), (Visibility.everybody, true, true), (.nobody, false, false), (.contacts, true, false),
     ] as [(Visibility?, Bool, Bool)] {

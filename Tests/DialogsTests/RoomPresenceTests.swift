@@ -69,7 +69,7 @@ import Testing
     #expect(balcony.effects() == [])
     // One app session ends, the other does not.
     stage.parley.hub.unregister(phone, time: stage.clock.now)
-    stage.parley.leave(juliet, session: phone.id)
+    stage.parley.leave(juliet, session: phone.id, at: stage.clock.now)
     try await stage.say("he", in: room, by: romeo)
     #expect(phone.effects() == [])
     #expect(tablet.effects().last == .said("he", .feed))

@@ -110,7 +110,7 @@ extension AppSession {
     self.pendingHello = nil
     guard case .identifying = state else {
       // The client disconnected while the session was being registered.
-      return unregister(pendingHello.handle)
+      return unregister(pendingHello.handle, parley.clock.now)
     }
     switch result {
     case .failure(let problem):

@@ -39,12 +39,8 @@ extension AppSession {
     noteUnread(entry, session)
     // Earlier changes were part of the session's initial state.
     if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
-    if !session.typingUsers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true,
-      let typingUser = session.typingUsers.removeValue(
-        forKey: OpenSession.TypingUser(dialog: entry.dialog, party: entry.author))
-    {
-      typingUser.end.cancel()
-      tellTyping(in: entry.dialog, session)
+    if !session.typingUsers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true {
+      showTyping(false, entry.author, "", entry.dialog, session)
     }
     if isHidden(entry, session) || subjects.hidden.contains(entry.position) { return }
     let form = EventForm.of(
@@ -71,7 +67,10 @@ extension AppSession {
     case .created where entry.author.id == user: session.memberships[entry.dialog] = entry.position.previous
     case .member(let member) where member.party.id == user && member.was.isMember != member.now.isMember:
       session.memberships[entry.dialog] = member.now.isMember ? entry.position : nil
-    case .created, .member, .settings, .topic, .destroyed: break
+      // Who has left is not told who stops typing.
+      session.typingUsers = session.typingUsers.filter { $0.key.dialog != entry.dialog }
+    case .destroyed: session.typingUsers = session.typingUsers.filter { $0.key.dialog != entry.dialog }
+    case .created, .member, .settings, .topic: break
     }
   }
 
@@ -130,6 +129,10 @@ extension AppSession {
       }
       for held in held { tell(held.entry, isAnonymized: held.form == .feedAnonymized, session) }
     case .resync:
+      // The message that ended somebody's typing may be among those that are not sent.
+      let stale = Set(session.typingUsers.keys.map(\.dialog))
+      session.typingUsers = [:]
+      for dialog in stale { tellTyping(in: dialog, session) }
       session.cursor = session.rendering.cursor(session.follower.told)
       tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
     case .more: break
@@ -145,6 +148,9 @@ extension AppSession {
     let stale = session.stalePresences
     session.stalePresences = [:]
     for seen in stale.values { tellPresence(seen, session) }
+    let dialogs = session.staleTyping
+    session.staleTyping = []
+    for dialog in dialogs { tellTyping(in: dialog, session) }
   }
 
   // MARK: Outcomes
@@ -194,10 +200,9 @@ extension AppSession {
     switch signal {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
-      if !presence.isAvailable { endTyping(of: presence.from, resource: presence.resource, session) }
       // The hub stores nothing of remote users: only the signal can be sent.
       if presence.from.realm.isRemote {
-        if isWritable { tell(.presenceUpdated, session.rendering.presence(presence)) }
+        if isWritable { tell(.presenceUpdated, PresenceUpdatedBody(presence: session.rendering.presence(presence))) }
         return
       }
       let seen = OpenSession.Seen(party: presence.from, isHidden: isHidden(presence), time: presence.time)
@@ -208,10 +213,11 @@ extension AppSession {
       guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
       if let room = stanza.room {
         let naming = isAnonymized ? ParticipantNaming(Anonymizer(room, parley), viewer: nil) : .open
-        showTyping(
-          on, stanza.from, naming.id(stanza.from), resource: nil, room.dialog, isApp: stanza.extras.isEmpty, session)
+        showTyping(on, stanza.from, naming.id(stanza.from), room.dialog, session)
       } else {
-        typing(on, from: stanza.from, resource: stanza.fromResource, isApp: stanza.extras.isEmpty, session)
+        withDialog(of: stanza.from, session) { me, dialog, session in
+          me.showTyping(on, stanza.from, stanza.from.name, dialog, session)
+        }
       }
     case .profile(let party, let profile):
       // The user's own change comes as an entry.
@@ -233,11 +239,11 @@ extension AppSession {
   }
 
   private func tellPresence(_ seen: OpenSession.Seen, _ session: OpenSession) {
-    tell(
-      .presenceUpdated,
+    let presence =
       seen.isHidden
-        ? session.rendering.absence(of: seen.party, lastSeen: seen.time)
-        : session.rendering.presence(of: seen.party, lastSeen: seen.time))
+      ? session.rendering.absence(of: seen.party, lastSeen: seen.time)
+      : session.rendering.presence(of: seen.party, lastSeen: seen.time)
+    tell(.presenceUpdated, PresenceUpdatedBody(presence: presence))
   }
 
   private func revoke(_ reason: CloseReason) {
@@ -257,64 +263,59 @@ extension AppSession {
 
   // MARK: Typing
 
-  private func typing(_ on: Bool, from party: Party, resource: String?, isApp: Bool, _ session: OpenSession) {
-    withDialog(of: party, session) { me, dialog, session in
-      me.showTyping(on, party, party.name, resource: resource, dialog, isApp: isApp, session)
+  /// Resolves the private dialog with a user and continues: at once if it is cached, otherwise after reading it, in the
+  /// order of the calls.
+  func withDialog(of party: Party, _ session: OpenSession, then: @escaping OpenSession.DialogContinuation) {
+    let address = party.address
+    if let dialog = session.dialogs[address] { return then(self, dialog, session) }
+    if var waiting = session.waitingForDialogs[address] {
+      // Of typing the last counts.
+      if waiting.count >= AppLimits.dialogWaitersMax { waiting.removeLast() }
+      session.waitingForDialogs[address] = waiting + [then]
+      return
     }
-  }
-
-  /// Ends the typing of a client that went offline.
-  private func endTyping(of party: Party, resource: String, _ session: OpenSession) {
-    for (typingUser, shown) in session.typingUsers where typingUser.party == party && shown.resource == resource {
-      showTyping(false, party, shown.name, resource: resource, typingUser.dialog, isApp: false, session)
-    }
-  }
-
-  /// Resolves the private dialog with a user and continues: at once if it is cached, otherwise after reading it.
-  func withDialog(
-    of party: Party, _ session: OpenSession, then: @escaping (AppSession, DialogID, OpenSession) -> Void
-  ) {
-    if let dialog = session.dialogs[party.id] { return then(self, dialog, session) }
+    session.waitingForDialogs[address] = [then]
     if session.dialogs.count >= AppLimits.typingDialogsMax { session.dialogs = [:] }
     let user = session.caller.user.id
-    let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, { try $0.dialog(between: user, and: party.id) }) { result in
-      let (me, then) = bound.value
-      guard let session = me.open, case .success(let dialog?) = result else { return }
-      session.dialogs[party.id] = dialog.id
-      then(me, dialog.id, session)
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(
+      on: session.handle.lane,
+      { reader in
+        // The id of a remote user is not that of their row (`Party`).
+        let peer = party.realm.isRemote ? try reader.user(address)?.id : party.id
+        return try peer.flatMap { try reader.dialog(between: user, and: $0) }
+      }
+    ) { result in
+      let me = me.value
+      guard let session = me.open else { return }
+      let waiting = session.waitingForDialogs.removeValue(forKey: address) ?? []
+      guard case .success(let dialog?) = result else { return }
+      session.dialogs[address] = dialog.id
+      for then in waiting { then(me, dialog.id, session) }
       me.flush()
     }
   }
 
   /// Shows or ends a typing indicator. `name` is the viewer's id of the party.
-  private func showTyping(
-    _ on: Bool, _ party: Party, _ name: String, resource: String?, _ dialog: DialogID, isApp: Bool,
-    _ session: OpenSession
-  ) {
-    let typingUser = OpenSession.TypingUser(dialog: dialog, party: party)
+  private func showTyping(_ on: Bool, _ party: Party, _ name: String, _ dialog: DialogID, _ session: OpenSession) {
+    let typingUser = OpenSession.TypingUser(dialog: dialog, address: party.address)
     let before = session.typingUsers.removeValue(forKey: typingUser)
-    before?.end.cancel()
     if on {
       guard session.typingUsers.count < AppLimits.typingDialogsMax else { return }
-      let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-      let end = channel.eventLoop.scheduleTask(
-        in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP
-      ) {
-        guard let session = me.value.open else { return }
-        me.value.showTyping(false, party, name, resource: resource, dialog, isApp: isApp, session)
-        me.value.flush()
-      }
-      session.typingUsers[typingUser] = (name, resource, end)
+      session.typingUsers[typingUser] = name
     }
     // Neither a renewal is an event, nor the end of an indicator that was not shown.
-    if on == (before != nil) || !isWritable { return }
-    tellTyping(in: dialog, session)
+    if on == (before != nil) { return }
+    if isWritable {
+      tellTyping(in: dialog, session)
+    } else if session.staleTyping.count < AppLimits.typingDialogsMax {
+      session.staleTyping.insert(dialog)
+    }
   }
 
   /// Sends the list of users who are typing in a dialog.
   private func tellTyping(in dialog: DialogID, _ session: OpenSession) {
-    let names = session.typingUsers.filter { $0.key.dialog == dialog }.map(\.value.name).sorted()
+    let names = session.typingUsers.filter { $0.key.dialog == dialog }.map(\.value).sorted()
     tell(.typingUpdated, TypingUpdatedBody(dialogId: session.rendering.id(dialog), userIds: names))
   }
 

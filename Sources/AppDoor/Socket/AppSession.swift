@@ -128,8 +128,9 @@ final class AppSession {
     backlog = []
     guard let session = was.session else { return }
     session.end(self)
-    unregister(session.handle)
-    parley.leave(session.caller.user)
+    let now = parley.clock.now
+    unregister(session.handle, now)
+    parley.leave(session.caller.user, at: now)
     // A client that closes properly has read all events; one that lost its connection may have missed those of several
     // minutes.
     if !hasSaidGoodbye, parley.registries.pushes.has(session.caller.user.id, resource: session.resource) {
@@ -140,8 +141,8 @@ final class AppSession {
 
   /// Unregisters the session from the hub and its rooms: at once, or if its client has not reconnected within
   /// `lingerTime`.
-  func unregister(_ handle: AppSessionHandle) {
-    guard !isForGood, parley.hub.linger(handle, time: parley.clock.now) else { return vanish(handle) }
+  func unregister(_ handle: AppSessionHandle, _ now: Timestamp) {
+    guard !isForGood, parley.hub.linger(handle, time: now) else { return vanish(handle, now) }
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     let end = channel.eventLoop.scheduleTask(in: AppLimits.lingerTime) { me.value.lingerNoMore() }
     lingering = (end, handle)
@@ -151,11 +152,11 @@ final class AppSession {
     guard let (end, handle) = lingering else { return }
     lingering = nil
     end.cancel()
-    vanish(handle)
+    vanish(handle, parley.clock.now)
   }
 
-  private func vanish(_ handle: AppSessionHandle) {
-    parley.hub.unregister(handle, time: parley.clock.now)
+  private func vanish(_ handle: AppSessionHandle, _ now: Timestamp) {
+    parley.hub.unregister(handle, time: now)
     parley.vacate(handle.party, session: handle.id)
   }
 

@@ -1,4 +1,5 @@
 import Accounts
+import Addresses
 import Basics
 import Dialogs
 import NIOCore
@@ -43,12 +44,17 @@ final class OpenSession {
   /// A user who is typing in a dialog.
   struct TypingUser: Hashable {
     let dialog: DialogID
-    let party: Party
+    let address: BareJID
   }
-  /// The viewer's name of each, the session in a private dialog, and the timer of the end. At most `typingDialogsMax`.
-  var typingUsers: [TypingUser: (name: String, resource: String?, end: Scheduled<Void>)] = [:]
+  /// The viewer's name of each, at most `typingDialogsMax`. The core tells when one has ended.
+  var typingUsers: [TypingUser: String] = [:]
+  /// The dialogs whose typing users changed while the client did not read.
+  var staleTyping: Set<DialogID> = []
   /// The private dialogs with these users, as far as typing needed them.
-  var dialogs: [UserID: DialogID] = [:]
+  var dialogs: [BareJID: DialogID] = [:]
+  /// What continues when such a dialog was read.
+  typealias DialogContinuation = (AppSession, DialogID, OpenSession) -> Void
+  var waitingForDialogs: [BareJID: [DialogContinuation]] = [:]
   /// The dialogs in which this session is typing, and since when.
   var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
@@ -97,11 +103,10 @@ final class OpenSession {
   func end(_ session: AppSession) {
     unreadTimer?.cancel()
     confirmTimer?.cancel()
-    for typingUser in typingUsers.values { typingUser.end.cancel() }
     session.confirm(self)
     for (_, typing) in typing {
       let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)
-      // Lost if the inbox is full: then the others' indicator ends by itself.
+      // Lost if the inbox is full: then it ends when its time is over.
       _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none))
     }
   }

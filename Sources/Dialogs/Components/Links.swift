@@ -76,8 +76,9 @@ extension Hub {
   /// Delivers the presence of a remote user to a local user: to their available resources, or to the addressed one. App
   /// sessions get presences of contacts only.
   public func present(_ presence: Presence, to address: BareJID) {
-    guard let user = user(at: address), let online = online(user) else { return }
     let from = presence.from.address
+    if !presence.isAvailable { endTyping(of: from, resource: presence.resource) }
+    guard let user = user(at: address), let online = online(user) else { return }
     let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
     if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return }
     let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true

@@ -5,7 +5,8 @@ extension Judge {
   mutating func checkGuest(_ post: Post) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
-    case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
+    case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
+      .refused:
       return
     // Guests cannot report messages.
     case .perUser(_, .flag): break

@@ -30,6 +30,9 @@ public final class Hub: Sendable {
   private final class Shard: Sendable {
     let users = Mutex<[UserID: Online]>([:])
     let addresses = Mutex<[BareJID: UserID]>([:])
+    /// The times at which users were last available, while the store has an older one or none: of users who are
+    /// connected but not available, and of those whose last session has ended until that is committed.
+    let lastSeen = Mutex<[UserID: Timestamp]>([:])
   }
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
@@ -40,8 +43,13 @@ public final class Hub: Sendable {
   private let guests: GuestRegistry
   public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
+  let typing = Typing()
+  private let clock: any Clock
 
-  init(guests: GuestRegistry = GuestRegistry(.none)) { self.guests = guests }
+  init(guests: GuestRegistry = GuestRegistry(.none), clock: any Clock = SystemClock()) {
+    self.guests = guests
+    self.clock = clock
+  }
 
   private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
   private func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }
@@ -74,6 +82,22 @@ public final class Hub: Sendable {
     presences(of: user).max {
       ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds)
     }
+  }
+
+  /// Returns the time at which a user was last available, as those who saw them were told.
+  public func lastSeen(of user: User) -> Timestamp? {
+    shard(user.id).lastSeen.withLock { $0[user.id] } ?? user.lastSeenAt
+  }
+
+  /// Forgets the time at which a user was last available, up to one that the store has now.
+  func forgetLastSeen(of user: UserID, until time: Timestamp) {
+    shard(user).lastSeen.withLock { lastSeen in
+      if let known = lastSeen[user], known <= time { lastSeen[user] = nil }
+    }
+  }
+
+  private func setLastSeen(_ time: Timestamp?, of user: UserID) {
+    shard(user).lastSeen.withLock { $0[user] = time }
   }
 
   public var counts: (users: Int, sessions: Int) {
@@ -205,21 +229,23 @@ public final class Hub: Sendable {
   /// loss. Does nothing if it is not registered, or its client has reconnected.
   public func unregister(_ session: any LiveSession, time: Timestamp) {
     let party = session.party
-    let gone: (onlineSession: OnlineSession, online: Online, last: Bool, time: Timestamp)? =
+    let gone: (onlineSession: OnlineSession, online: Online, last: Bool, lingered: Bool, time: Timestamp)? =
       shard(party.id).users.withLock { users in
         guard var online = users[party.id] else { return nil }
         var time = time
+        var hasLingered = false
         let onlineSession: OnlineSession
         if let index = online.onlineSessions.firstIndex(where: { $0.session === session }) {
           onlineSession = online.onlineSessions.remove(at: index)
         } else if let index = online.lingering.firstIndex(where: { $0.onlineSession.session === session }) {
           let lingered = online.lingering.remove(at: index)
           (onlineSession, time) = (lingered.onlineSession, lingered.since)
+          hasLingered = true
         } else {
           return nil
         }
         users[party.id] = online.isEmpty ? nil : online
-        return (onlineSession, online, online.isEmpty, time)
+        return (onlineSession, online, online.isEmpty, hasLingered, time)
       }
     guard let gone else { return }
     if gone.last {
@@ -229,7 +255,12 @@ public final class Hub: Sendable {
       }
     }
     let wasAvailable = gone.onlineSession.isAvailable
+    endTyping(of: party.address, resource: gone.onlineSession.resource)
     guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return }
+    // The loss of one that has lingered is in the store already.
+    if wasAvailable, gone.online.presences.isEmpty, !(gone.last && gone.lingered) {
+      setLastSeen(gone.time, of: party.id)
+    }
     let unavailable = Presence(
       from: party, resource: gone.onlineSession.resource, availability: .offline, time: gone.time)
     var batch = LaneBatch()
@@ -266,6 +297,12 @@ public final class Hub: Sendable {
     guard let change else { return }
     // An unavailable presence of an unavailable session is not relayed.
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
+    if presence.isAvailable {
+      if !change.before.isAvailable { setLastSeen(nil, of: party.id) }
+    } else if change.before.isAvailable {
+      if change.online.presences.isEmpty { setLastSeen(presence.time, of: party.id) }
+      endTyping(of: party.address, resource: presence.resource)
+    }
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {
       let isNews = !presence.isAvailable || !change.before.isAvailable
@@ -433,6 +470,28 @@ public final class Hub: Sendable {
   func route(
     _ signal: Signal, from session: SessionID?, party: Party, to target: SignalTarget, into batch: inout LaneBatch
   ) -> Bool {
+    guard case .stanza(let stanza) = signal, let isTyping = stanza.typing, case .user(let address, _) = target else {
+      return relay(signal, from: session, party: party, to: target, into: &batch)
+    }
+    switch note(stanza, isTyping, to: address) {
+    case .everyone:
+      let taken = relay(signal, from: session, party: party, to: target, into: &batch)
+      // Who has blocked the author meanwhile may have seen the beginning.
+      if !taken, !isTyping { tellApps(stanza, of: address, into: &batch) }
+      return taken
+    case .clients:
+      return relay(.stanza(stanza.withoutTyping()), from: session, party: party, to: target, into: &batch)
+    case .apps:
+      let other = user(at: address).flatMap { online($0) }
+      if let other, !shuns(other.contactSnapshot, JID(party.address)) { tellApps(stanza, of: address, into: &batch) }
+      return true
+    case .no: return true
+    }
+  }
+
+  private func relay(
+    _ signal: Signal, from session: SessionID?, party: Party, to target: SignalTarget, into batch: inout LaneBatch
+  ) -> Bool {
     var taken = false
     switch target {
     case .subscribers: return tellSubscribers(signal, from: session, of: party, into: &batch)
@@ -502,6 +561,45 @@ public final class Hub: Sendable {
       }
     }
     return taken
+  }
+
+  // MARK: Typing
+
+  /// Records a chat state in a private dialog; that of an XMPP client only if there is an app session to show it.
+  private func note(_ stanza: RelayedStanza, _ isTyping: Bool, to address: BareJID) -> Typing.Audience {
+    if !stanza.isTypingOfApp {
+      let isShown = isTyping ? !appSessions(at: address).isEmpty : !typing.isEmpty
+      if !isShown { return .everyone }
+    }
+    return typing.note(stanza, isTyping, at: .user(address), now: clock.now)
+  }
+
+  private func appSessions(at address: BareJID) -> [OnlineSession] {
+    user(at: address).map { onlineSessions(of: $0).filter { $0.door == .app } } ?? []
+  }
+
+  private func tellApps(_ stanza: RelayedStanza, of address: BareJID, into batch: inout LaneBatch) {
+    for onlineSession in appSessions(at: address) {
+      batch.add(.signal(.stanza(stanza), .feed), to: onlineSession.session)
+    }
+  }
+
+  /// Ends a user's typing in private dialogs that a session began.
+  func endTyping(of author: BareJID, resource: String) {
+    if typing.isEmpty { return }
+    var batch = LaneBatch()
+    for record in typing.take(of: author, resource: resource) { end(record, into: &batch) }
+    batch.send()
+  }
+
+  /// Tells the other user of a private dialog that typing has ended, as far as it is the core's to tell (`Typing`).
+  func end(_ record: Typing.Record, into batch: inout LaneBatch) {
+    guard case .user(let address) = record.place else { return }
+    let ended = record.ended
+    let target = SignalTarget.user(address, resource: nil)
+    if record.isOfApp, relay(.stanza(ended), from: nil, party: ended.from, to: target, into: &batch) { return }
+    // Who has blocked the author meanwhile has seen the beginning.
+    tellApps(ended, of: address, into: &batch)
   }
 
   /// Copies a relayed message to the author's other sessions.

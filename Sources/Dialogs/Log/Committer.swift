@@ -145,6 +145,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .followed(let room, let session, let seesAddresses):
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
+      case .typingOverdue: for record in hub.typing.takeOverdue(clock.now) { end(record, into: &lanes) }
       case .later(let post): inbox.appendSurely(post)
       case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
@@ -160,6 +161,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {
     switch entry.fact {
     case .message(let message):
+      if !hub.typing.isEmpty, message.reference?.changes != true {
+        hub.typing.end(by: entry.author.address, at: entry.peer.map { .user($0.address) } ?? .room(entry.dialog))
+      }
       guard let peer = entry.peer else { return echo(entry, into: &lanes) }
       spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
     case .marker(let marker):
@@ -264,13 +268,25 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
   }
 
+  /// Tells those of the end of typing who were told of its beginning, as far as they are the core's to tell (`Typing`).
+  private func end(_ record: Typing.Record, into lanes: inout LaneBatch) {
+    guard case .room(let room) = record.place else { return hub.end(record, into: &lanes) }
+    let ended = record.ended
+    if record.isOfApp {
+      for recipient in audiences.audience(of: room)?.occupants.recipients ?? [] {
+        lanes.add(.signal(.stanza(ended), .room), to: recipient.session)
+      }
+    }
+    overhear(ended, in: room, isSemiAnonymous: record.isSemiAnonymous, into: &lanes)
+  }
+
   private func tell(_ effects: RoomEffect, into lanes: inout LaneBatch) {
     switch effects {
     case .sessionEntered(let session, let isModerator, let room):
       audiences.addOccupant(session, isModerator: isModerator, in: room)
     case .sessionLeft(let session, let room):
-      guard let typing = audiences.unseat(session, in: room) else { return }
-      overhear(typing.ended, in: room, isSemiAnonymous: typing.isSemiAnonymous, into: &lanes)
+      guard let party = audiences.unseat(session, in: room) else { return }
+      for record in hub.typing.take(of: party.address, in: room) { end(record, into: &lanes) }
     case .sessionMoved(let old, let session, let room): audiences.replace(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
@@ -304,11 +320,20 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
     case .signal(let stanza, let room, let isSemiAnonymous):
       guard let audience = audiences.audience(of: room) else { return }
-      for recipient in audience.occupants.recipients {
-        lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
+      var heard = Typing.Audience.everyone
+      // An XMPP client's typing is of interest to followers alone.
+      if let isTyping = stanza.typing, stanza.isTypingOfApp || !audience.followers.recipients.isEmpty {
+        heard = hub.typing.note(
+          stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
       }
-      overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
-      audiences.note(stanza, isSemiAnonymous: isSemiAnonymous, in: room)
+      if heard == .everyone || heard == .clients {
+        for recipient in audience.occupants.recipients {
+          lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
+        }
+      }
+      if heard == .everyone || heard == .apps {
+        overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
+      }
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
     case .whispered(let entry, let sessions, let copies):
@@ -373,6 +398,8 @@ enum Effect {
   case followed(DialogID, any LiveSession, seesAddresses: Bool)
   /// The end of a session.
   case vacated(SessionID)
+  /// The time of a typing indicator may be over.
+  case typingOverdue
 }
 
 /// A batch's change of a room's audience, or a delivery to it.

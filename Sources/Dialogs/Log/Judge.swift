@@ -210,8 +210,11 @@ struct Judge {
     case .confirm(let position):
       try writer.setDelivered(position, for: post.author.id)
       settle(post)
-    case .leave:
+    case .leave(let time):
       try writer.setLastSeen(time, for: post.author.id)
+      settle(post)
+    case .endTyping:
+      effects.append(.typingOverdue)
       settle(post)
     case .refused(let problem): throw problem
     case .work(let work):

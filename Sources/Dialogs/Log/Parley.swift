@@ -40,7 +40,7 @@ public final class Parley: Sendable {
     self.options = options
     self.logger = logger
     registries = try store.read { try Registries($0, served, guests: options.guests) }
-    hub = Hub(guests: registries.guests)
+    hub = Hub(guests: registries.guests, clock: clock)
     let inbox = Inbox()
     self.inbox = inbox
     let threads = max(2, options.threads)
@@ -299,15 +299,20 @@ public final class Parley: Sendable {
   }
 
   /// Records the user's last-seen time if the ended session was the last one.
-  public func leave(_ party: Party, session: SessionID) {
+  public func leave(_ party: Party, session: SessionID, at time: Timestamp) {
     vacate(party, session: session)
-    leave(party)
+    leave(party, at: time)
   }
 
   /// Does the same for a session that lingers (`Hub.linger`) and keeps its rooms for a moment.
-  public func leave(_ party: Party) {
-    guard hub.onlineSessions(of: party.id).isEmpty else { return }
-    _ = submit(Post(author: party, intent: .leave, completion: .none))
+  public func leave(_ party: Party, at time: Timestamp) {
+    guard hub.onlineSessions(of: party.id).allSatisfy(\.isUnseen) else { return }
+    let hub = hub
+    submitSurely(
+      Post(
+        author: party, intent: .leave(time),
+        completion: .callback { _ in hub.forgetLastSeen(of: party.id, until: time) })
+    )
   }
 
   /// Queues a post now, or as soon as there is room.

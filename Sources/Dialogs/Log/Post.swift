@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// An intent on its way to the committer. Immutable; one allocation.
 ///
@@ -135,8 +136,10 @@ public enum Intent: Sendable {
   case signal(Signal, to: SignalTarget)
   /// Records that a client of the author has received all inbound entries up to here.
   case confirm(Position)
-  /// Records that the author's last session has ended.
-  case leave
+  /// Records the time at which the author's last session has ended.
+  case leave(Timestamp)
+  /// Ends the typing whose time is over.
+  case endTyping
   /// Completes with a refusal that was decided before, in order with other posts.
   case refused(Problem)
   /// Writes anything else in order with the log (accounts, grants).

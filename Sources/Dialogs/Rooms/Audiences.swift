@@ -46,21 +46,7 @@ struct Audiences {
     var occupants = RecipientSet()
     /// The members' app sessions.
     var followers = RecipientSet()
-    /// The typing indicators of XMPP clients that the followers were sent; leaving ends them.
-    var typing: [UserID: Typing] = [:]
     var isEmpty: Bool { occupants.recipients.isEmpty && followers.recipients.isEmpty }
-  }
-
-  struct Typing {
-    let stanza: RelayedStanza
-    let isSemiAnonymous: Bool
-
-    /// The indicator that ends it, for followers of an occupant who left without ending it.
-    var ended: RelayedStanza {
-      RelayedStanza(
-        name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, to: stanza.to,
-        toResource: nil, id: nil, extras: [], typing: false)
-    }
   }
 
   private var rooms: [DialogID: Audience] = [:]
@@ -73,20 +59,11 @@ struct Audiences {
       Recipient(session: session, user: session.party.id, seesAddresses: isModerator))
   }
 
-  /// Removes a recipient. Returns the occupant's typing indicator.
-  mutating func unseat(_ session: SessionID, in room: DialogID) -> Typing? {
+  /// Removes a recipient. Returns the occupant's user.
+  mutating func unseat(_ session: SessionID, in room: DialogID) -> Party? {
     guard let recipient = rooms[room]?.occupants.remove(session) else { return nil }
-    let typing = rooms[room]?.typing.removeValue(forKey: recipient.user)
     drop(room)
-    return typing
-  }
-
-  /// Records a typing indicator, at most one per occupant; an app session ends its own.
-  mutating func note(_ stanza: RelayedStanza, isSemiAnonymous: Bool, in room: DialogID) {
-    guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.recipients.isEmpty == false else {
-      return
-    }
-    rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, isSemiAnonymous: isSemiAnonymous) : nil
+    return recipient.session.party
   }
 
   mutating func replace(from old: SessionID, to session: any LiveSession, in room: DialogID) {

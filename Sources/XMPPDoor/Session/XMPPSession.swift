@@ -577,9 +577,10 @@ final class XMPPSession {
     postConfirmation()
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
-    parley.hub.unregister(handle, time: parley.clock.now)
+    let now = parley.clock.now
+    parley.hub.unregister(handle, time: now)
     oweMissed()
-    parley.leave(party, session: handle.id)
+    parley.leave(party, session: handle.id, at: now)
     presence = nil
     handle.ended()
     successor?.take(nil)

@@ -176,8 +176,9 @@ extension XMPPConnection {
     case nil:
       // The session may have ended when the hub already knew the handle.
       handle.ended()
-      door.parley.hub.unregister(handle, time: door.parley.clock.now)
-      door.parley.leave(handle.party, session: handle.id)
+      let now = door.parley.clock.now
+      door.parley.hub.unregister(handle, time: now)
+      door.parley.leave(handle.party, session: handle.id, at: now)
       if !isOver { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
     }
   }

@@ -22,7 +22,7 @@ enum GetPresence: ServedOperation {
     }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     if case .reads = access {
-      return .ok(call.rendering.presence(of: party, lastSeen: isShown ? user.lastSeenAt : nil))
+      return .ok(call.rendering.presence(of: party, lastSeen: isShown ? call.parley.hub.lastSeen(of: user) : nil))
     }
     guard contact?.subscription.to == true else {
       throw Problem(.forbidden, "presence-not-shared", "This user does not share their presence with you.")

@@ -45,7 +45,7 @@ struct LastActivity: Feature {
         }
       }
       guard isShown else { throw StanzaError(.forbidden) }
-      guard let seen = user.lastSeenAt else {
+      guard let seen = turn.parley.hub.lastSeen(of: user) else {
         throw StanzaError(.itemNotFound, "this user has not been here yet")
       }
       let gone = turn.parley.clock.now.milliseconds - seen.milliseconds

@@ -4,7 +4,9 @@ import XMPP
 /// XEP-0085: chat states. A state alone is a signal, passed on and never stored (5.8); apps see only whether a user is
 /// typing.
 struct ChatStates: Feature {
-  static let xep = XEP(85, "2.1", "Chat State Notifications")
+  static let xep = XEP(
+    85, "2.1", "Chat State Notifications",
+    note: "For an app's user the server writes the states, also the end of typing that the app does not end.")
 
   private static let composing = Name("composing", NS.chatStates)
   private static let paused = Name("paused", NS.chatStates)
