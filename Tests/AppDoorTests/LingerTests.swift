@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOWebSocket
 import SQLiteStore
 import Synchronization
 import Testing
@@ -177,6 +178,42 @@ import Testing
     let told = scene.watcher.taken()
     #expect(told.map(\.availability) == [.offline] && told.first?.time == later)
     #expect(try await scene.lastSeen() == later)
+  }
+
+  /// The end of a connection without a close frame: of its input (the client's process was killed, or it closed TLS), an
+  /// end of TLS without `close_notify`, a reset.
+  enum Loss: CaseIterable { case input, tls, reset }
+  private struct Unclean: Error {}
+
+  @Test(arguments: Loss.allCases) func aLostSocketLingersFromThatMoment(loss: Loss) async throws {
+    let scene = try await Scene()
+    _ = try await scene.logIn()
+    let id = scene.juliet.id
+    let found = try await scene.parley.read { try $0.user(id) }
+    let token = try await scene.accounts.logIn(try #require(found), device: "phone", client: nil).accessToken
+    let channel = NIOAsyncTestingChannel(loop: scene.loop)
+    try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
+    let door = scene.door
+    try await scene.loop.executeInContext {
+      try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())
+      try channel.pipeline.syncOperations.addHandler(SocketChannel(channel, door: door, address: "192.0.2.1"))
+    }
+    let hello = ByteBuffer(string: #"{"id":"1","type":"hello","data":{"token":"\#(token)"}}"#)
+    try await channel.writeInbound(WebSocketFrame(fin: true, opcode: .text, data: hello))
+    try await scene.until { [parley = scene.parley] in parley.hub.onlineSessions(of: id).contains(where: \.isAvailable)
+    }
+    try await scene.loop.executeInContext {
+      switch loss {
+      case .input: channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+      case .tls: channel.pipeline.fireErrorCaught(Unclean())
+      case .reset: channel.pipeline.fireErrorCaught(IOError(errnoCode: ECONNRESET, reason: "read"))
+      }
+    }
+    await scene.loop.run()
+    #expect(scene.parley.hub.onlineSessions(of: id).isEmpty && !channel.isActive)
+    #expect(scene.watcher.taken().map(\.availability) == [.online])
+    await scene.pass(5)
+    #expect(scene.watcher.taken().map(\.availability) == [.offline])
   }
 
   @Test func aSessionThatIsDoneOrClosedGoesAtOnce() async throws {

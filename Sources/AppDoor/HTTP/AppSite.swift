@@ -73,7 +73,7 @@ extension AppDoor {
       if Self.isHeld("\"\(tag)\"", by: request) { return Response(status: .notModified, headers: headers) }
       return OperationRunner.response(status, bytes, headers)
     case .bytes(let download): return Self.response(download, to: request)
-    case .stream(let stream): return Self.response(stream)
+    case .stream(let stream): return Self.response(stream, to: request)
     }
   }
 
@@ -85,14 +85,21 @@ extension AppDoor {
     .accelBuffering: "no",
   ]
 
-  private static func response(_ stream: StreamChannel.Body) -> Response {
-    Response(
+  /// Returns the response whose body is a stream of events. It ends when the client closes the connection, or its half:
+  /// otherwise a client that was killed would be noticed by the second comment that it does not take.
+  private static func response(_ stream: StreamChannel.Body, to request: Request) -> Response {
+    let body = request.body
+    return Response(
       status: .ok, headers: Self.eventStreamHeaders,
       body: ResponseBody { writer in
         defer { stream.ended() }
-        for await chunk in stream.chunks {
-          try await writer.write(chunk)
-          stream.taken(chunk.readableBytes)
+        try await body.consumeWithInboundCloseHandler { _ in
+          for await chunk in stream.chunks {
+            try await writer.write(chunk)
+            stream.taken(chunk.readableBytes)
+          }
+        } onInboundClosed: {
+          stream.ended()
         }
         try await writer.finish(nil)
       })

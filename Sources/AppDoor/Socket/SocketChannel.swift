@@ -87,12 +87,19 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is ChannelShouldQuiesceEvent { session?.goAway() }
+    if event is ChannelShouldQuiesceEvent {
+      session?.goAway()
+    } else if case .inputClosed = event as? ChannelEvent {
+      // The client's process has ended, or it has closed TLS: without a close frame the connection is lost (RFC 6455
+      // 7.1.5, code 1006), although the port lets clients of HTTP close their half.
+      end()
+      context.close(promise: nil)
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Processes the aggregator's and the decoder's errors. NIO's own handler has answered the decoder's with a close
-  /// frame before.
+  /// Processes the aggregator's and the decoder's errors, and those of the connection: a reset, or an end of TLS without
+  /// `close_notify`. NIO's own handler has answered the decoder's with a close frame before.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error {
     case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
