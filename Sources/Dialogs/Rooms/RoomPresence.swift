@@ -37,9 +37,7 @@ extension Judge {
     // A user has one nick: that of their other sessions, else the reserved one.
     let (nick, key) = try (companion?.nick ?? member?.nick).map { try Self.nick($0) } ?? (wish, wishKey)
     guard try isFree(key: key, for: author.id, in: state) else { throw Problem.nickTaken }
-    if let member, member.affiliation.isMember, member.nick == nil {
-      try store(with(member) { $0.nick = nick }, in: state)
-    }
+    try reserve(nick, for: member, in: state)
     let comesBack = try readmit(post, to: state) != nil
     if comesBack { member = try self.member(author.id, in: state) }
 
@@ -60,6 +58,21 @@ extension Judge {
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
+  }
+
+  /// Reserves for a member the nick that they use: it changes with the occupant's (7.6). Apps show it beside members
+  /// who are absent too, so it is an entry, as if an app had changed it.
+  private mutating func reserve(_ nick: String, for member: Member?, in state: RoomCache.State) throws {
+    guard let member, member.affiliation.isMember, member.nick != nick else { return }
+    let entry = try note(
+      .member(
+        MemberChange(
+          party: member.party, was: member.affiliation, now: member.affiliation, nick: nick, reason: nil,
+          wasKicked: member.isKicked, isKicked: member.isKicked)),
+      by: member.party, in: state)
+    try store(with(member) { $0.nick = nick }, in: state)
+    rooms.changed(state)
+    tell(.entry(entry, author: nil))
   }
 
   private func enteredRoom(
@@ -125,11 +138,8 @@ extension Judge {
       return settle(post)
     }
 
-    // A member's nick is reserved, and changes with the occupant's (7.6).
     guard try isFree(key: wish.key, for: post.author.id, in: state) else { throw Problem.nickTaken }
-    if let member, member.affiliation.isMember {
-      try store(with(member) { $0.nick = wish.nick }, in: state)
-    }
+    try reserve(wish.nick, for: member, in: state)
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),
       role: present.role, codes: [303], newNick: wish.nick)
