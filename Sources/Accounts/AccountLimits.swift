@@ -25,7 +25,8 @@ public enum AccountLimits {
   /// Origins (a network, a device) of users' earlier logins, which strangers' failures cannot lock out; beyond it the
   /// least recently used are strangers again. Some 50 bytes each.
   public static let knownLoginsMax = 200_000
-  /// Networks and users of failed logins of strangers; beyond it those with the oldest failures are removed.
+  /// Networks and users of failed logins of strangers, and as many pairs of both; beyond it those with the oldest
+  /// failures are removed. Some 60 bytes each.
   public static let countedStrangersMax = 200_000
   /// The lifetime of an access token; then the app gets another by its refresh token.
   public static let accessLifetime: Duration = .seconds(3_600)

@@ -29,9 +29,11 @@ public enum LoginOutcome: Sendable {
 /// Bounds the guessing of passwords, for all doors (docs/decisions/0009-failed-logins.md).
 ///
 /// Clients that have logged in before, from this network or with this device, have a budget of their own that no
-/// stranger can spend. A stranger spends from two at once: that of its network, over all users, and the one that all
-/// strangers share for this user. So one address guesses slowly, many together guess slowly at one user, and neither
-/// locks out known clients.
+/// stranger can spend. A stranger spends from three at once: a small one of its network for this user, a large one of
+/// its network over all users, and the one that all strangers share for this user. So one address guesses slowly, many
+/// together guess slowly at one user, and neither locks out known clients. A client that keeps sending a wrong password
+/// soon spends from the small one alone, and leaves the large one to the others behind its address; a right password
+/// gives back what the same network's mistakes about this user had cost.
 ///
 /// Only wrong passwords are charged, so that any number of right logins from one place at one moment succeed: a fleet
 /// that reconnects after a restart. Many wrong ones at the same moment gain nothing all the same: a password is
@@ -41,10 +43,18 @@ public enum LoginOutcome: Sendable {
 ///
 /// Nothing of this is stored. After a restart everyone is a stranger with full budgets.
 final class LoginFailures: Sendable {
-  /// The rate of one known pair, and of one network over all users: users mistype, an office has one address; 17,000
-  /// guesses a day do not find a decent password.
+  /// The rate of one known pair: users mistype; 17,000 guesses a day do not find a decent password.
   static let perPlace = Rate(burst: 20, perSecond: 0.2)
-  /// The name of `perPlace` for clients. The state of `perUser` is revealed by its refusal alone.
+  /// The rate of a stranger's network for one user: a tenth of what all strangers have, so that one network cannot
+  /// spend that.
+  static let perPair = Rate(burst: 10, perSecond: 12.0 / 3_600)
+  /// The rate of a stranger's network over all users: an office has one address, and comes back at one moment; 17,000
+  /// guesses a day.
+  static let perNetwork = Rate(burst: 100, perSecond: 0.2)
+  /// The rate of invalid tokens from one network, which nobody guesses: devices whose login has ended send them, and are
+  /// to learn it.
+  static let perTokenNetwork = Rate(burst: 100, perSecond: 1)
+  /// The name of the rates of a place for clients. The state of `perUser` is revealed by its refusal alone.
   static let policy = "logins"
   /// The rate of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 allows one account, and
   /// as many again each hour.
@@ -62,6 +72,8 @@ final class LoginFailures: Sendable {
     }
 
     static func network(_ name: String) -> Key { Key(0, nil, name) }
+    static func tokens(_ network: String) -> Key { Key(4, nil, network) }
+    static func pair(_ attempt: LoginAttempt) -> Key { Key(5, attempt.user, attempt.network) }
     static func strangers(of user: BareJID) -> Key { Key(1, user, "") }
     static func own(_ attempt: LoginAttempt) -> [Key] {
       (attempt.device.map { [Key(2, attempt.user, $0)] } ?? []) + [Key(3, attempt.user, attempt.network)]
@@ -72,6 +84,20 @@ final class LoginFailures: Sendable {
     /// The known clients. Strangers can neither add entries nor displace any.
     var known: Recent<Key, TokenBucket>
     var strangers: Recent<Key, TokenBucket>
+    /// The networks of strangers for one user. They displace each other alone.
+    var pairs: Recent<Key, Pair>
+
+    mutating func spend(_ count: Int, _ key: Key, _ rate: Rate, now: Timestamp) {
+      var bucket = strangers[key] ?? TokenBucket(rate, now: now)
+      bucket.owe(rate, count: count, now: now)
+      strangers[key] = bucket
+    }
+  }
+
+  private struct Pair {
+    var bucket: TokenBucket
+    /// The failures since the last right password, at most as many as the other budgets hold.
+    var failures = 0
   }
   private let state: Mutex<State>
 
@@ -83,7 +109,8 @@ final class LoginFailures: Sendable {
   }
 
   init(knownMax: Int = AccountLimits.knownLoginsMax, strangersMax: Int = AccountLimits.countedStrangersMax) {
-    state = Mutex(State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax)))
+    state = Mutex(
+      State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax), pairs: Recent(max: strangersMax)))
   }
 
   /// Returns the budget to charge.
@@ -103,14 +130,15 @@ final class LoginFailures: Sendable {
         wait = min(wait ?? lacking, lacking)
       }
       if let wait { return .failure(Self.refusal(wait)) }
-      var ofNetwork = state.strangers[.network(attempt.network)] ?? TokenBucket(Self.perPlace, now: now)
+      var ofPair = state.pairs[.pair(attempt)]?.bucket ?? TokenBucket(Self.perPair, now: now)
+      var ofNetwork = state.strangers[.network(attempt.network)] ?? TokenBucket(Self.perNetwork, now: now)
       var ofUser = state.strangers[.strangers(of: attempt.user)] ?? TokenBucket(Self.perUser, now: now)
-      if let wait = [ofNetwork.wait(Self.perPlace, now: now), ofUser.wait(Self.perUser, now: now)].compactMap({ $0 })
-        .max()
-      {
-        return .failure(Self.refusal(wait))
-      }
-      RateLog.current?.note(ofNetwork.status(Self.policy, Self.perPlace, now: now))
+      let waits = [
+        ofPair.wait(Self.perPair, now: now), ofNetwork.wait(Self.perNetwork, now: now),
+        ofUser.wait(Self.perUser, now: now),
+      ]
+      if let wait = waits.compactMap({ $0 }).max() { return .failure(Self.refusal(wait)) }
+      RateLog.current?.note(ofPair.status(Self.policy, Self.perPair, now: now))
       return .success(ChargedBudget(own: nil, attempt: attempt))
     }
     return try result.get()
@@ -120,7 +148,9 @@ final class LoginFailures: Sendable {
     state.withLock { state in
       switch outcome {
       case .void: break
-      case .right: Self.know(chargedBudget.attempt, &state, now: now)
+      case .right:
+        Self.know(chargedBudget.attempt, &state, now: now)
+        Self.forgive(chargedBudget.attempt, &state, now: now)
       case .wrong:
         if let own = chargedBudget.own {
           state.known.change(own) { bucket in
@@ -128,19 +158,26 @@ final class LoginFailures: Sendable {
             RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now))
           }
         } else {
-          let (network, user) = (
-            Key.network(chargedBudget.attempt.network), Key.strangers(of: chargedBudget.attempt.user)
-          )
-          var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
-          var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
-          ofNetwork.owe(Self.perPlace, now: now)
-          ofUser.owe(Self.perUser, now: now)
-          state.strangers[network] = ofNetwork
-          state.strangers[user] = ofUser
-          RateLog.current?.note(ofNetwork.status(Self.policy, Self.perPlace, now: now))
+          let attempt = chargedBudget.attempt
+          state.spend(1, .network(attempt.network), Self.perNetwork, now: now)
+          state.spend(1, .strangers(of: attempt.user), Self.perUser, now: now)
+          var pair = state.pairs[.pair(attempt)] ?? Pair(bucket: TokenBucket(Self.perPair, now: now))
+          pair.bucket.owe(Self.perPair, now: now)
+          pair.failures = min(pair.failures + 1, Self.perUser.burst)
+          state.pairs[.pair(attempt)] = pair
+          RateLog.current?.note(pair.bucket.status(Self.policy, Self.perPair, now: now))
         }
       }
     }
+  }
+
+  /// Gives back what the network's failures about this user have cost: who then knows the password has mistyped it
+  /// (NIST SP 800-63B 5.2.2: previous failures of that user from the same address are disregarded).
+  private static func forgive(_ attempt: LoginAttempt, _ state: inout State, now: Timestamp) {
+    guard let pair = state.pairs[.pair(attempt)], pair.failures > 0 else { return }
+    state.pairs[.pair(attempt)] = Pair(bucket: TokenBucket(perPair, now: now))
+    state.spend(-pair.failures, .network(attempt.network), perNetwork, now: now)
+    state.spend(-pair.failures, .strangers(of: attempt.user), perUser, now: now)
   }
 
   /// Records a client with a right token as known.
@@ -157,10 +194,10 @@ final class LoginFailures: Sendable {
   /// - Returns: the seconds to wait, if the network has spent its budget.
   func wrongToken(from network: String, now: Timestamp) -> Int? {
     state.withLock { state in
-      var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
-      defer { state.strangers[.network(network)] = bucket }
-      let wait = bucket.take(Self.perPlace, now: now)
-      if wait == nil { RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now)) }
+      var bucket = state.strangers[.tokens(network)] ?? TokenBucket(Self.perTokenNetwork, now: now)
+      defer { state.strangers[.tokens(network)] = bucket }
+      let wait = bucket.take(Self.perTokenNetwork, now: now)
+      if wait == nil { RateLog.current?.note(bucket.status(Self.policy, Self.perTokenNetwork, now: now)) }
       return wait
     }
   }

@@ -42,10 +42,10 @@ public struct TokenBucket: Hashable, Sendable {
     tokens = min(Double(rate.burst), tokens + 1)
   }
 
-  /// Takes a token even if there is none: the debt is paid off first.
-  package mutating func owe(_ rate: Rate, now: Timestamp) {
+  /// Takes tokens even if there are none: the debt is paid off first. A negative number gives back.
+  package mutating func owe(_ rate: Rate, count: Int = 1, now: Timestamp) {
     fill(rate, now: now)
-    tokens -= 1
+    tokens = min(Double(rate.burst), tokens - Double(count))
   }
 
   /// Returns the whole seconds until there are enough; `nil` if there are.
