@@ -71,7 +71,7 @@ extension Settings.Pushes {
       senders[.fcm] = FCM(account: account, url: fcm.url, client: outgoing.named, clock: clock, logger: logger)
     }
     if let webPushContact {
-      let sender = WebPush(key: webPush, contact: webPushContact, client: outgoing.given, clock: clock)
+      let sender = WebPush(key: webPush, contact: webPushContact, client: outgoing.given, clock: clock, logger: logger)
       senders[.webpush] = sender
       senders[.unifiedpush] = sender
     }

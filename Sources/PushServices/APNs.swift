@@ -55,7 +55,7 @@ public struct APNs: PushSender {
     urls = [.production: production, .sandbox: sandbox]
     self.client = client
     self.clock = clock
-    warnings = ProviderWarnings(provider: .apns, logger: logger)
+    warnings = ProviderWarnings(logger)
   }
 
   public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
@@ -70,11 +70,11 @@ public struct APNs: PushSender {
     do throws(WebFailure) {
       let answer = try await client.send(request)
       let (outcome, complaint) = Self.outcome(of: answer, for: device)
-      if let complaint { warnings.say(complaint) }
+      if let complaint { warnings.say(complaint, .apns) }
       if complaint == "ExpiredProviderToken" { self.token.state.withLock { $0 = nil } }
       return outcome
     } catch {
-      warnings.say(error.description)
+      warnings.say(error.description, .apns)
       return .unavailable(seconds: nil)
     }
   }

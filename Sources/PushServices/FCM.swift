@@ -54,14 +54,14 @@ public struct FCM: PushSender {
     self.account = account
     self.url = url
     self.client = client
-    warnings = ProviderWarnings(provider: .fcm, logger: logger)
+    warnings = ProviderWarnings(logger)
     access = Access(account: account, client: client, clock: clock)
   }
 
   public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
     do throws(WebFailure) {
       guard let token = try await access.token() else {
-        warnings.say("no access token for \(account.email)")
+        warnings.say("no access token for \(account.email)", .fcm)
         return .unavailable(seconds: nil)
       }
       let answer = try await client.send(
@@ -72,10 +72,10 @@ public struct FCM: PushSender {
           prefersHTTP2: true))
       if answer.status == 401 { await access.forget(token) }
       let (outcome, complaint) = Self.outcome(of: answer)
-      if let complaint { warnings.say(complaint) }
+      if let complaint { warnings.say(complaint, .fcm) }
       return outcome
     } catch {
-      warnings.say(error.description)
+      warnings.say(error.description, .fcm)
       return .unavailable(seconds: nil)
     }
   }

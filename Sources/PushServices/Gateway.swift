@@ -17,7 +17,7 @@ public struct Gateway: PushSender {
     self.signer = signer
     self.client = client
     self.clock = clock
-    warnings = ProviderWarnings(provider: .webhook, logger: logger)
+    warnings = ProviderWarnings(logger)
   }
 
   public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
@@ -29,10 +29,10 @@ public struct Gateway: PushSender {
           headers: signer.headers(id: "push_" + notice.id(for: device), now: clock.now, body: body),
           body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
       let outcome = Self.outcome(of: answer)
-      if case .unavailable = outcome { warnings.say("status \(answer.status)") }
+      if case .unavailable = outcome { warnings.say("status \(answer.status)", .webhook) }
       return outcome
     } catch {
-      warnings.say(error.description)
+      warnings.say(error.description, .webhook)
       return .unavailable(seconds: nil)
     }
   }

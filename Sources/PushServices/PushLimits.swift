@@ -36,6 +36,9 @@ public enum PushLimits {
   static let brokenSeconds = 900
   /// The time between two log lines with the same problem of a provider: otherwise every push would log one.
   static let warningInterval: Duration = .seconds(60)
+  /// The lines with different problems in that time; further ones are counted in the next line. Users name the servers
+  /// of web push, and so decide how many there are.
+  static let warningsMax = 8
   /// The bytes of an answer: a reason.
   static let answerBytesMax = 16_384
 }

@@ -53,28 +53,40 @@ public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible
   init(_ description: String) { self.description = description }
 }
 
-/// Logs that a provider does not serve this server: not for every push, but again if the reason changes, and after a
-/// while.
+/// Logs that providers do not serve this server.
 final class ProviderWarnings: Sendable {
-  private let provider: PushDevice.Provider
   private let logger: Logger
-  private let last = Mutex<(reason: String, at: ContinuousClock.Instant)?>(nil)
+  private let pace = Mutex(WarningPace())
 
-  init(provider: PushDevice.Provider, logger: Logger) {
-    self.provider = provider
-    self.logger = logger
-  }
+  init(_ logger: Logger) { self.logger = logger }
 
-  func say(_ reason: String) {
-    let now = ContinuousClock.now
-    let isNew = last.withLock { last in
-      if let last, last.reason == reason, now < last.at + PushLimits.warningInterval { return false }
-      last = (reason, now)
-      return true
-    }
-    guard isNew else { return }
+  func say(_ reason: String, _ provider: PushDevice.Provider) {
+    guard let unlogged = pace.withLock({ $0.note("\(provider.rawValue) \(reason)", now: .now) }) else { return }
     logger.warning(
       "pushes are not taken; they are tried again",
-      metadata: ["provider": "\(provider.rawValue)", "reason": "\(reason)"])
+      metadata: ["provider": "\(provider.rawValue)", "reason": "\(reason)", "unlogged": "\(unlogged)"])
+  }
+}
+
+/// Decides which failures are logged: each reason once in `PushLimits.warningInterval`, and at most
+/// `PushLimits.warningsMax` reasons in it, since users name the servers of web push.
+struct WarningPace {
+  private var began: ContinuousClock.Instant?
+  private var reasons: Set<String> = []
+  private var unlogged = 0
+
+  /// Returns how many failures of the interval before were not logged, with the first line of an interval; 0 for further
+  /// lines, and `nil` if this failure is not logged.
+  mutating func note(_ reason: String, now: ContinuousClock.Instant) -> Int? {
+    var before = 0
+    if began.map({ now >= $0 + PushLimits.warningInterval }) ?? true {
+      before = unlogged
+      (began, reasons, unlogged) = (now, [], 0)
+    }
+    guard reasons.count < PushLimits.warningsMax, reasons.insert(reason).inserted else {
+      unlogged += 1
+      return nil
+    }
+    return before
   }
 }

@@ -2,6 +2,7 @@ public import Basics
 import Crypto
 public import Dialogs
 import JSON
+public import Logging
 import Synchronization
 public import WebClient
 
@@ -26,6 +27,7 @@ public struct WebPush: PushSender {
   private let contact: String
   private let client: WebClient
   private let clock: any Clock
+  private let warnings: ProviderWarnings
   private let tokens = Tokens()
 
   /// The tokens by origin.
@@ -37,11 +39,12 @@ public struct WebPush: PushSender {
   /// - Parameters:
   ///   - contact: a `mailto:` or `https:` URI for the operators of push services (RFC 8292 2.1).
   ///   - client: a client for public addresses only, since users give the URLs.
-  public init(key: Key, contact: String, client: WebClient, clock: any Clock) {
+  public init(key: Key, contact: String, client: WebClient, clock: any Clock, logger: Logger) {
     self.key = key
     self.contact = contact
     self.client = client
     self.clock = clock
+    warnings = ProviderWarnings(logger)
   }
 
   public func send(_ notice: PushNotice, _ words: PushTexts, to device: PushDevice) async -> PushOutcome {
@@ -62,8 +65,14 @@ public struct WebPush: PushSender {
       let answer = try await client.send(
         WebRequest(
           .post, device.token, headers: headers, body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
-      return Self.outcome(of: answer)
+      let outcome = Self.outcome(of: answer)
+      switch outcome {
+      case .failed, .unavailable: warnings.say("\(origin): status \(answer.status)", device.provider)
+      case .taken, .refused: break
+      }
+      return outcome
     } catch {
+      warnings.say("\(origin): \(error.description)", device.provider)
       // The URL leads to a place without a push service.
       return error.kind == .forbidden || error.kind == .malformed ? .refused : .failed
     }

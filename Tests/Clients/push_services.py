@@ -334,6 +334,20 @@ def checked(server, world):
         server.settings["push__apns__key"] = good
 
 
+def untrusted(server, world):
+    romeo, juliet = App(server, "romeo"), App(server, "juliet", "phone")
+    dialog = romeo.dialog("juliet")
+    register(juliet, "ios", {"provider": "apns", "token": "ab12"})
+    register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
+    say(romeo, dialog, "Who is there?")
+    for provider in ("apns", "webpush"):
+        server.log.until(f"a line about {provider}", lambda text: any(
+            "pushes are not taken" in line and provider in line and "certificate" in line for line in text.splitlines()))
+    say(romeo, dialog, "Nobody?")
+    say(romeo, dialog, "Nobody.")
+    expect(sum("pushes are not taken" in line for line in server.log.text.splitlines()) == 2, "a line for each push")
+
+
 def run(checks):
     with Server(push__content="body") as server:
         world = World(server.folder)
@@ -356,6 +370,12 @@ def run(checks):
         ]:
             with checks.check("push services: " + name):
                 body(server, world, romeo)
+        with checks.check("push services: a provider without a trusted certificate is told of in the log, not for every push"):
+            trusting = {name: value for name, value in world.settings.items() if name != "outgoing__authorities"}
+            with Server(push__content="body", **trusting) as careful:
+                careful.start()
+                careful.add_users("romeo", "juliet")
+                untrusted(careful, world)
         with checks.check("push services: what users name is no way to neighbours"):
             with Server(outgoing__authorities=world.settings["outgoing__authorities"]) as closed:
                 closed.start()

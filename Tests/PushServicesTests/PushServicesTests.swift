@@ -375,4 +375,18 @@ import WebClient
   func theAnswersOfAGateway(status: Int, outcome: PushOutcome) {
     #expect(Gateway.outcome(of: WebAnswer(status: status)) == outcome)
   }
+
+  // MARK: The log
+
+  /// A provider that fails says so once in a minute for each reason, however many pushes and reasons there are.
+  @Test func failuresAreLoggedNowAndThen() {
+    var pace = WarningPace()
+    let start = ContinuousClock.now
+    #expect(pace.note("apns: no certificate", now: start) == 0)
+    #expect(pace.note("apns: no certificate", now: start + .seconds(59)) == nil)
+    #expect(
+      (0..<100).compactMap { pace.note("origin \($0)", now: start + .seconds(59)) } == Array(repeating: 0, count: 7))
+    #expect(pace.note("apns: no certificate", now: start + .seconds(60)) == 94)
+    #expect(pace.note("fcm: no certificate", now: start + .seconds(61)) == 0)
+  }
 }
