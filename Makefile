@@ -14,7 +14,7 @@ SHELL := /bin/bash
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
-  mcabber bitlbee finch sendxmpp \
+  mcabber bitlbee finch sendxmpp dino-im xdotool \
   libvips-tools clamav-daemon
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 

@@ -4,6 +4,7 @@ the other side.
 import asyncio
 import logging
 import pathlib
+import socket
 
 import aioxmpp
 import aioxmpp.dispatcher
@@ -15,6 +16,7 @@ import OpenSSL.crypto
 from lib.across import Across
 from lib.harness import PASSWORD, PATIENCE, expect
 from lib.peers import ROSE
+from lib.wire import Client
 
 
 class Pinned(aioxmpp.security_layer.CertificateVerifier):
@@ -121,10 +123,21 @@ async def converse(checks, server, romeo):
         await romeo.rooms.set_room_config(jid, form.render_reply())
         info = await romeo.disco.query_info(jid, require_fresh=True)
         expect("muc_membersonly" in info.features and info.identities[0].name == "The garden", f"{info.features}")
+    with checks.check("aioxmpp: somebody's nick has an emoji that no stringprep knew"):
+        paris = await off(Client, server, "paris", "street")
+        paris.send(f"<presence to='{server.room_jid}/Paris \U0001f64c'><x xmlns='http://jabber.org/protocol/muc'/></presence>")
+        await off(paris.ask, "<ping xmlns='urn:xmpp:ping'/>", "get", server.room_jid + "/Paris \U0001f64c")
+        await romeo.tell(server.room_jid, "Peace, ho", aioxmpp.MessageType.GROUPCHAT)
+        await off(server.hears, "Peace, ho", server.room)
+        paris.close()
+    with checks.check("aioxmpp: enters 45 rooms at once"):
+        rooms = [await off(juliet.call, "POST", "/v1/dialogs", {"type": "public", "name": f"Street {n}"}) for n in range(45)]
+        await asyncio.wait_for(asyncio.gather(
+            *(romeo.rooms.join(aioxmpp.JID.fromstr(room["jid"]), "Romeo")[1] for _, room in rooms)), PATIENCE)
     with checks.check("aioxmpp: the connection is cut, and the stream resumed"):
         resumed = asyncio.get_running_loop().create_future()
         romeo.client.on_stream_resumed.connect(resumed, aioxmpp.callbacks.AdHocSignal.AUTO_FUTURE)
-        romeo.client.stream._xmlstream.abort()
+        romeo.client.stream._xmlstream.transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
         await off(juliet.say, dialog, "said meanwhile")
         await asyncio.wait_for(resumed, PATIENCE)
         await romeo.heard("said meanwhile")

@@ -331,11 +331,12 @@ class Requests:
         expect(made.find(f"{{{STREAMS}}}features") is not None, "no features with the session")
         return self
 
-    def login(self, name):
+    def login(self, name, resource=""):
         self.begin()
         self.ask(f"<auth xmlns='{SASL}' mechanism='PLAIN'>{token(name)}</auth>", f"{{{SASL}}}success")
         self.ask("", f"{{{STREAMS}}}features", "to='localhost' xmpp:restart='true'")
-        self.ask("<iq xmlns='jabber:client' type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>",
+        wish = f"<resource>{resource}</resource>" if resource else ""
+        self.ask(f"<iq xmlns='jabber:client' type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'>{wish}</bind></iq>",
                  "{jabber:client}iq")
         self.ask("<presence xmlns='jabber:client'/>", "{jabber:client}presence")
         return self
@@ -374,6 +375,18 @@ def requests(server):
     juliet.until(lambda e: body_of(e) == "farewell", "what came with the end")
     gone = romeo.request()
     expect(gone.get("type") == "terminate" and gone.get("condition") == "item-not-found", ElementTree.tostring(gone))
+
+
+def replacement(server):
+    """XEP-0206 6: a session that another one has replaced ends by `terminate`, which names the error (node-xmpp-bosh 29)."""
+    former = Requests(server).login("mercutio", "piazza")
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(former.request()), daemon=True)
+    asking.start()
+    Requests(server).login("mercutio", "piazza").request(attributes="type='terminate'")
+    asking.join(PATIENCE)
+    expect(answers and answers[0].get("type") == "terminate" and answers[0].get("condition") == "remote-stream-error"
+           and answers[0].find(f"{ERROR}/*").tag.endswith("conflict"), f"{[ElementTree.tostring(a) for a in answers]}")
 
 
 def misuse(server):
@@ -584,12 +597,12 @@ def anonymous(server, kind):
 def run(checks):
     with WebServer(guests__domains="localhost") as server:
         server.start()
-        server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "paris", "rosaline", "balthasar")
+        server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "mercutio", "paris", "rosaline", "balthasar")
         for name, test in [
                 ("where they are", host_meta), ("a WebSocket talks with TCP", sockets), ("an unclean close is resumed", resumption),
                 ("line breaks in front of headers", spaces),
                 ("what a WebSocket refuses", refusals), ("frames that are none", frames), ("pings that nobody reads the answers to", pings), ("BOSH talks, repeats, pauses and ends", requests),
-                ("what BOSH refuses", misuse),
+                ("what BOSH refuses", misuse), ("BOSH tells who was replaced", replacement),
                 ("Strophe.js in a browser over WebSocket", lambda server: strophe(server, "websocket", "rosaline")),
                 ("Strophe.js in a browser over BOSH", lambda server: strophe(server, "xbosh", "balthasar")),
                 ("Strophe.js in a browser as a guest over WebSocket", lambda server: anonymous(server, "websocket")),
