@@ -145,7 +145,7 @@ extension XMPPSession {
     }
     guard let position = confirmation.answered(id) else { return }
     confirmed(position)
-    if cursor.replay == .waiting { ping() }
+    if cursor.replay == .waiting { askForSign() }
     postConfirmation()
   }
 
