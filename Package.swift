@@ -260,7 +260,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
-      dependencies: ["XMPPDoor", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
+      dependencies: [
+        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore,
+      ],
       swiftSettings: settings),
     .target(
       name: "StoreConformance", dependencies: ["Basics", "Dialogs", "Addresses"], path: "Tests/StoreConformance",
@@ -305,7 +307,7 @@ let package = Package(
       name: "AdministrationTests",
       dependencies: [
         "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "HTTPPort", "JSON", "Basics",
-        "Dialogs", "Accounts", "Addresses", nioPosix, yams,
+        "Dialogs", "Accounts", "Addresses", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix, yams,
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",

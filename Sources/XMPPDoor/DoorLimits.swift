@@ -102,6 +102,8 @@ enum DoorLimits {
   /// The pending subscription requests that a new session is sent; the next session gets others once these are
   /// answered.
   static let pendingSubscriptionsTold = 100
+  /// The groups of the owner's contacts that the form of a node offers to choose from. Others can be named all the same.
+  static let rosterGroupsOffered = 100
   /// The people that one change of affiliations or subscriptions may name; more is refused with `policy-violation`.
   static let nodePeopleNamedMax = 256
   /// The bytes of one contact's last items; clients can request the rest. Items meant to be pushed to all contacts fit:

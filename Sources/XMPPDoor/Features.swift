@@ -144,7 +144,7 @@ enum Features {
       note: "`/xmpp-websocket` on the HTTP port. No channel binding and no see-other-uri."),
     XEP(0, "", "RFC 7590: TLS"),
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
-    XEP(4, "2.13.2", "Data Forms"),
+    XEP(4, "2.13.2", "Data Forms", note: "A form without `type` counts as submitted."),
     XEP(59, "1.0", "Result Set Management", note: "Counts only for the items of a node. No index attributes."),
     XEP(
       60, "1.30.0", "Publish-Subscribe",

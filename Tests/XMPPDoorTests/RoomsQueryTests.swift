@@ -377,7 +377,7 @@ struct RoomsQueryTests {
 
   @Test(arguments: [
     ("", StanzaError.Condition.badRequest), ("<x xmlns='jabber:x:data' type='form'/>", .badRequest),
-    ("<x xmlns='jabber:x:data' type='result'/>", .badRequest), ("<x xmlns='jabber:x:data'/>", .badRequest),
+    ("<x xmlns='jabber:x:data' type='result'/>", .badRequest), ("<x xmlns='jabber:x:data' type=''/>", .badRequest),
     ("<x xmlns='jabber:x:data' type='submit'/><destroy/>", .badRequest), ("<destroy/><destroy/>", .badRequest),
     ("<destroy xmlns='x'/>", .badRequest), ("<destroy jid='@'/>", .jidMalformed),
     ("<x xmlns='jabber:x:data' type='submit'><field/></x>", .badRequest),

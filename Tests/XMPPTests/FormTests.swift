@@ -103,11 +103,13 @@ import XMLStream
       element("<x xmlns='jabber:x:data' type='submit'><field var='a' type='colour'/><field var='b'/></x>"))
     #expect(form.fields.map(\.kind) == [.textSingle, nil])
     #expect(try DataForm(element("<x xmlns='jabber:x:data' type='cancel'/>")) == DataForm(.cancel))
+    // 3.1 demands the type of the form itself; without one it is a submission.
+    #expect(try DataForm(element("<x xmlns='jabber:x:data'/>")) == DataForm(.submit))
   }
 
   @Test(arguments: [
-    ("<x xmlns='jabber:x:data'/>", "a form without a known type"),
-    ("<x xmlns='jabber:x:data' type='list'/>", "a form without a known type"),
+    ("<x xmlns='jabber:x:data' type='list'/>", "a form of an unknown type"),
+    ("<x xmlns='jabber:x:data' type=''/>", "a form of an unknown type"),
     ("<x xmlns='jabber:x:data' type='submit'><field/></x>", "a field without the attribute 'var'"),
     ("<x xmlns='jabber:x:data' type='form'><field var='a'><option/></field></x>", "an option without a value"),
     (

@@ -16,7 +16,8 @@ extension AdHocCommand {
     admin("get-\(people.rawValue)-users-num", "Count \(people.rawValue) users") { (_, party) throws(Problem) in
       let count = try await people.count(in: party.realm, context)
       return .fields([
-        DataForm.Field("\(people.rawValue)usersnum", nil, "\(count)", label: "The number of \(people.rawValue) users")
+        DataForm.Field(
+          "\(people.rawValue)usersnum", .textSingle, "\(count)", label: "The number of \(people.rawValue) users")
       ])
     }
   }
@@ -42,7 +43,7 @@ extension AdHocCommand {
         let names = try await people.names(in: party.realm, limit: limit, context)
         return .fields([
           DataForm.Field(
-            "\(people.rawValue)userjids", .textMulti, label: "The list of \(people.rawValue) users", values: names)
+            "\(people.rawValue)userjids", .jidMulti, label: "The list of \(people.rawValue) users", values: names)
         ])
       })
   }

@@ -119,7 +119,8 @@ public struct NodeVisit: Sendable {
     /// `isPaused` is `nil` to leave it unchanged. `Receipt.value` is the `NodeSubscription`.
     case subscribe(JID, isPaused: Bool?)
     case unsubscribe(JID)
-    case pause(JID, Bool)
+    /// `nil` leaves it unchanged.
+    case pause(JID, Bool?)
     case publish(NodePublication)
     /// Removes an item of the author's own.
     case retract(item: String, notifies: Bool)

@@ -22,7 +22,7 @@ extension Judge {
       guard var subscription = people.subscriptions.first(where: { $0.address == address }) else {
         throw Problem.notSubscribed
       }
-      subscription.isPaused = isPaused
+      subscription.isPaused = isPaused ?? subscription.isPaused
       try writer.put(subscription, in: node.name, of: owner.id)
       settle(post)
     case .publish(let draft): try publish(post, draft, to: visit.node, of: owner)

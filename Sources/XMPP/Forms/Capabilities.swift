@@ -48,6 +48,7 @@ public struct Capabilities: Sendable, Equatable {
       } else if child.is(.discoFeature) {
         features.append(try child.required("var"))
       } else if child.is(.dataForm) {
+        if child["type"] == nil { throw StanzaError(.badRequest, "a form without a type") }
         forms.append(try DataForm(child))
       }
     }

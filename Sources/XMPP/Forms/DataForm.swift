@@ -203,12 +203,14 @@ public struct DataForm: Payload, Equatable {
 
   // MARK: Reading
 
-  /// Reads a form.
+  /// Reads a form. One without a type is a submission, which is what others send here: XEP-0004 3.1 demands the type,
+  /// and clients that build forms by hand leave it out.
   /// - Throws: `bad-request` for an unknown type of form, a field without name, an option without value, or more than
   ///   `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
   public init(_ element: Element) throws(StanzaError) {
-    guard let kind = Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) else {
-      throw StanzaError(.badRequest, "a form without a known type")
+    let isTyped = element.withAttribute("type", { _ in true }) ?? false
+    guard let kind = isTyped ? Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) : .submit else {
+      throw StanzaError(.badRequest, "a form of an unknown type")
     }
     var budget = Budget()
     self.init(kind)

@@ -32,27 +32,33 @@ enum NodeForm {
   private static let publisher = "publisher"
 
   /// The fields with one possible value.
-  private static let fixed: [(key: String, values: [String], label: String)] = [
-    ("pubsub#node_type", ["leaf"], "Kind of node"),
-    ("pubsub#notification_type", ["headline"], "Kind of message that events are"),
-    ("pubsub#presence_based_delivery", ["1", "true"], "Only who is there is told"),
-    ("pubsub#purge_offline", ["0", "false"], "Items go with their publisher's presence"),
-    ("pubsub#notify_sub", ["0", "false"], "The owner is told of subscriptions"),
-    ("pubsub#subscribe", ["1", "true"], "Others may subscribe"),
-    ("pubsub#tempsub", ["0", "false"], "Subscriptions end with the subscriber's presence"),
-    ("pubsub#item_expire", [max], "Seconds after which items go"),
-    ("pubsub#max_payload_size", ["\(Limits.itemBytesMax)"], "Most bytes of an item"),
+  private static let fixed: [(key: String, kind: DataForm.FieldKind, values: [String], label: String)] = [
+    ("pubsub#node_type", .listSingle, ["leaf"], "Kind of node"),
+    ("pubsub#notification_type", .listSingle, ["headline"], "Kind of message that events are"),
+    ("pubsub#presence_based_delivery", .boolean, ["1", "true"], "Only who is there is told"),
+    ("pubsub#purge_offline", .boolean, ["0", "false"], "Items go with their publisher's presence"),
+    ("pubsub#notify_sub", .boolean, ["0", "false"], "The owner is told of subscriptions"),
+    ("pubsub#subscribe", .boolean, ["1", "true"], "Others may subscribe"),
+    ("pubsub#tempsub", .boolean, ["0", "false"], "Subscriptions end with the subscriber's presence"),
+    ("pubsub#item_expire", .textSingle, [max], "Seconds after which items go"),
+    ("pubsub#max_payload_size", .textSingle, ["\(Limits.itemBytesMax)"], "Most bytes of an item"),
   ]
 
   // MARK: Offering
 
-  static func form(of configuration: NodeConfiguration, _ kind: DataForm.Kind = .form) -> DataForm {
+  /// Returns the form with the present configuration.
+  ///
+  /// - Parameter groups: the groups of contacts to choose from, beside those that are chosen.
+  static func form(
+    of configuration: NodeConfiguration, groups: Set<String> = [], kind: DataForm.Kind = .form
+  ) -> DataForm {
     DataForm(
       kind, formType: formType,
       fields: [
         list(Key.access, text(configuration.access), NodeConfiguration.Access.allCases.map(text), "Who may read"),
         DataForm.Field(
-          Key.groups, .textMulti, label: "Groups of contacts, where only they may read", values: configuration.groups),
+          Key.groups, .listMulti, label: "Groups of contacts, where only they may read", values: configuration.groups,
+          options: groups.union(configuration.groups).sorted().map { DataForm.Option($0) }),
         DataForm.Field(Key.persistsItems, configuration.persistsItems, label: "Items are kept"),
         DataForm.Field(
           Key.itemsMax, .textSingle, configuration.itemsMax.map { "\($0)" } ?? max, label: "Most items that are kept"),
@@ -80,7 +86,8 @@ enum NodeForm {
       ]
         + fixed.map { field in
           DataForm.Field(
-            field.key, field.values.count > 1 ? .boolean : .textSingle, label: field.label, values: [field.values[0]])
+            field.key, field.kind, label: field.label, values: [field.values[0]],
+            options: field.kind == .listSingle ? field.values.map { DataForm.Option($0) } : [])
         })
   }
 
@@ -114,7 +121,9 @@ enum NodeForm {
 
   // MARK: Reading
 
-  /// Returns the options in a filled-in form; those left out stay unchanged (8.2.4). Fields of other names are ignored.
+  /// Returns the options in a filled-in form; those left out stay unchanged (8.2.4). A field that was emptied, with an
+  /// empty value or none, empties a text, a list or a bound, and changes nothing where one value must be chosen. Fields
+  /// of other names are ignored.
   ///
   /// - Throws: `not-acceptable` (8.2.5.2) for an unsupported value.
   static func options(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
@@ -122,7 +131,7 @@ enum NodeForm {
       throw StanzaError(.badRequest, "the form is no configuration of a node")
     }
     for field in fixed {
-      if let value = form.value(field.key), !field.values.contains(value) {
+      if let value = form.value(field.key), !value.isEmpty, !field.values.contains(value) {
         throw StanzaError(.notAcceptable, "\(field.key) is \(field.values[0])")
       }
     }
@@ -158,17 +167,17 @@ enum NodeForm {
 
   private static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     var options: [NodeOption] = []
-    if let text = form.value(Key.access) {
+    if let text = words(form, Key.access) {
       guard let access = NodeConfiguration.Access.allCases.first(where: { self.text($0) == text }) else {
         // 8.1.2.
         throw StanzaError(.notAcceptable, pubsub: "unsupported-access-model")
       }
       options.append(.access(access))
     }
-    if form[Key.groups] != nil { options.append(.groups(form.values(Key.groups))) }
-    if let value = try form.boolean(Key.persistsItems) { options.append(.persistsItems(value)) }
-    if let text = form.value(Key.itemsMax), !text.isEmpty {
-      options.append(.itemsMax(text == max ? nil : try form.integer(Key.itemsMax)))
+    if form[Key.groups] != nil { options.append(.groups(form.values(Key.groups).filter { !$0.isEmpty })) }
+    if let value = try flag(form, Key.persistsItems) { options.append(.persistsItems(value)) }
+    if form[Key.itemsMax] != nil {
+      options.append(.itemsMax(form.value(Key.itemsMax) == max ? nil : try form.integer(Key.itemsMax)))
     }
     if let value = try choice(form, Key.whenFull, NodeConfiguration.WhenFull.allCases, text) {
       options.append(.whenFull(value))
@@ -176,11 +185,11 @@ enum NodeForm {
     if let value = try choice(form, Key.sendLast, NodeConfiguration.SendLast.allCases, text) {
       options.append(.sendLast(value))
     }
-    if let value = try form.boolean(Key.notifies) { options.append(.notifies(value)) }
-    if let value = try form.boolean(Key.deliversPayloads) { options.append(.deliversPayloads(value)) }
-    if let value = try form.boolean(Key.notifiesRetract) { options.append(.notifiesRetract(value)) }
-    if let value = try form.boolean(Key.notifiesDelete) { options.append(.notifiesDelete(value)) }
-    if let value = try form.boolean(Key.notifiesConfiguration) { options.append(.notifiesConfiguration(value)) }
+    if let value = try flag(form, Key.notifies) { options.append(.notifies(value)) }
+    if let value = try flag(form, Key.deliversPayloads) { options.append(.deliversPayloads(value)) }
+    if let value = try flag(form, Key.notifiesRetract) { options.append(.notifiesRetract(value)) }
+    if let value = try flag(form, Key.notifiesDelete) { options.append(.notifiesDelete(value)) }
+    if let value = try flag(form, Key.notifiesConfiguration) { options.append(.notifiesConfiguration(value)) }
     if form[Key.title] != nil { options.append(.title(words(form, Key.title))) }
     if form[Key.about] != nil { options.append(.about(words(form, Key.about))) }
     if form[Key.type] != nil { options.append(.type(words(form, Key.type))) }
@@ -197,10 +206,14 @@ enum NodeForm {
     form.value(key).flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  private static func flag(_ form: DataForm, _ key: String) throws(StanzaError) -> Bool? {
+    words(form, key) == nil ? nil : try form.boolean(key)
+  }
+
   private static func choice<Value>(
     _ form: DataForm, _ key: String, _ all: [Value], _ text: (Value) -> String
   ) throws(StanzaError) -> Value? {
-    guard let said = form.value(key) else { return nil }
+    guard let said = words(form, key) else { return nil }
     guard let value = all.first(where: { text($0) == said }) else {
       throw StanzaError(.notAcceptable, "the field '\(key)' cannot be \(said)")
     }

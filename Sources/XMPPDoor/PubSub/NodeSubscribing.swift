@@ -12,12 +12,12 @@ extension PEP {
     let address = request.address
     // 6.1.3.1.
     guard address.isAt(turn.party.address) else { throw StanzaError(.badRequest, pubsub: "invalid-jid") }
-    let isPaused = try request.options.map { form throws(StanzaError) in try SubscriptionForm.isPaused(form) }
+    let isPaused = try request.options.flatMap { form throws(StanzaError) in try SubscriptionForm.isPaused(form) }
     turn.visit(request.node, .subscribe(address, isPaused: isPaused)) { receipt, writer in
       guard let subscription = receipt.value as? NodeSubscription else { return }
       writer.element(.pubsub) { writer in
         write(subscription, to: request.node, into: &writer)
-        if isPaused != nil {
+        if request.options != nil {
           writer.element("options") { SubscriptionForm.form(subscription.isPaused, .result).write(into: &$0) }
         }
       }

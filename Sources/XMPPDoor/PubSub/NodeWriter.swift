@@ -105,7 +105,9 @@ enum NodeWriter {
     case .configured:
       writer.element("configuration") { writer in
         writer.attribute("node", event.node)
-        if event.configuration.deliversPayloads { NodeForm.form(of: event.configuration, .result).write(into: &writer) }
+        if event.configuration.deliversPayloads {
+          NodeForm.form(of: event.configuration, kind: .result).write(into: &writer)
+        }
       }
     }
     writer.close()

@@ -185,21 +185,26 @@ struct PEP: Feature {
   /// Returns the configuration form (8.2).
   private static func configuration(_ turn: Turn, _ name: String) {
     let (owner, viewer, jid) = (turn.party.address, turn.party, turn.jid)
-    turn.fetch {
-      try FoundNode(name, of: owner, for: viewer, at: jid, $0)
-    } reply: { (found) throws(StanzaError) in
+    turn.fetch { reader in
+      let groups = try reader.contacts(of: viewer.id).lazy.flatMap(\.groups)
+      return (
+        try FoundNode(name, of: owner, for: viewer, at: jid, reader),
+        Set(Set(groups).sorted().prefix(DoorLimits.rosterGroupsOffered))
+      )
+    } reply: { (found, groups) throws(StanzaError) in
       let node = try found.get()
-      turn.reply { writeForm(node.configuration, node: name, "configure", into: &$0) }
+      turn.reply { writeForm(node.configuration, groups: groups, node: name, "configure", into: &$0) }
     }
   }
 
   private static func writeForm(
-    _ configuration: NodeConfiguration, node: String?, _ name: StaticString, into writer: inout ElementWriter
+    _ configuration: NodeConfiguration, groups: Set<String> = [], node: String?, _ name: StaticString,
+    into writer: inout ElementWriter
   ) {
     writer.element(.pubsubOwner) { writer in
       writer.element(name) { writer in
         writer.attribute("node", node)
-        NodeForm.form(of: configuration).write(into: &writer)
+        NodeForm.form(of: configuration, groups: groups).write(into: &writer)
       }
     }
   }

@@ -15,15 +15,15 @@ enum SubscriptionForm {
       kind, formType: formType, fields: [DataForm.Field(deliver, !isPaused, label: "Events are told of")])
   }
 
-  /// Returns whether a form pauses a subscription.
+  /// Returns whether a form pauses a subscription; `nil` if it leaves that as it is.
   ///
   /// - Throws: `invalid-options` (6.3.6.2).
-  static func isPaused(_ form: DataForm) throws(StanzaError) -> Bool {
+  static func isPaused(_ form: DataForm) throws(StanzaError) -> Bool? {
     guard form.kind == .submit, form.formType == nil || form.formType == formType else { throw invalid() }
     for field in form.fields where field.name != "FORM_TYPE" && field.name != deliver {
       guard let name = field.name, off.contains(name), ["0", "false"].contains(field.value) else { throw invalid() }
     }
-    do { return try form.boolean(deliver) == false } catch { throw invalid() }
+    do { return try form.boolean(deliver).map { !$0 } } catch { throw invalid() }
   }
 
   private static func invalid() -> StanzaError { StanzaError(.badRequest, pubsub: "invalid-options") }

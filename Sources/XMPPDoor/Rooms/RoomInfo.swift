@@ -68,7 +68,7 @@ enum RoomInfo {
     fields.append(DataForm.Field("muc#roomconfig_changesubject", settings.participantsSetTopic, label: topicLabel))
     fields.append(DataForm.Field("muc#roomconfig_allowinvites", settings.membersInvite, label: "Members may invite"))
     say(
-      "muc#roomconfig_allowpm", ConfigurationForm.text(settings.whispers),
+      "muc#roomconfig_allowpm", ConfigurationForm.text(settings.whispers), .listSingle,
       label: "Who may write to one person in the room")
     say("muc#maxhistoryfetch", "\(DoorLimits.historyMax)", label: "Most messages of history")
     say("muc#roominfo_slow_mode_duration", "\(settings.slowModeSeconds)", label: "Slow mode")

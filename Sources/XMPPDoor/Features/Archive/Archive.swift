@@ -41,7 +41,7 @@ struct Archive: Feature {
 
   // MARK: The form (4.1.5)
 
-  private static func writeForm(into writer: inout ElementWriter) {
+  static func writeForm(into writer: inout ElementWriter) {
     writer.element(query) { writer in
       writer.element(.dataForm) { writer in
         writer.attribute("type", "form" as StaticString)

@@ -23,14 +23,7 @@ struct UserSearch: Feature {
             writer.text("Fill in one field or more. A name is found by how it begins, a shown name by any part of it.")
           }
           for field: StaticString in ["first", "last", "nick", "email"] { writer.element(field) }
-          DataForm(
-            .form, formType: "\(NS.search)", title: "User search",
-            instructions: ["Fill in one field or more."],
-            fields: [
-              .init("nick", .textSingle, label: "Name"), .init("first", .textSingle, label: "Given name"),
-              .init("last", .textSingle, label: "Family name"), .init("email", .textSingle, label: "Address"),
-            ]
-          ).write(into: &writer)
+          Self.form.write(into: &writer)
         }
       }
     }
@@ -49,6 +42,13 @@ struct UserSearch: Feature {
       }
     }
   }
+
+  static let form = DataForm(
+    .form, formType: "\(NS.search)", title: "User search", instructions: ["Fill in one field or more."],
+    fields: [
+      .init("nick", .textSingle, label: "Name"), .init("first", .textSingle, label: "Given name"),
+      .init("last", .textSingle, label: "Family name"), .init("email", .textSingle, label: "Address"),
+    ])
 
   /// Returns the terms, all of which must match. `*` stands for any rest, as many clients add it.
   static func terms(_ payload: Element, _ form: DataForm?, domain: String) throws(StanzaError) -> [String] {

@@ -10,7 +10,11 @@ struct OutageStatus: Feature {
 
   static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
     guard !options.outageAddresses.isEmpty else { return }
-    let field = DataForm.Field("external-status-addresses", .listMulti, values: options.outageAddresses)
-    table.describe(DataForm(.result, formType: "urn:xmpp:sos:0", fields: [field]), on: .server)
+    table.describe(form(options.outageAddresses), on: .server)
+  }
+
+  static func form(_ addresses: [String]) -> DataForm {
+    let field = DataForm.Field("external-status-addresses", .listMulti, values: addresses)
+    return DataForm(.result, formType: "urn:xmpp:sos:0", fields: [field])
   }
 }
