@@ -49,6 +49,12 @@ package struct Core: Sendable {
       }
       var options = Parley.Options(domains: settings.domains.map(\.name))
       options.rooms = { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" }
+      // A component at this domain is a pubsub service of its own.
+      options.pubsub = { name in
+        let domain = settings.domains.first { $0.name == name }?.pubsub
+        return settings.components.contains { $0.name == domain } ? nil : domain
+      }
+      options.nodeCreators = settings.nodeCreators
       options.remotes = settings.components.map { ($0.name, $0.home) }
       options.admins = settings.admins
       options.allowsInvitations = settings.allowsInvitations

@@ -6,7 +6,7 @@ import PushServices
 /// declared here, with its default and its range, and read at one place of `SettingsReader`.
 package struct Keys: Sendable {
   let domain = Key.text("domain", "localhost")
-  let domains = Key.entries("domains", ["name", "rooms", "uploads", "certificate", "key"])
+  let domains = Key.entries("domains", ["name", "rooms", "uploads", "pubsub", "certificate", "key"])
   let data = Key.path("data", "./data")
   let xmppHost = Key.host("xmpp.host", "::")
   package let xmppPort = Key.port("xmpp.port", 5222)
@@ -21,6 +21,9 @@ package struct Keys: Sendable {
   let tlsCertificate = Key.path("tls.certificate", change: .reload)
   let tlsKey = Key.path("tls.key", change: .reload)
   let roomsDomain = Key.text("rooms.domain", "conference.{domain}")
+  let pubsubEnabled = Key.flag("pubsub.enabled", true)
+  let pubsubDomain = Key.text("pubsub.domain", "pubsub.{domain}")
+  let pubsubCreate = Key.choice("pubsub.create", PubsubServices.Creators.users)
   let uploadsDomain = Key.text("uploads.domain", "upload.{domain}")
   /// The maximum is a terabyte.
   let uploadsBytes = Key.number("uploads.bytes", 104_857_600, 0...(1 << 40), "bytes")

@@ -18,6 +18,8 @@ public struct Settings: Hashable, Sendable {
     public let rooms: String
     /// The domain of its upload service.
     public let uploads: String
+    /// The domain of its pubsub service; nil for none.
+    public let pubsub: String?
     /// nil for the server's own certificate.
     public let certificate: CertificateFiles?
   }
@@ -94,6 +96,8 @@ public struct Settings: Hashable, Sendable {
   public let allowsRegistration: Bool
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
+  /// Who may create nodes at the pubsub services.
+  public let nodeCreators: PubsubServices.Creators
   /// The policy for users without an account.
   public let guests: GuestPolicy
   /// The systems that authenticate users.
@@ -240,7 +244,7 @@ struct SettingsReader {
       certificate: certificateFiles(),
       uploads: uploads(),
       allowsRegistration: read(keys.registration),
-      allowsInvitations: read(keys.invitations),
+      allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),
       identity: identity(among: domains),
       terms: terms(),
@@ -401,6 +405,7 @@ struct SettingsReader {
   private mutating func readDomains() -> [Settings.Domain] {
     let template = read(keys.roomsDomain)
     let uploadsTemplate = read(keys.uploadsDomain)
+    let (hasPubsub, pubsubTemplate) = (read(keys.pubsubEnabled), read(keys.pubsubDomain))
     let firstName = read(keys.domain)
     var entries = raw.domains
     // The list may contain the first domain, for its certificate.
@@ -437,8 +442,18 @@ struct SettingsReader {
       let domain = Settings.Domain(
         name: name, rooms: subdomain(of: name, entry, "rooms", keys.roomsDomain, template, "conference"),
         uploads: subdomain(of: name, entry, "uploads", keys.uploadsDomain, uploadsTemplate, "upload"),
+        pubsub: hasPubsub ? subdomain(of: name, entry, "pubsub", keys.pubsubDomain, pubsubTemplate, "pubsub") : nil,
         certificate: domainCertificate(entry))
-      let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
+      let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] + ($0.pubsub.map { [$0] } ?? []) }
+      if let pubsub = domain.pubsub, !taken.contains(name),
+        (taken + [name, domain.rooms, domain.uploads]).contains(pubsub)
+      {
+        errors.append(
+          ConfigurationError(
+            key: keys.pubsubDomain.name, value: pubsub,
+            origin: entry.fields["pubsub"]?.origin ?? raw.values[keys.pubsubDomain.name]?.origin ?? .standard,
+            "the domain is already in use here"))
+      }
       if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
         errors.append(
           ConfigurationError(

@@ -97,6 +97,9 @@ enum DoorLimits {
   /// The bytes of one answer, half of what stream management may hold unacknowledged (1 MiB). Of more items the newest
   /// are returned, and the answer says that there are others (6.5.4). It also bounds last items that are sent at once.
   static let itemsBytesMax = 512 * 1024
+  /// The pages of nodes that one list of a service's nodes looks through for those that the user may read; the list goes
+  /// on with the next page.
+  static let nodePagesReadMax = 16
   /// The items read from the store at once, so that little more is read of a node of large items than is returned.
   static let itemsReadAtOnce = 32
   /// The pending subscription requests that a new session is sent; the next session gets others once these are

@@ -64,6 +64,8 @@ struct FeatureTable: Sendable {
     case room
     /// The domain of the upload service (XEP-0363 4).
     case uploads
+    /// The domain of the pubsub service (XEP-0060).
+    case pubsub
   }
   typealias IQHandler = @Sendable (Turn, Element) throws(StanzaError) -> Void
   typealias ChildReader = @Sendable (Element, inout Draft) throws(StanzaError) -> Void

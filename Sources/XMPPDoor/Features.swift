@@ -43,6 +43,7 @@ enum Features {
     ClientState.self,
     PushNotifications.self,
     // What the user publishes
+    PubsubService.self,
     PEP.self,
     Bookmarks.self,
     BookmarkPinning.self,
@@ -146,9 +147,6 @@ enum Features {
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
     XEP(4, "2.13.2", "Data Forms", note: "A form without `type` counts as submitted."),
     XEP(59, "1.0", "Result Set Management", note: "Counts only for the items of a node. No index attributes."),
-    XEP(
-      60, "1.30.0", "Publish-Subscribe",
-      note: "For accounts ([details](xep-0060.md)). No collections, leases, digests and expiry."),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime."),
     XEP(86, "1.0", "Error Condition Mappings", note: "Numbers are written, never read."),
     XEP(

@@ -1,5 +1,5 @@
 """Personal eventing (XEP-0163, XEP-0060) as slixmpp sees it: nodes with options, subscriptions, affiliations, pages of
-items, and the nodes of OMEMO's clients, read by a stranger with their owner away and after kill -9.
+items, the nodes of OMEMO's clients, read by a stranger with their owner away and after kill -9; and nodes of the service.
 """
 import xml.etree.ElementTree as ET
 
@@ -10,6 +10,7 @@ from lib.harness import PATIENCE, expect, on_server
 from lib.peers import ROMEO, Reader
 
 PUBSUB = "http://jabber.org/protocol/pubsub"
+SERVICE = "pubsub.localhost"
 
 
 class Note(ElementBase):
@@ -111,5 +112,67 @@ async def converse(checks, server):
         await again.leave()
 
 
+async def serve(checks, server):
+    romeo = await Reader(server, "romeo").arrive()
+    juliet = await Reader(server, "juliet").arrive()
+
+    async def items(client, node, **wishes):
+        answer = await client.nodes.get_items(SERVICE, node, timeout=PATIENCE, **wishes)
+        return [(item["id"], item.xml.get("publisher")) for item in answer["pubsub"]["items"]]
+
+    async def post(client, item):
+        return await client.nodes.publish(SERVICE, "gazette", id=item, payload=payload("urn:example"), timeout=PATIENCE)
+
+    with checks.check("pubsub service, slixmpp: it is found, and says what it can"):
+        found = await romeo["xep_0030"].get_items(jid="localhost", timeout=PATIENCE)
+        expect(SERVICE in {str(item[0]) for item in found["disco_items"]["items"]}, "the server does not list it")
+        info = (await romeo["xep_0030"].get_info(jid=SERVICE, timeout=PATIENCE))["disco_info"]
+        expect(("pubsub", "service") in {one[:2] for one in info["identities"]}, f"it is {info['identities']}")
+        expect({f"{PUBSUB}#create-nodes", f"{PUBSUB}#publish"} <= set(info["features"]), "features are missing")
+    with checks.check("pubsub service, slixmpp: a node is created, configured and listed"):
+        await romeo.nodes.create_node(SERVICE, "gazette", config=form("node_config", title="Gazette"), timeout=PATIENCE)
+        expect(await juliet.refused(juliet.nodes.create_node(SERVICE, "gazette", timeout=PATIENCE)) == ["conflict"], "taken")
+        made = await romeo.nodes.create_node(SERVICE, None, timeout=PATIENCE)
+        expect(made["pubsub"]["create"]["node"], "an instant node has no name")
+        await romeo.nodes.delete_node(SERVICE, made["pubsub"]["create"]["node"], timeout=PATIENCE)
+        asked = await romeo.nodes.get_node_config(SERVICE, "gazette", timeout=PATIENCE)
+        values = asked["pubsub_owner"]["configure"]["form"].get_values()
+        expect(values["pubsub#title"] == "Gazette" and values["pubsub#access_model"] == "open", f"it has {values}")
+        await romeo.nodes.set_node_config(SERVICE, "gazette", form("node_config", notify_retract="1"), timeout=PATIENCE)
+        nodes = (await juliet.nodes.get_nodes(SERVICE, timeout=PATIENCE))["disco_items"]["items"]
+        expect([item[1:] for item in nodes] == [("gazette", "Gazette")], f"listed are {nodes}")
+    with checks.check("pubsub service, slixmpp: who subscribes is told what owners and publishers publish"):
+        await juliet.nodes.subscribe(SERVICE, "gazette", timeout=PATIENCE)
+        await post(romeo, "1")
+        told = await juliet.saw("pubsub_publish", lambda m: m["pubsub_event"]["items"]["item"]["id"] == "1")
+        expect(str(told["from"]) == SERVICE, f"it comes from {told['from']}")
+        expect(await juliet.refused(post(juliet, "2")) == ["forbidden"], "a subscriber published")
+        await romeo.nodes.modify_affiliations(SERVICE, "gazette", [("juliet@localhost", "publisher")], timeout=PATIENCE)
+        await post(juliet, "2")
+        expect(await items(juliet, "gazette") == [("1", "romeo@localhost"), ("2", "juliet@localhost")], "other items")
+        expect([one for one, _ in await items(romeo, "gazette", max_items=1)] == ["2"], "not the newest")
+        await romeo.nodes.retract(SERVICE, "gazette", "2", timeout=PATIENCE)
+        await juliet.saw("pubsub_retract")
+        mine = await juliet.nodes.get_subscriptions(SERVICE, timeout=PATIENCE)
+        expect([one["node"] for one in mine["pubsub"]["subscriptions"]] == ["gazette"], "a subscription is missing")
+        answer = await romeo.nodes.get_node_affiliations(SERVICE, "gazette", timeout=PATIENCE)
+        found = {str(one["jid"]): one["affiliation"] for one in answer["pubsub_owner"]["affiliations"]}
+        expect(found == {ROMEO: "owner", "juliet@localhost": "publisher"}, f"affiliations are {found}")
+    with checks.check("pubsub service, slixmpp: it is all there after kill -9, until it is purged and deleted"):
+        server.kill()
+        server.start()
+        romeo = await Reader(server, "romeo").arrive()
+        juliet = await Reader(server, "juliet").arrive()
+        expect(await items(juliet, "gazette") == [("1", "romeo@localhost")], "the items are others")
+        await romeo.nodes.purge(SERVICE, "gazette", timeout=PATIENCE)
+        await juliet.saw("pubsub_purge")
+        await romeo.nodes.delete_node(SERVICE, "gazette", timeout=PATIENCE)
+        await juliet.saw("pubsub_delete")
+        expect(await juliet.refused(juliet.nodes.get_items(SERVICE, "gazette", timeout=PATIENCE)) == ["item-not-found"], "there")
+        await romeo.leave()
+        await juliet.leave()
+
+
 def run(checks):
     on_server(converse, checks, "romeo", "juliet", "nurse", "paris")
+    on_server(serve, checks, "romeo", "juliet")

@@ -20,13 +20,16 @@ package final class Stage: Sendable {
   package init(
     remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
     domains: [String] = ["localhost"], signIn: SignInPolicy = .none, pushes: PushPolicy = .none,
-    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil
+    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
+    creators: PubsubServices.Creators = .users
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     folder = url.path
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     var options = Parley.Options(domains: domains)
+    options.pubsub = { "pubsub.\($0)" }
+    options.nodeCreators = creators
     options.remotes = remotes.map { ($0, "localhost") }
     options.admins = admins
     options.allowsInvitations = invitations

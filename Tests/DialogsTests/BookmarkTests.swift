@@ -164,7 +164,7 @@ import Testing
     }
     let now = stage.clock.now
     try await stage.parley.work { writer in
-      let rest = Limits.publishedBytesMax - (try writer.published(by: romeo.id).bytes)
+      let rest = Limits.publishedBytesMax - (try writer.published(by: romeo.id, creator: nil).bytes)
       try writer.put(
         Node(owner: romeo.id, name: "rest", configuration: NodeConfiguration(), createdAt: now, byteCount: rest))
     }

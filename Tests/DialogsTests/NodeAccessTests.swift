@@ -86,16 +86,23 @@ import Testing
       ("stranger", NodeRelation()), ("seen", NodeRelation(contact: seenOnly)),
       ("friend", NodeRelation(contact: friend)), ("other group", NodeRelation(contact: elsewhere)),
       ("subscriber", NodeRelation(isSubscribed: true)), ("member", NodeRelation(affiliation: .member)),
-      ("publisher", NodeRelation(affiliation: .publisher)),
+      ("publisher", NodeRelation(affiliation: .publisher)), ("owner", NodeRelation(affiliation: .owner)),
+      ("publish-only", NodeRelation(affiliation: .publishOnly, isSubscribed: true)),
       ("outcast friend", NodeRelation(contact: friend, affiliation: .outcast, isSubscribed: true)),
     ]
     typealias Denial = NodeConfiguration.Denial
     let expected: [NodeConfiguration.Access: [Denial?]] = [
-      .open: [nil, nil, nil, nil, nil, nil, nil, .outcast],
-      .presence: [.noSubscription, .noSubscription, nil, nil, .noSubscription, nil, nil, .outcast],
-      .roster: [.noSubscription, .noSubscription, nil, .notInGroup, .noSubscription, nil, nil, .outcast],
-      .authorize: [.notSubscribed, .notSubscribed, .notSubscribed, .notSubscribed, nil, nil, nil, .outcast],
-      .whitelist: [.notListed, .notListed, .notListed, .notListed, .notListed, nil, nil, .outcast],
+      .open: [nil, nil, nil, nil, nil, nil, nil, nil, .publishOnly, .outcast],
+      .presence: [.noSubscription, .noSubscription, nil, nil, .noSubscription, nil, nil, nil, .publishOnly, .outcast],
+      .roster: [
+        .noSubscription, .noSubscription, nil, .notInGroup, .noSubscription, nil, nil, nil, .publishOnly, .outcast,
+      ],
+      .authorize: [
+        .notSubscribed, .notSubscribed, .notSubscribed, .notSubscribed, nil, nil, nil, nil, .publishOnly, .outcast,
+      ],
+      .whitelist: [
+        .notListed, .notListed, .notListed, .notListed, .notListed, nil, nil, nil, .publishOnly, .outcast,
+      ],
     ]
     for access in NodeConfiguration.Access.allCases {
       var configuration = NodeConfiguration()
@@ -253,8 +260,10 @@ import Testing
     try await post(.affiliate(node: "n", [juliet.address: nil, paris.address: .outcast]))
     try await publish("c")
     #expect(sessions.map(told) == [["+c"], []])
-    #expect(
-      await code { try await post(.affiliate(node: "n", [romeo.address: nil])) } == "affiliation-of-owner")
+    let receipt = try await stage.parley.post(
+      .node(.affiliate(node: "n", [romeo.address: nil, juliet.address: .owner])), by: romeo)
+    #expect(receipt.value as? [BareJID: NodeAffiliation?] == [romeo.address: .owner, juliet.address: nil])
+    #expect(try await people().affiliations == [paris.address: .outcast])
   }
 
   @Test func aNodeThatGoesSaysSoAlsoToWhoWaits() async throws {
@@ -395,7 +404,8 @@ import Testing
     #expect(await code { try await visit(.publish(draft("more")), by: paris) } == Problem.publishedTooMuch.code)
     try await post(.publish(draft("mine")))
     try await visit(.publish(draft("0")), by: paris)
-    #expect(try await stage.parley.read { try $0.published(by: romeo.id) }.bytes == (most + 1) * Limits.itemBytesMax)
+    let published = try await stage.parley.read { try $0.published(by: romeo.id, creator: nil) }
+    #expect(published.bytes == (most + 1) * Limits.itemBytesMax)
   }
 
   /// Pairs of simultaneous requests: the order of the log decides.

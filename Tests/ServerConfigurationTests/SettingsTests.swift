@@ -146,7 +146,9 @@ import XMPPDoor
     let settings = try load()
     #expect(
       settings.domains == [
-        Settings.Domain(name: "localhost", rooms: "conference.localhost", uploads: "upload.localhost", certificate: nil)
+        Settings.Domain(
+          name: "localhost", rooms: "conference.localhost", uploads: "upload.localhost", pubsub: "pubsub.localhost",
+          certificate: nil)
       ])
     #expect(settings.data == Files.absolute("data"))
     #expect(settings.xmpp == Settings.Endpoint(host: "::", port: 5222))
@@ -220,6 +222,11 @@ import XMPPDoor
     ),
     ("tls.key: k.pem", "tls.key = k.pem (FILE:1): tls.certificate is missing beside it"),
     ("tls.certificate: c.pem", "tls.certificate = c.pem (FILE:1): tls.key is missing beside it"),
+    ("pubsub.domain: localhost", "pubsub.domain = localhost (FILE:1): the domain is already in use here"),
+    (
+      "pubsub.domain: conference.{domain}",
+      "pubsub.domain = conference.localhost (FILE:1): the domain is already in use here"
+    ),
     ("rooms.domain: localhost", "rooms.domain = localhost (FILE:1): the domain is already in use here"),
     (
       "http.url: chat.example.org",
@@ -404,10 +411,12 @@ import XMPPDoor
     let yaml = """
       domain: One.Example
       rooms.domain: rooms.{domain}
+      pubsub.domain: nodes.{domain}
       domains:
         - two.example
         - name: three.example
           rooms: talk.three.example
+          pubsub: feeds.three.example
           certificate: /c/chain.pem
           key: /c/key.pem
       """
@@ -415,15 +424,20 @@ import XMPPDoor
     #expect(
       domains == [
         Settings.Domain(
-          name: "one.example", rooms: "rooms.one.example", uploads: "upload.one.example", certificate: nil),
+          name: "one.example", rooms: "rooms.one.example", uploads: "upload.one.example",
+          pubsub: "nodes.one.example", certificate: nil),
         Settings.Domain(
-          name: "two.example", rooms: "rooms.two.example", uploads: "upload.two.example", certificate: nil),
+          name: "two.example", rooms: "rooms.two.example", uploads: "upload.two.example",
+          pubsub: "nodes.two.example", certificate: nil),
         Settings.Domain(
           name: "three.example", rooms: "talk.three.example", uploads: "upload.three.example",
+          pubsub: "feeds.three.example",
           certificate: Settings.CertificateFiles(chain: "/c/chain.pem", key: "/c/key.pem")),
       ])
     let replaced = try load(yaml, environment: ["PARLEY_DOMAINS": "four.example, five.example"]).domains
     #expect(replaced.map(\.name) == ["one.example", "four.example", "five.example"])
+    #expect(try load("pubsub: {enabled: no}").domains.map(\.pubsub) == [nil])
+    #expect(try load("pubsub: {create: admins}").nodeCreators == .admins)
   }
 
   @Test func adminsAsTextAndAsAList() throws {

@@ -19,8 +19,8 @@ extension StoreConformance {
         try equal(try reader.nodes(of: scene.romeo.id), [other, node])
         try equal(try reader.node(node.name, of: scene.juliet.id), nil)
         try equal(try reader.nodes(of: scene.juliet.id), [])
-        try require(try reader.published(by: scene.romeo.id) == (2, 70_000), "what romeo publishes")
-        try require(try reader.published(by: scene.juliet.id) == (0, 0), "what juliet publishes")
+        try require(try reader.published(by: scene.romeo.id, creator: nil) == (2, 70_000), "what romeo publishes")
+        try require(try reader.published(by: scene.juliet.id, creator: nil) == (0, 0), "what juliet publishes")
       }
       node.configuration = NodeConfiguration()
       node.itemCount = 0
@@ -130,8 +130,8 @@ extension StoreConformance {
         try equal(found.map(\.node), ["m", "m", "n", "n"])
         try equal(found.map(\.1), all + all)
         try equal(try reader.subscriptionCount(of: juliet.address), 4)
-        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), ["m", "n"])
-        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 1).map(\.1), [JID(juliet.address)])
+        try equal(try reader.pendingSubscriptions(of: romeo.id, ownedBy: nil, limit: 9).map(\.node), ["m", "n"])
+        try equal(try reader.pendingSubscriptions(of: romeo.id, ownedBy: nil, limit: 1).map(\.1), [JID(juliet.address)])
       }
       try scene.write { writer in
         var granted = all[0]
@@ -148,7 +148,7 @@ extension StoreConformance {
             affiliations: [juliet.address: .member],
             subscriptions: [NodeSubscription(address: JID(juliet.address), state: .subscribed)]))
         try equal(try reader.people(of: "m", of: romeo.id), NodePeople())
-        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), [])
+        try equal(try reader.pendingSubscriptions(of: romeo.id, ownedBy: nil, limit: 9).map(\.node), [])
       }
       // A deleted user has no affiliations and subscriptions any more.
       try scene.write { try $0.erasePersonalData(juliet.id) }
@@ -181,6 +181,56 @@ extension StoreConformance {
       try scene.reopen()
       let kept = try scene.read { try $0.items(in: "n", of: scene.romeo.id, newest: true, limit: 99) }
       try equal(kept.map(\.content), contents)
+    },
+    Case(name: "a service's nodes are those of who created and who owns them") { scene in
+      let (romeo, juliet) = (scene.romeo.address, scene.juliet.address)
+      let service = UserID(.min + 1)
+      func node(_ name: String, _ creator: BareJID?, bytes: Int = 0) -> Node {
+        Node(
+          owner: service, name: name, configuration: .atService, createdAt: scene.time, byteCount: bytes,
+          creator: creator)
+      }
+      let item = NodeItem(id: "a", content: .opaque([1]), position: Position(1), time: scene.time, publisher: juliet)
+      let asker = try JID("paris@verona.example")
+      try scene.write { writer in
+        for node in [node("a", romeo, bytes: 3), node("b", romeo, bytes: 4), node("c", juliet, bytes: 5)] {
+          try writer.put(node)
+          try writer.put(item, in: node.name, of: service)
+          try writer.put(NodeSubscription(address: asker, state: .pending), in: node.name, of: service)
+        }
+        for name in ["a", "b"] { try writer.setAffiliation(.owner, of: romeo, in: name, of: service) }
+        for name in ["b", "c"] { try writer.setAffiliation(.owner, of: juliet, in: name, of: service) }
+        try writer.setAffiliation(.publishOnly, of: romeo, in: "c", of: service)
+      }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(try reader.node("a", of: service), node("a", romeo, bytes: 3))
+        try require(try reader.published(by: service, creator: romeo) == (2, 7), "what romeo has created")
+        try require(try reader.published(by: service, creator: juliet) == (1, 5), "what juliet has created")
+        try require(try reader.published(by: service, creator: nil) == (0, 0), "nobody has created any")
+        try equal(try reader.nodes(of: service, after: nil, limit: 2).map(\.name), ["a", "b"])
+        try equal(try reader.nodes(of: service, after: "b", limit: 2).map(\.name), ["c"])
+        try equal(try reader.nodes(of: service, after: "c", limit: 2), [])
+        try equal(
+          try reader.affiliations(of: romeo, with: service), ["a": .owner, "b": .owner, "c": .publishOnly])
+        func pending(_ user: BareJID?, _ limit: Int = 9) throws -> [String] {
+          try reader.pendingSubscriptions(of: service, ownedBy: user, limit: limit).map(\.node)
+        }
+        try equal(try pending(nil), ["a", "b", "c"])
+        try equal(try pending(romeo), ["a", "b"])
+        try equal(try pending(juliet, 1), ["b"])
+        try equal(try pending(asker.bare), [])
+      }
+      // With its only owner a node goes; others stay, without the name of who created them.
+      try scene.write { try $0.erasePersonalData(scene.romeo.id) }
+      try scene.read { reader in
+        try equal(
+          try reader.nodes(of: service), [node("b", nil, bytes: 4), node("c", juliet, bytes: 5)])
+        try equal(try reader.item("a", in: "a", of: service), nil)
+        try equal(try reader.item("a", in: "b", of: service), item)
+        try equal(try reader.people(of: "a", of: service), NodePeople())
+        try equal(try reader.people(of: "b", of: service).affiliations, [juliet: .owner])
+      }
     },
     Case(name: "a node goes with its items") { scene in
       let node = Node(owner: scene.romeo.id, name: "n", configuration: NodeConfiguration(), createdAt: scene.time)

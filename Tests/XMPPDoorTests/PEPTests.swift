@@ -116,10 +116,14 @@ struct PEPTests {
       try owner(
         """
         <affiliations node='n'><affiliation jid='a@b/c' affiliation='member'/><affiliation jid='d@b'/>\
-        <affiliation jid='e@b' affiliation='none'/><affiliation jid='f@b' affiliation='owner'/></affiliations>
+        <affiliation jid='e@b' affiliation='none'/><affiliation jid='f@b' affiliation='owner'/>\
+        <affiliation jid='g@b' affiliation='publish-only'/></affiliations>
         """)
         == .affiliate(
-          node: "n", [try bare("a@b"): .other(.member), try bare("e@b"): .other(nil), try bare("f@b"): .owner]))
+          node: "n",
+          [
+            try bare("a@b"): .member, try bare("e@b"): nil, try bare("f@b"): .owner, try bare("g@b"): .publishOnly,
+          ]))
     #expect(
       try owner(
         """
@@ -129,7 +133,6 @@ struct PEPTests {
         == .setSubscribers(node: "n", [try JID("a@b/c"): .subscribed, try JID("a@b"): nil]))
     for (content, condition) in [
       ("<affiliation jid='a@b' affiliation='king'/>", StanzaError.Condition.badRequest),
-      ("<affiliation jid='a@b' affiliation='publish-only'/>", .featureNotImplemented),
       ("<affiliation jid='a@b' affiliation='none'/><affiliation jid='A@b' affiliation='member'/>", .badRequest),
       ("<affiliation affiliation='none'/>", .badRequest),
       (

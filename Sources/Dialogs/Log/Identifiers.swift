@@ -11,7 +11,8 @@ public struct RealmID: Hashable, Sendable, Comparable {
   public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
 }
 
-/// A user of one realm. The id is never reused, not even after the user is deleted.
+/// A user of one realm, or its pubsub service (`PubsubServices`). The id is never reused, not even after the user is
+/// deleted.
 public struct UserID: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }

@@ -18,6 +18,7 @@ struct Judge {
   let guests: GuestRegistry
   let hooks: HookRegistry
   let privileges: PrivilegeRegistry
+  let pubsub: PubsubServices
   /// The time for which an unanswered call rings.
   let callRinging: Duration
   private(set) var head: Position
@@ -78,6 +79,7 @@ struct Judge {
     hooks = registries.hooks
     pushes = registries.pushes
     privileges = hub.privileges
+    pubsub = PubsubServices(options, realms.all)
     callRinging = options.callRinging
     blobs = options.blobs
     self.realms = realms
@@ -192,7 +194,7 @@ struct Judge {
     case .scheduledMessage(let intent): try scheduledMessage(post, intent)
     case .call(let intent): try call(post, intent)
     case .room(let intent): try room(post, intent)
-    case .node(let intent): try node(post, intent)
+    case .node(let intent, let address): try node(post, intent, at: address)
     case .visit(let act): try visit(post, act)
     case .archivePreferences(let preferences): try setArchivePreferences(post, preferences)
     case .setPrivateXML(let drafts): try setPrivateXML(post, drafts)

@@ -7,6 +7,9 @@ extension Parley {
     public var domains: [String]
     /// The domain of the rooms of a domain.
     public var rooms: @Sendable (String) -> String = { "conference.\($0)" }
+    /// The domain of the pubsub service of a domain; `nil` if it has none.
+    public var pubsub: @Sendable (String) -> String? = { _ in nil }
+    public var nodeCreators = PubsubServices.Creators.users
     /// Remote domains that are reached by a link (`Hub.attach`), each with the one of `domains` to whose realm it
     /// permanently belongs.
     public var remotes: [(domain: String, home: String)] = []

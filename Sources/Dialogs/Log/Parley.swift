@@ -17,6 +17,8 @@ public final class Parley: Sendable {
   public let blobs: Blobs?
   /// The served realms, the default one first.
   public let realms: [Realm]
+  /// The pubsub services of the served realms.
+  public let pubsub: PubsubServices
   package let realmTable: RealmTable
   package let logger: Logger
   private let remoteDomains: Set<String>
@@ -33,6 +35,7 @@ public final class Parley: Sendable {
     let served = options.domains.compactMap { domain in realms.first { $0.domain == domain } }
     let realmTable = RealmTable(served + realms.filter { !served.contains($0) })
     self.realmTable = realmTable
+    pubsub = PubsubServices(options, realms)
     self.realms = served
     remoteDomains = Set(options.remotes.map(\.domain))
     self.store = store

@@ -114,9 +114,10 @@ public enum Intent: Sendable {
   case call(CallIntent)
   /// Acts in a group or public dialog.
   case room(RoomIntent)
-  /// Changes a node of the author's. `Receipt.isRepeat` tells that nothing changed.
-  case node(NodeIntent)
-  /// Acts at another user's node.
+  /// Changes a node of the author's account, or of the pubsub service at this address. `Receipt.isRepeat` tells that
+  /// nothing changed.
+  case node(NodeIntent, at: BareJID? = nil)
+  /// Acts at another user's node, or subscribes to one of a service.
   case visit(NodeVisit)
   /// Sets the author's archive preferences (XEP-0441).
   case archivePreferences(ArchivePreferences)

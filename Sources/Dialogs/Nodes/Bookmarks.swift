@@ -32,7 +32,7 @@ extension Judge {
     // Everything is checked before anything is written.
     guard named.count <= node.configuration.capacity else { throw Problem.nodeFull }
     if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
-    if growth > 0, try writer.published(by: owner.id).bytes + growth > Limits.publishedBytesMax {
+    if growth > 0, try writer.published(by: owner.id, creator: nil).bytes + growth > Limits.publishedBytesMax {
       throw Problem.publishedTooMuch
     }
 

@@ -1,22 +1,26 @@
 public import Addresses
 public import Basics
 
-/// A node of a user (XEP-0163), with items that are overwritten in place. The log records which item changed when, in
-/// the owner's self dialog (`NodeChange`); the store has a table with the current content of items.
+/// A node of an account (XEP-0163) or of a service (`PubsubServices`), with items that are overwritten in place. The log
+/// records which item changed when, in the owner's self dialog (`NodeChange`); the store has a table with the current
+/// content of items.
 public struct Node: Hashable, Sendable {
   public let owner: UserID
   public let name: String
   public var configuration: NodeConfiguration
   public let createdAt: Timestamp
+  /// The user who created a service's node; `nil` for the node of an account, and after the user's account was deleted.
+  public let creator: BareJID?
   /// The number and size of the stored items.
   public var itemCount: Int
   public var byteCount: Int
 
   public init(
     owner: UserID, name: String, configuration: NodeConfiguration, createdAt: Timestamp, itemCount: Int = 0,
-    byteCount: Int = 0
+    byteCount: Int = 0, creator: BareJID? = nil
   ) {
     self.owner = owner
+    self.creator = creator
     self.name = name
     self.configuration = configuration
     self.createdAt = createdAt
@@ -119,9 +123,21 @@ public struct NodeConfiguration: Hashable, Sendable {
   /// Creates the defaults of XEP-0163 5: access for presence subscribers, and one item.
   public init() {}
 
+  /// The defaults at a service: all items are kept, everybody reads them, and they name their publishers, as there are
+  /// several.
+  public static let atService: NodeConfiguration = {
+    var configuration = NodeConfiguration()
+    configuration.access = .open
+    configuration.itemsMax = nil
+    configuration.sendLast = .onSubscription
+    configuration.namesPublisher = true
+    return configuration
+  }()
+
   /// Returns the initial configuration of a node.
-  public static func standard(for node: String) -> NodeConfiguration {
-    switch node {
+  public static func standard(for node: String, of owner: UserID) -> NodeConfiguration {
+    if owner.isService { return atService }
+    return switch node {
     case Bookmark.node: Bookmark.configuration
     case Displayed.node: Displayed.configuration
     default: ProfileNode(rawValue: node)?.configuration ?? NodeConfiguration()
@@ -241,8 +257,8 @@ public final class NodeEvent: Sendable {
   }
 }
 
-/// A change of a node by its owner. It is always the author's own: no other owner can be named. Changes by others are a
-/// `NodeVisit`.
+/// A change of a node of the author's account, where nobody else can make it; or of a node of a service, where the
+/// author's affiliation decides (`Judge.owned`). Changes by others at an account are a `NodeVisit`.
 public enum NodeIntent: Sendable {
   /// Publishes, and creates the node if there is none (XEP-0060 7.1.4).
   case publish(NodePublication)
@@ -254,7 +270,8 @@ public enum NodeIntent: Sendable {
   case delete(node: String)
   case create(node: String, [NodeOption])
   case configure(node: String, [NodeOption])
-  /// Changes affiliations; `nil` removes one.
+  /// Changes affiliations; `nil` removes one. `Receipt.value` is a `[BareJID: NodeAffiliation?]` of those that could not
+  /// be changed, with their current affiliation.
   case affiliate(node: String, [BareJID: NodeAffiliation?])
   /// Answers requests to subscribe, and ends subscriptions (`nil`). Only users who have asked can be subscribed:
   /// `Receipt.value` is a `[JID: NodeSubscription.State?]` of those that could not be changed, with their current

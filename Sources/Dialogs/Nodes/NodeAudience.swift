@@ -5,7 +5,8 @@ extension Hub {
   /// Routes an event to the owner's available sessions, and to those of contacts who may read the node, if the client
   /// is interested; and to explicit subscribers. No session gets it twice.
   ///
-  /// - Parameter contactSnapshot: the owner's, if they are not online, as publishing needs no session.
+  /// - Parameter contactSnapshot: the owner's, if they are not online, as publishing needs no session. A service has
+  ///   none: it has no contacts and blocks nobody.
   func route(_ event: NodeEvent, contactSnapshot: ContactSnapshot?, into batch: inout LaneBatch) {
     let contactSnapshot = self.contactSnapshot(of: event.owner.id) ?? contactSnapshot
     if let recipient = event.recipient {
@@ -29,16 +30,15 @@ extension Hub {
       if subscription.state == .pending, event.kind != .deleted { continue }
       let address = subscription.address.bare
       if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
-        guard let contactSnapshot else { continue }
-        let relation = people.relation(of: address, contactSnapshot.contacts[address])
+        let relation = people.relation(of: address, contactSnapshot?.contacts[address])
         if event.configuration.denial(to: relation) != nil { continue }
       }
       add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
     }
   }
 
-  private func isBlocked(_ one: ContactSnapshot, _ other: ContactSnapshot, _ owner: Party) -> Bool {
-    other.blocks(JID(one.user.address)) || one.blocks(JID(owner.address))
+  private func isBlocked(_ one: ContactSnapshot, _ other: ContactSnapshot?, _ owner: Party) -> Bool {
+    other?.blocks(JID(one.user.address)) == true || one.blocks(JID(owner.address))
   }
 
   private func add(
@@ -60,9 +60,9 @@ extension Hub {
   ) {
     guard let user = user(at: address.bare), let other = online(user) else { return }
     if user != event.owner.id {
-      guard let contactSnapshot, !isBlocked(other.contactSnapshot, contactSnapshot, event.owner),
-        !contactSnapshot.blocks(address)
-      else { return }
+      if isBlocked(other.contactSnapshot, contactSnapshot, event.owner) || contactSnapshot?.blocks(address) == true {
+        return
+      }
     }
     let sessions = other.onlineSessions.filter { $0.door == .xmpp }
     if let resource = address.resource {

@@ -1,7 +1,7 @@
 public import Addresses
 
-/// The lasting affiliation of another user with a node, set by its owner (XEP-0060 4.1). Most users have none. Stored:
-/// never renumber.
+/// The lasting affiliation of a user with a node, set by its owner (XEP-0060 4.1). Most users have none. Stored: never
+/// renumber.
 public enum NodeAffiliation: UInt8, Sendable, CaseIterable {
   /// May read, whatever the access model is: the whitelist.
   case member = 1
@@ -9,6 +9,10 @@ public enum NodeAffiliation: UInt8, Sendable, CaseIterable {
   case publisher = 2
   /// Has no access.
   case outcast = 3
+  /// May do everything. The user of an account is the owner of its nodes without a stored affiliation.
+  case owner = 4
+  /// May publish, and not read.
+  case publishOnly = 5
 }
 
 /// An explicit subscription to a node (XEP-0060 6.1), beside the implicit ones of interested users who see the owner's
@@ -59,7 +63,7 @@ public struct NodePeople: Hashable, Sendable {
   }
 }
 
-/// The relation of a user other than the owner to a node, which decides their access to it (XEP-0060 4.5).
+/// The relation of a user to a node, which decides their access to it (XEP-0060 4.5).
 public struct NodeRelation: Sendable {
   /// The owner's contact for them; `nil` if there is none.
   public var contact: Contact?
@@ -80,13 +84,14 @@ extension NodeConfiguration {
     case noSubscription, notInGroup, notListed
     /// The owner has to allow the subscription first.
     case notSubscribed
-    case outcast
+    case outcast, publishOnly
   }
 
   public func denial(to relation: NodeRelation) -> Denial? {
     switch relation.affiliation {
     case .outcast: return .outcast
-    case .member, .publisher: return nil
+    case .publishOnly: return .publishOnly
+    case .owner, .member, .publisher: return nil
     case nil: break
     }
     let contact = relation.contact
@@ -102,18 +107,19 @@ extension NodeConfiguration {
     }
   }
 
-  /// Returns whether a user other than the owner may publish (XEP-0060 7.1, 16.4.4).
+  /// Returns whether a user may publish (XEP-0060 7.1, 16.4.4).
   public func lets(_ relation: NodeRelation) -> Bool {
     switch (relation.affiliation, publishers) {
     case (.outcast, _): false
-    case (.publisher, _), (_, .open): true
+    case (.owner, _), (.publisher, _), (.publishOnly, _), (_, .open): true
     case (_, .subscribers): relation.isSubscribed && denial(to: relation) == nil
     case (_, .publishers): false
     }
   }
 }
 
-/// An action at another user's node, or a subscription to one's own. It is authorised by the post's author.
+/// An action at another user's node, or a subscription to one's own or a service's. It is authorised by the post's
+/// author.
 public struct NodeVisit: Sendable {
   public enum Act: Sendable {
     /// `isPaused` is `nil` to leave it unchanged. `Receipt.value` is the `NodeSubscription`.

@@ -3,10 +3,11 @@ public import Addresses
 /// Reads nodes (XEP-0060).
 public protocol NodeReader {
   func node(_ name: String, of owner: UserID) throws -> Node?
-  /// Returns the user's nodes by name.
-  func nodes(of owner: UserID) throws -> [Node]
-  /// Returns the number of a user's nodes, and the bytes of all their items.
-  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int)
+  /// Returns the owner's nodes by name; a page of them begins behind the name `after`.
+  func nodes(of owner: UserID, after: String?, limit: Int) throws -> [Node]
+  /// Returns the number of the owner's nodes that this user has created, or that have no creator, and the bytes of all
+  /// their items.
+  func published(by owner: UserID, creator: BareJID?) throws -> (nodes: Int, bytes: Int)
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
   /// Returns the newest or oldest items published between two positions, both exclusive; either way in the order of
   /// publication.
@@ -20,8 +21,14 @@ public protocol NodeReader {
   func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)]
   /// Returns the number of a user's subscriptions to any node.
   func subscriptionCount(of address: BareJID) throws -> Int
-  /// Returns the subscribers who wait for the owner's answer, by node and address.
-  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)]
+  /// Returns the subscribers who wait for an answer, by node and address: at all nodes of the owner, or at those of a
+  /// service whose affiliation `owner` this user has.
+  func pendingSubscriptions(of owner: UserID, ownedBy user: BareJID?, limit: Int) throws -> [(node: String, JID)]
+}
+
+extension NodeReader {
+  /// Returns the nodes of an account, at most `Limits.nodesPerUserMax` beside those of its profile.
+  public func nodes(of owner: UserID) throws -> [Node] { try nodes(of: owner, after: nil, limit: .max) }
 }
 
 /// Changes nodes (XEP-0060).

@@ -1,6 +1,6 @@
 import Addresses
 
-/// The actions of others at a user's nodes (XEP-0060 6.1, 6.2, 7, 8.6 to 8.9). Theory:
+/// The actions of others at a user's nodes, and of all at a service's (XEP-0060 6.1, 6.2, 7, 8.6 to 8.9). Theory:
 ///
 /// Access is checked again whenever something is sent or read (`NodeConfiguration.denial`), so that a subscription
 /// alone gives no access. A subscription without access is ended all the same (XEP-0163 7), when the node, the contact
@@ -33,6 +33,7 @@ extension Judge {
   /// Returns the node's owner. One who blocks the visitor appears not to exist (XEP-0191 3.3).
   private mutating func host(_ visit: NodeVisit, of post: Post) throws -> Party {
     if visit.owner == post.author.address { return post.author }
+    if let service = pubsub.service(at: visit.owner, for: post.author) { return service }
     let owner = try reachable(visit.owner, for: post.author)
     if try isBlocked(post.author, resource: visit.resource, by: owner) { throw Problem.unreachable }
     return owner
@@ -41,7 +42,9 @@ extension Judge {
   private func relation(
     of address: BareJID, in people: NodePeople, of owner: Party
   ) throws -> NodeRelation {
-    people.relation(of: address, try writer.contact(of: owner.id, address))
+    var relation = people.relation(of: address, try writer.contact(of: owner.id, address))
+    if address == owner.address { relation.affiliation = .owner }
+    return relation
   }
 
   // MARK: Subscribing
@@ -81,7 +84,10 @@ extension Judge {
     // A user who is already subscribed is told so (6.1.6).
     if subscription != known { try writer.put(subscription, in: node.name, of: owner.id) }
     if subscription.state == .pending {
-      try inform(.requested(address), of: node, by: owner, recipient: JID(owner.address))
+      let stored = people.affiliations.filter { $0.value == .owner }.keys.sorted { $0.description < $1.description }
+      for asked in owner.id.isService ? stored : [owner.address] {
+        try inform(.requested(address), of: node, by: owner, recipient: JID(asked))
+      }
     } else if known?.state != .subscribed {
       try tellLast(of: node, by: owner, to: address)
     }
@@ -112,51 +118,63 @@ extension Judge {
 
   // MARK: Publishing
 
-  /// Publishes in another user's node.
-  private mutating func publish(
+  /// Publishes in another user's node, or in one of a service.
+  mutating func publish(
     _ post: Post, _ draft: NodePublication, to name: String, of owner: Party
   ) throws {
-    // Only those who may publish learn whether the node exists; views are written by their owner only.
-    guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
-      node.configuration.lets(
-        try relation(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
-    else { throw Problem.notYours }
+    var (node, relation, people) = try writable(name, of: owner, by: post.author)
     guard draft.conditions.allSatisfy({ $0.isMet(by: node.configuration) }) else { throw Problem.preconditionNotMet }
     guard let item = draft.item else {
       if node.configuration.persistsItems { throw Problem.itemRequired }
-      try tell(.published(nil), of: node, by: owner)
+      try tell(.published(nil), of: node, by: owner, people: people)
       return settle(post)
     }
-    // An item can only be overwritten by its publisher.
-    if let old = try writer.item(item.id, in: name, of: owner.id), old.publisher != post.author.address {
+    // An item can only be overwritten by its publisher, and by an owner.
+    if relation.affiliation != .owner, let old = try writer.item(item.id, in: name, of: owner.id),
+      old.publisher != post.author.address
+    {
       throw Problem.notYours
     }
-    try put(item, in: &node, of: owner, publisher: post.author.address)
+    try put(item, in: &node, of: owner, publisher: post.author.address, people: people)
     settle(post)
   }
 
-  private mutating func retract(
+  mutating func retract(
     _ post: Post, _ id: String, from name: String, of owner: Party, _ notifies: Bool
   ) throws {
-    guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
-      let item = try writer.item(id, in: name, of: owner.id), item.publisher == post.author.address,
-      node.configuration.lets(
-        try relation(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner))
-    else { throw Problem.notYours }
+    var (node, relation, _) = try writable(name, of: owner, by: post.author)
+    let item = try writer.item(id, in: name, of: owner.id)
+    if relation.affiliation == .owner {
+      guard node.configuration.persistsItems else { throw Problem.nodeTransient }
+      if item == nil { throw Problem.itemUnknown }
+    }
+    guard let item, relation.affiliation == .owner || item.publisher == post.author.address else {
+      throw Problem.notYours
+    }
     try remove(item, from: &node, of: owner, notifies: notifies)
     settle(post)
+  }
+
+  /// Returns a node in which the author may publish. At another user's account only those who may publish learn whether
+  /// it exists, and views are written by their owner only; at a service everybody learns it (7.1.3.3).
+  private func writable(
+    _ name: String, of owner: Party, by author: Party
+  ) throws -> (Node, NodeRelation, NodePeople) {
+    let found = Node.isView(name) ? nil : try writer.node(name, of: owner.id)
+    guard let node = found else { throw owner.id.isService ? Problem.nodeUnknown : Problem.notYours }
+    let people = try writer.people(of: name, of: owner.id)
+    var relation = try relation(of: author.address, in: people, of: owner)
+    if pubsub.isAdmin(author.address, of: owner.id) { relation.affiliation = .owner }
+    guard node.configuration.lets(relation) else { throw Problem.notYours }
+    return (node, relation, people)
   }
 
   // MARK: Owning
 
   mutating func affiliate(
-    _ post: Post, _ name: String, _ changes: [BareJID: NodeAffiliation?]
+    _ post: Post, _ name: String, of owner: Party, _ changes: [BareJID: NodeAffiliation?]
   ) throws {
-    let owner = post.author
-    let node = try find(name, of: owner)
-    if changes.keys.contains(owner.address) {
-      throw Problem(.malformed, "affiliation-of-owner", "The owner of a node stays its owner.")
-    }
+    let node = try owned(name, of: owner, by: post.author)
     // A user's rooms, and what they have read, are private.
     if node.name == Bookmark.node || node.name == Displayed.node,
       changes.values.contains(where: { $0 != nil && $0 != .outcast })
@@ -164,6 +182,8 @@ extension Judge {
       throw Problem(.malformed, "option-invalid", "This node is its owner's alone.")
     }
     var people = try writer.people(of: name, of: owner.id)
+    let refused = unchangeable(changes, people, of: owner)
+    let changes = changes.filter { refused[$0.key] == nil && $0.key != owner.address }
     for (address, affiliation) in changes { people.affiliations[address] = affiliation }
     guard people.affiliations.count <= Limits.nodePeopleMax else {
       throw Problem(.tooLarge, "too-many-affiliations", "A node has at most \(Limits.nodePeopleMax) affiliations.")
@@ -172,14 +192,30 @@ extension Judge {
       try writer.setAffiliation(affiliation, of: address, in: name, of: owner.id)
     }
     try review(node, of: owner, people) { changes.keys.contains($0) }
-    settle(post)
+    var receipt = Receipt(position: head)
+    receipt.value = refused
+    settle(post, receipt)
+  }
+
+  /// Returns the changes that would leave an account with another owner of its nodes, or a service's node without one, by
+  /// address with the present affiliation (8.9.2.4).
+  private func unchangeable(
+    _ changes: [BareJID: NodeAffiliation?], _ people: NodePeople, of owner: Party
+  ) -> [BareJID: NodeAffiliation?] {
+    let now = people.affiliations
+    guard owner.id.isService else {
+      let refused = changes.filter { ($0.key == owner.address) != ($0.value == .owner) }.keys
+      return refused.reduce(into: [:]) { $0.updateValue($1 == owner.address ? .owner : now[$1], forKey: $1) }
+    }
+    let remain = now.contains { $0.value == .owner && changes[$0.key].map { $0 == .owner } ?? true }
+    if remain || changes.contains(where: { $0.value == .owner }) { return [:] }
+    return changes.filter { now[$0.key] == .owner }.mapValues { _ in .owner }
   }
 
   mutating func setSubscribers(
-    _ post: Post, _ name: String, _ changes: [JID: NodeSubscription.State?]
+    _ post: Post, _ name: String, of owner: Party, _ changes: [JID: NodeSubscription.State?]
   ) throws {
-    let owner = post.author
-    let node = try find(name, of: owner)
+    let node = try owned(name, of: owner, by: post.author)
     let people = try writer.people(of: name, of: owner.id)
     var refused: [JID: NodeSubscription.State?] = [:]
     // Sorted, so that the order does not depend on hashes.
@@ -264,6 +300,7 @@ extension NodeConfiguration.Denial {
     case .notListed: Problem(.forbidden, "closed-node", "You are not on the list of this node.")
     case .notSubscribed: Problem(.forbidden, "not-subscribed", "The owner has to let you subscribe first.")
     case .outcast: Problem(.forbidden, "outcast", "The owner has shut you out of this node.")
+    case .publishOnly: Problem(.forbidden, "publish-only", "You may publish in this node, and not read it.")
     }
   }
 }

@@ -1,28 +1,41 @@
 import Addresses
 
-/// Personal publish-subscribe nodes (XEP-0163, XEP-0060 6 to 8). Theory:
+/// Publish-subscribe nodes (XEP-0163, XEP-0060 6 to 8). Theory:
 ///
-/// A node belongs to its author: intents name no owner, so that no one can write to another user's node. The actions of
-/// others are visits (`NodeVisits.swift`). The node's configuration decides who may read; the doors check it
-/// (`NodeConfiguration.denial`) for readers, the hub for recipients.
+/// A node belongs to an account or to a service (`PubsubServices`). An intent concerns the author's own account unless it
+/// names a service, so that no one can write to another user's node; at a service `owned` checks the author's
+/// affiliation. The actions of others at accounts are visits (`NodeVisits.swift`). The node's configuration decides who
+/// may read; the doors check it (`NodeConfiguration.denial`) for readers, the hub for recipients.
 ///
 /// An item is a row that is overwritten, and an entry in the self dialog that tells when. The entry of an overwritten
 /// or removed item is erased, like that of a superseded mark: the log contains one entry per item, and one for each
 /// removal. A node that keeps no items leaves nothing: its publications are signals.
 extension Judge {
-  mutating func node(_ post: Post, _ intent: NodeIntent) throws {
+  mutating func node(_ post: Post, _ intent: NodeIntent, at address: BareJID?) throws {
+    let owner = try owner(at: address, for: post.author)
+    let isOwn = owner.id == post.author.id
     switch intent {
-    case .publish(let draft): try publish(post, draft)
-    case .retract(let node, let item, let notifies):
+    case .publish(let draft) where isOwn: try publish(post, draft)
+    case .publish(let draft): try publish(post, draft, to: draft.node, of: owner)
+    case .retract(let node, let item, let notifies) where isOwn:
       try retract(post, item, from: node, notifies: notifies)
-    case .purge(let node): try purge(post, node)
-    case .delete(let node): try delete(post, node)
-    case .create(let node, let options): try create(post, node, options)
-    case .configure(let node, let options): try configure(post, node, options)
-    case .affiliate(let node, let changes): try affiliate(post, node, changes)
-    case .subscribers(let node, let changes): try setSubscribers(post, node, changes)
-    case .bookmarks(let draft): try setBookmarks(post, draft)
+    case .retract(let node, let item, let notifies): try retract(post, item, from: node, of: owner, notifies)
+    case .purge(let node): try purge(post, node, of: owner)
+    case .delete(let node): try delete(post, node, of: owner)
+    case .create(let node, let options): try create(post, node, of: owner, options)
+    case .configure(let node, let options): try configure(post, node, of: owner, options)
+    case .affiliate(let node, let changes): try affiliate(post, node, of: owner, changes)
+    case .subscribers(let node, let changes): try setSubscribers(post, node, of: owner, changes)
+    case .bookmarks(let draft):
+      guard isOwn else { throw Problem.nodePersonal }
+      try setBookmarks(post, draft)
     }
+  }
+
+  private func owner(at address: BareJID?, for author: Party) throws -> Party {
+    guard let address, address != author.address else { return author }
+    guard let service = pubsub.service(at: address, for: author) else { throw Problem.notYours }
+    return service
   }
 
   // MARK: Items
@@ -62,9 +75,10 @@ extension Judge {
   ///   - publisher: the publisher; `nil` for the owner.
   ///   - isMirror: whether the server writes what the user has set elsewhere, where its bounds were checked: it is not
   ///     refused.
+  ///   - people: the node's affiliations and subscriptions; `nil` to read them.
   mutating func put(
     _ item: NodePublication.Item, in node: inout Node, of owner: Party, publisher: BareJID? = nil,
-    isMirror: Bool = false
+    isMirror: Bool = false, people: NodePeople? = nil
   ) throws {
     var item = item
     let old = try writer.item(item.id, in: node.name, of: owner.id)
@@ -76,7 +90,7 @@ extension Judge {
     guard configuration.persistsItems else {
       try writer.put(node)
       let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
-      return try tell(.published(event), of: node, by: owner)
+      return try tell(.published(event), of: node, by: owner, people: people)
     }
     let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
     if surplus > 0, configuration.whenFull == .reject, !isMirror { throw Problem.nodeFull }
@@ -84,8 +98,9 @@ extension Judge {
       surplus > 0 ? try writer.items(in: node.name, of: owner.id, newest: false, limit: surplus) : []
     let freed = (old?.content.byteCount ?? 0) + oldest.reduce(0) { $0 + $1.content.byteCount }
     let growth = item.content.byteCount - freed
-    let most = publisher == nil ? Limits.publishedBytesMax : Limits.publishedWithOthersBytesMax
-    if growth > 0, !isMirror, try writer.published(by: owner.id).bytes + growth > most {
+    let isOthers = publisher != node.creator
+    let most = isOthers ? Limits.publishedWithOthersBytesMax : Limits.publishedBytesMax
+    if growth > 0, !isMirror, try writer.published(by: owner.id, creator: node.creator).bytes + growth > most {
       throw Problem.publishedTooMuch
     }
 
@@ -94,18 +109,15 @@ extension Judge {
       try writer.removeItem(item.id, in: node.name, of: owner.id)
       try erase(item, of: owner)
     }
-    let entry = try insertOwn(
-      .node(NodeChange(node: node.name, item: item.id, act: .published)), of: owner, at: nextPosition())
-    let stored = NodeItem(
-      id: item.id, content: item.content, position: entry.position, time: entry.time, publisher: publisher)
+    let position = try record(NodeChange(node: node.name, item: item.id, act: .published), of: owner)
+    let stored = NodeItem(id: item.id, content: item.content, position: position, time: time, publisher: publisher)
     try writer.put(stored, in: node.name, of: owner.id)
     node.itemCount += (old == nil ? 1 : 0) - oldest.count
     node.byteCount += growth
     try writer.put(node)
-    tell(.entry(entry, author: nil))
-    try tell(.published(stored), of: node, by: owner)
+    try tell(.published(stored), of: node, by: owner, people: people)
     if configuration.whenFull == .retractOldest, configuration.notifiesRetract {
-      for item in oldest { try tell(.retracted(item.id), of: node, by: owner) }
+      for item in oldest { try tell(.retracted(item.id), of: node, by: owner, people: people) }
     }
     if case .bookmark(let bookmark) = item.content { try follow(bookmark, of: owner) }
   }
@@ -146,9 +158,7 @@ extension Judge {
     node.itemCount -= 1
     node.byteCount -= item.content.byteCount
     try writer.put(node)
-    let entry = try insertOwn(
-      .node(NodeChange(node: node.name, item: item.id, act: .retracted)), of: owner, at: nextPosition())
-    tell(.entry(entry, author: nil))
+    try record(NodeChange(node: node.name, item: item.id, act: .retracted), of: owner)
     // XEP-0060 7.2.2.1; 16.4.4 `notify_retract`.
     if notifies || node.configuration.notifiesRetract {
       try tell(.retracted(item.id), of: node, by: owner)
@@ -159,50 +169,66 @@ extension Judge {
 
   /// Erases the entry that published an item.
   mutating func erase(_ item: NodeItem, of owner: Party) throws {
+    if owner.id.isService { return }
     try writer.erase(item.position, in: dialog(of: owner, and: owner).state.dialog.id)
   }
 
-  private mutating func purge(_ post: Post, _ name: String) throws {
-    var node = try find(name, of: post.author)
+  private mutating func purge(_ post: Post, _ name: String, of owner: Party) throws {
+    var node = try owned(name, of: owner, by: post.author)
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
-    try clear(&node, of: post.author)
+    try clear(&node, of: owner)
     try writer.put(node)
-    try record(NodeChange(node: name, item: nil, act: .purged), of: post.author)
-    try tell(.purged, of: node, by: post.author)
+    try record(NodeChange(node: name, item: nil, act: .purged), of: owner)
+    try tell(.purged, of: node, by: owner)
     try follow(name, nil, by: post)
     settle(post)
   }
 
   private mutating func clear(_ node: inout Node, of owner: Party) throws {
-    for item in try writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax) {
-      try erase(item, of: owner)
+    if !owner.id.isService {
+      for item in try writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax) {
+        try erase(item, of: owner)
+      }
     }
     try writer.removeItems(in: node.name, of: owner.id)
     node.itemCount = 0
     node.byteCount = 0
   }
 
-  private mutating func record(_ change: NodeChange, of owner: Party) throws {
-    tell(.entry(try insertOwn(.node(change), of: owner, at: nextPosition()), author: nil))
+  /// Writes the entry of a change in the owner's self dialog, and returns its position. A service has no such dialog: the
+  /// change takes a position alone, which orders the node's items.
+  @discardableResult
+  private mutating func record(_ change: NodeChange, of owner: Party) throws -> Position {
+    let position = nextPosition()
+    if !owner.id.isService { tell(.entry(try insertOwn(.node(change), of: owner, at: position), author: nil)) }
+    return position
   }
 
   // MARK: Nodes
 
   private mutating func create(
-    _ post: Post, _ name: String, _ options: [NodeOption]
+    _ post: Post, _ name: String, of owner: Party, _ options: [NodeOption]
   ) throws {
-    if try writer.node(try Self.name(name), of: post.author.id) != nil { throw Problem.nodeTaken }
-    try writer.put(newNode(name, of: post.author, options))
+    guard owner.id.isService else {
+      if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
+      try writer.put(newNode(name, of: owner, options))
+      return settle(post)
+    }
+    let creator = post.author.address
+    guard pubsub.mayCreate(creator) else { throw Problem.nodeCreation }
+    if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
+    try writer.put(newNode(name, of: owner, options, creator: creator))
+    try writer.setAffiliation(.owner, of: creator, in: name, of: owner.id)
     settle(post)
   }
 
   private mutating func configure(
-    _ post: Post, _ name: String, _ options: [NodeOption]
+    _ post: Post, _ name: String, of owner: Party, _ options: [NodeOption]
   ) throws {
     // A view exists without having been created.
     var node =
-      try name == Displayed.node && writer.node(name, of: post.author.id) == nil
-      ? newNode(name, of: post.author, []) : find(name, of: post.author)
+      try name == Displayed.node && writer.node(name, of: owner.id) == nil
+      ? newNode(name, of: owner, []) : owned(name, of: owner, by: post.author)
     let was = node.configuration
     for option in options { option.apply(to: &node.configuration) }
     try check(node)
@@ -211,31 +237,31 @@ extension Judge {
     if receipt.isRepeat { return settle(post, receipt) }
     let surplus = node.itemCount - node.configuration.capacity
     if surplus > 0 {
-      for item in try writer.items(in: name, of: post.author.id, newest: false, limit: surplus) {
-        try writer.removeItem(item.id, in: name, of: post.author.id)
-        try erase(item, of: post.author)
+      for item in try writer.items(in: name, of: owner.id, newest: false, limit: surplus) {
+        try writer.removeItem(item.id, in: name, of: owner.id)
+        try erase(item, of: owner)
         node.itemCount -= 1
         node.byteCount -= item.content.byteCount
       }
     }
     try writer.put(node)
     if node.configuration.access != was.access || node.configuration.groups != was.groups {
-      try review(node, of: post.author, try writer.people(of: name, of: post.author.id))
+      try review(node, of: owner, try writer.people(of: name, of: owner.id))
     }
-    if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: post.author) }
+    if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: owner) }
     settle(post, receipt)
   }
 
-  private mutating func delete(_ post: Post, _ name: String) throws {
-    var node = try find(name, of: post.author)
-    try clear(&node, of: post.author)
-    let people = try writer.people(of: name, of: post.author.id)
-    try writer.removeNode(name, of: post.author.id)
-    try record(NodeChange(node: name, item: nil, act: .deleted), of: post.author)
+  private mutating func delete(_ post: Post, _ name: String, of owner: Party) throws {
+    var node = try owned(name, of: owner, by: post.author)
+    try clear(&node, of: owner)
+    let people = try writer.people(of: name, of: owner.id)
+    try writer.removeNode(name, of: owner.id)
+    try record(NodeChange(node: name, item: nil, act: .deleted), of: owner)
     if node.configuration.notifiesDelete {
-      try tell(.deleted, of: node, by: post.author, people: people)
+      try tell(.deleted, of: node, by: owner, people: people)
     } else {
-      try tellList(of: node, by: post.author)
+      try tellList(of: node, by: owner)
     }
     try follow(name, nil, by: post)
     settle(post)
@@ -246,15 +272,24 @@ extension Judge {
     return node
   }
 
+  /// Returns a node about which the author decides: each node of their account, and those of a service that they own.
+  func owned(_ name: String, of owner: Party, by author: Party) throws -> Node {
+    let node = try find(name, of: owner)
+    if owner.id == author.id || pubsub.isAdmin(author.address, of: owner.id) { return node }
+    guard try writer.affiliations(of: author.address, with: owner.id)[name] == .owner else { throw Problem.notYours }
+    return node
+  }
+
   /// Returns a new node, without storing it.
   func newNode(
-    _ name: String, of owner: Party, _ options: [NodeOption]
+    _ name: String, of owner: Party, _ options: [NodeOption], creator: BareJID? = nil
   ) throws -> Node {
-    var configuration = NodeConfiguration.standard(for: name)
+    if owner.id.isService, Node.isView(name) { throw Problem.nodePersonal }
+    var configuration = NodeConfiguration.standard(for: name, of: owner.id)
     for option in options { option.apply(to: &configuration) }
-    let node = Node(owner: owner.id, name: name, configuration: configuration, createdAt: time)
+    let node = Node(owner: owner.id, name: name, configuration: configuration, createdAt: time, creator: creator)
     try check(node)
-    if try writer.published(by: owner.id).nodes >= Limits.nodesPerUserMax {
+    if try writer.published(by: owner.id, creator: creator).nodes >= Limits.nodesPerUserMax {
       throw Problem(.tooLarge, "too-many-nodes", "One user has at most \(Limits.nodesPerUserMax) nodes.")
     }
     return node
@@ -279,6 +314,13 @@ extension Judge {
       configuration.access != .whitelist || !configuration.persistsItems || configuration.publishers != .publishers
     {
       throw Problem(.malformed, "option-invalid", "This node is kept, and its owner's alone.")
+    }
+    if node.owner.isService {
+      // There is no presence that they could refer to.
+      if configuration.access == .presence || configuration.access == .roster { throw Problem.accessModelUnsupported }
+      if configuration.sendLast == .onPresence {
+        throw Problem(.malformed, "option-invalid", "A service sends the last item on subscription, or never.")
+      }
     }
     // The profile that others see is stored.
     if ProfileNode(rawValue: node.name) != nil, !configuration.persistsItems {
@@ -316,9 +358,12 @@ extension Judge {
     try tellList(of: node, by: owner)
   }
 
-  /// Returns the contacts and blocks of an owner who is not online; `nil` if they are, as the hub has them.
+  /// Returns the contacts and blocks of an owner who is not online; `nil` if they are, as the hub has them, and for a
+  /// service.
   func contactSnapshot(of owner: Party) throws -> ContactSnapshot? {
-    guard hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
+    guard !owner.id.isService, hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else {
+      return nil
+    }
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
     return ContactSnapshot(
       user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),
@@ -366,6 +411,11 @@ extension Problem {
   public static let nodeFull = Problem(.conflict, "node-full", "The node has as many items as it takes.")
   public static let nodeTransient = Problem(.unsupported, "node-transient", "The node keeps no items.")
   public static let itemRequired = Problem(.malformed, "item-required", "The node keeps items: publish one.")
+  public static let nodePersonal = Problem(
+    .forbidden, "node-personal", "Nodes of this name belong to accounts, not to a service.")
+  public static let nodeCreation = Problem(.forbidden, "node-creation", "You may not create nodes at this service.")
+  public static let accessModelUnsupported = Problem(
+    .malformed, "access-model-unsupported", "A service has no presence and no contacts that could give access.")
   public static let payloadInvalid = Problem(
     .malformed, "payload-invalid", "This is not what the items of this node look like.")
   public static let publishedTooMuch = Problem(

@@ -100,7 +100,7 @@ public struct Party: Hashable, Sendable {
   public init(remote address: BareJID, realm: RealmID) {
     var hasher = Hasher()
     hasher.combine(address)
-    self.init(id: UserID(-1 - Int64(hasher.finalize() & .max)), realm: realm, address: address)
+    self.init(id: UserID(-1 - Int64(hasher.finalize() & (.max >> 1))), realm: realm, address: address)
   }
   public static func == (a: Party, b: Party) -> Bool { a.id == b.id }
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }

@@ -31,8 +31,13 @@ extension Reader {
     try connection(.subscriptionCount, address.description).first { Int($0.int(0)) } ?? 0
   }
 
-  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)] {
-    try connection(.pendingSubscriptions, owner, bound(limit)).all { row in
+  func pendingSubscriptions(
+    of owner: UserID, ownedBy user: BareJID?, limit: Int
+  ) throws -> [(node: String, JID)] {
+    let found =
+      try user.map { try connection(.pendingSubscriptionsOfOwner, owner, bound(limit), $0.description) }
+      ?? connection(.pendingSubscriptions, owner, bound(limit))
+    return try found.all { row in
       (row.text(0), try Self.jid(row.text(1)))
     }
   }
@@ -79,6 +84,13 @@ extension Writer {
     try connection(.deleteSubscription, owner, node, address.description).run()
   }
 
+  /// Removes the nodes of services whose only owner is this user. The other nodes of their making are nobody's.
+  func removeNodesOwned(by user: UserID) throws {
+    let nodes = try connection(.solelyOwned, user).all { (UserID($0.int(0)), $0.text(1)) }
+    for (owner, node) in nodes { try removeNode(node, of: owner) }
+    try connection(.forgetCreator, user).run()
+  }
+
   func removePeople(of node: String, of owner: UserID) throws {
     for query in [Query.deleteAffiliationsOfNode, .deleteSubscriptionsToNode] {
       try connection(query, owner, node).run()
@@ -108,6 +120,13 @@ extension Query {
   fileprivate static let subscriptionCount = Query("SELECT count(*) FROM node_subscriptions WHERE address = ?1")
   fileprivate static let pendingSubscriptions = Query(
     "SELECT node, jid FROM node_subscriptions WHERE user = ?1 AND state = 1 ORDER BY node, jid LIMIT ?2")
+  // From the nodes that the user owns, which are few, to their subscriptions.
+  fileprivate static let pendingSubscriptionsOfOwner = Query(
+    """
+    SELECT s.node, s.jid FROM node_affiliations a
+    CROSS JOIN node_subscriptions s ON s.user = a.user AND s.node = a.node AND s.state = 1
+    WHERE a.address = ?3 AND a.user = ?1 AND a.affiliation = 4 ORDER BY s.node, s.jid LIMIT ?2
+    """)
   fileprivate static let putSubscription = Query(
     """
     INSERT INTO node_subscriptions (user, node, jid, address, state, paused) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -123,6 +142,14 @@ extension Query {
     "(SELECT u.name || '@' || r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)"
   static let deleteNodeAffiliations = Query(
     "DELETE FROM node_affiliations WHERE user = ?1 OR address = \(address)")
+  fileprivate static let solelyOwned = Query(
+    """
+    SELECT a.user, a.node FROM node_affiliations a
+    WHERE a.address = \(address) AND a.affiliation = 4 AND NOT EXISTS (
+      SELECT 1 FROM node_affiliations b
+      WHERE b.user = a.user AND b.node = a.node AND b.affiliation = 4 AND b.address <> a.address)
+    """)
+  fileprivate static let forgetCreator = Query("UPDATE nodes SET creator = NULL WHERE creator = \(address)")
   static let deleteNodeSubscriptions = Query(
     "DELETE FROM node_subscriptions WHERE user = ?1 OR address = \(address)")
 }

@@ -8,18 +8,21 @@ extension Reader {
     try connection(.node, owner, name).first { try Self.node($0, of: owner) }
   }
 
-  func nodes(of owner: UserID) throws -> [Node] {
-    try connection(.nodes, owner).all { try Self.node($0, of: owner) }
+  func nodes(of owner: UserID, after: String?, limit: Int) throws -> [Node] {
+    try connection(.nodes, owner, after ?? "", bound(limit)).all { try Self.node($0, of: owner) }
   }
 
-  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) {
-    try connection(.published, owner).first { (Int($0.int(0)), Int($0.int(1))) } ?? (0, 0)
+  func published(by owner: UserID, creator: BareJID?) throws -> (nodes: Int, bytes: Int) {
+    let found =
+      try creator.map { try connection(.publishedByCreator, owner, $0.description) } ?? connection(.published, owner)
+    return try found.first { (Int($0.int(0)), Int($0.int(1))) } ?? (0, 0)
   }
 
   private static func node(_ row: Prepared, of owner: UserID) throws -> Node {
     Node(
       owner: owner, name: row.text(0), configuration: try FactCoding.decode(configuration: row.bytes(1)),
-      createdAt: Timestamp(milliseconds: row.int(2)), itemCount: Int(row.int(3)), byteCount: Int(row.int(4)))
+      createdAt: Timestamp(milliseconds: row.int(2)), itemCount: Int(row.int(3)), byteCount: Int(row.int(4)),
+      creator: row.textOrNil(5).flatMap { BareJID(parsing: $0) })
   }
 
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? {
@@ -46,8 +49,8 @@ extension Writer {
   func put(_ node: Node) throws {
     try connection(
       .putNode, node.owner, node.name, FactCoding.encode(configuration: node.configuration), node.createdAt,
-      node.itemCount, node.byteCount
-    ).run()
+      node.itemCount
+    ).bind(node.byteCount, node.creator?.description).run()
   }
 
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws {
@@ -73,14 +76,17 @@ extension Writer {
 }
 
 extension Query {
-  private static let nodeColumns = "node, configuration, created, item_count, byte_count"
+  private static let nodeColumns = "node, configuration, created, item_count, byte_count, creator"
   fileprivate static let node = Query("SELECT \(nodeColumns) FROM nodes WHERE user = ?1 AND node = ?2")
-  fileprivate static let nodes = Query("SELECT \(nodeColumns) FROM nodes WHERE user = ?1 ORDER BY node")
-  fileprivate static let published = Query(
-    "SELECT count(*), coalesce(sum(byte_count), 0) FROM nodes WHERE user = ?1")
+  fileprivate static let nodes = Query(
+    "SELECT \(nodeColumns) FROM nodes WHERE user = ?1 AND node > ?2 ORDER BY node LIMIT ?3")
+  private static let publishedBytes = "SELECT count(*), coalesce(sum(byte_count), 0) FROM nodes"
+  fileprivate static let published = Query("\(publishedBytes) WHERE user = ?1 AND creator IS NULL")
+  fileprivate static let publishedByCreator = Query("\(publishedBytes) WHERE user = ?1 AND creator = ?2")
   fileprivate static let putNode = Query(
     """
-    INSERT INTO nodes (user, node, configuration, created, item_count, byte_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    INSERT INTO nodes (user, node, configuration, created, item_count, byte_count, creator)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (user, node) DO UPDATE SET
       configuration = excluded.configuration, item_count = excluded.item_count, byte_count = excluded.byte_count
     """)

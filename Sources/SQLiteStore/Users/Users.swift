@@ -114,6 +114,7 @@ extension Writer {
   /// the rooms', and hold nothing of the user but the number.
   func eraseData(of user: UserID) throws {
     for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
+    try removeNodesOwned(by: user)
     for query in [
       Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
       .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,

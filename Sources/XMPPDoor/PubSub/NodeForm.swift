@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Dialogs
 import XMPP
@@ -46,16 +47,19 @@ enum NodeForm {
 
   // MARK: Offering
 
-  /// Returns the form with the present configuration.
+  /// Returns the form with the present configuration, at a service without what refers to an account's presence and
+  /// contacts.
   ///
   /// - Parameter groups: the groups of contacts to choose from, beside those that are chosen.
   static func form(
-    of configuration: NodeConfiguration, groups: Set<String> = [], kind: DataForm.Kind = .form
+    of configuration: NodeConfiguration, groups: Set<String> = [], kind: DataForm.Kind = .form, isAtService: Bool = false
   ) -> DataForm {
     DataForm(
       kind, formType: formType,
       fields: [
-        list(Key.access, text(configuration.access), NodeConfiguration.Access.allCases.map(text), "Who may read"),
+        list(
+          Key.access, text(configuration.access),
+          (isAtService ? [.open, .whitelist, .authorize] : NodeConfiguration.Access.allCases).map(text), "Who may read"),
         DataForm.Field(
           Key.groups, .listMulti, label: "Groups of contacts, where only they may read", values: configuration.groups,
           options: groups.union(configuration.groups).sorted().map { DataForm.Option($0) }),
@@ -66,7 +70,8 @@ enum NodeForm {
           Key.whenFull, text(configuration.whenFull), NodeConfiguration.WhenFull.allCases.map(text),
           "What happens to a full node"),
         list(
-          Key.sendLast, text(configuration.sendLast), NodeConfiguration.SendLast.allCases.map(text),
+          Key.sendLast, text(configuration.sendLast),
+          (isAtService ? [.never, .onSubscription] : NodeConfiguration.SendLast.allCases).map(text),
           "When the last item is told again"),
         DataForm.Field(Key.notifies, configuration.notifies, label: "Changes are told of"),
         DataForm.Field(Key.deliversPayloads, configuration.deliversPayloads, label: "With the items themselves"),
@@ -83,7 +88,7 @@ enum NodeForm {
         list(
           Key.itemReply, configuration.namesPublisher ? publisher : none, [none, publisher],
           "Whom items name as their publisher"),
-      ]
+      ].filter { !isAtService || $0.name != Key.groups }
         + fixed.map { field in
           DataForm.Field(
             field.key, field.kind, label: field.label, values: [field.values[0]],
@@ -92,12 +97,14 @@ enum NodeForm {
   }
 
   /// Returns the metadata of a node for those who may read it (XEP-0060 5.4).
-  static func metadata(of node: Node, owner: String, subscribers: Int) -> DataForm {
-    DataForm(
+  static func metadata(of node: Node, at address: BareJID, _ people: NodePeople) -> DataForm {
+    let owners = people.affiliations.filter { $0.value == .owner }.keys.map(\.description).sorted()
+    let subscribers = people.subscriptions.count { $0.state == .subscribed }
+    return DataForm(
       .result, formType: "http://jabber.org/protocol/pubsub#meta-data",
       fields: [
-        DataForm.Field("pubsub#creator", .jidSingle, owner),
-        DataForm.Field("pubsub#owner", .jidMulti, owner),
+        DataForm.Field("pubsub#creator", .jidSingle, (node.creator ?? address).description),
+        DataForm.Field("pubsub#owner", .jidMulti, values: node.owner.isService ? owners : [address.description]),
         DataForm.Field(
           "pubsub#creation_date", .textSingle, node.createdAt.description),
         DataForm.Field(Key.access, .listSingle, text(node.configuration.access)),

@@ -90,10 +90,12 @@ extension PEP {
   /// Returns the options of a subscription (6.3.2).
   static func options(_ turn: Turn, _ node: String, _ address: JID) throws(StanzaError) {
     guard address.isAt(turn.party.address) else { throw StanzaError(.forbidden) }
-    let owner = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
+    let owner = turn.host
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader -> (isThere: Bool, isNode: Bool, NodeSubscription?) in
-      guard let sight = try NodeAccess(of: owner, for: viewer, at: jid, reader) else { return (false, false, nil) }
+      guard let sight = try NodeAccess(of: owner, for: viewer, at: jid, reader, services) else {
+        return (false, false, nil)
+      }
       return (true, try sight.node(node, reader) != nil, sight.subscription(to: node, address))
     } reply: { (found) throws(StanzaError) in
       guard found.isThere else { throw StanzaError(.serviceUnavailable) }
@@ -127,10 +129,10 @@ extension PEP {
     _ turn: Turn, _ read: @escaping @Sendable (NodeAccess, any StoreReader) throws -> Value,
     write: @escaping (Value, inout ElementWriter) -> Void
   ) {
-    let owner = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
+    let owner = turn.host
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch {
-      try NodeAccess(of: owner, for: viewer, at: jid, $0).map { [reader = $0] in try read($0, reader) }
+      try NodeAccess(of: owner, for: viewer, at: jid, $0, services).map { [reader = $0] in try read($0, reader) }
     } reply: { (found) throws(StanzaError) in
       guard let found else { throw StanzaError(.serviceUnavailable) }
       turn.reply { writer in
@@ -145,11 +147,14 @@ extension PEP {
   static func people(
     _ turn: Turn, of node: String, _ write: @escaping (NodePeople, inout ElementWriter) -> Void
   ) {
-    let owner = turn.party.id
-    turn.fetch {
-      try $0.node(node, of: owner) == nil ? nil : $0.people(of: node, of: owner)
-    } reply: { (people: NodePeople?) throws(StanzaError) in
-      guard let people else { throw .noNode }
+    let (owner, viewer, jid, services) = (turn.host, turn.party, turn.jid, turn.parley.pubsub)
+    turn.fetch { reader -> (FoundNode, NodePeople)? in
+      guard let found = try FoundNode.owned(node, of: owner, for: viewer, at: jid, reader, services) else { return nil }
+      guard case .node(let known) = found else { return (found, NodePeople()) }
+      return (found, try reader.people(of: node, of: known.owner))
+    } reply: { (read) throws(StanzaError) in
+      guard let (found, people) = read else { throw StanzaError(.forbidden) }
+      _ = try found.get()
       turn.reply { writer in
         writer.element(.pubsubOwner) { write(people, &$0) }
       }
@@ -170,10 +175,11 @@ extension PEP {
 
   static func affiliates(_ turn: Turn, of node: String) {
     let owner = turn.party.address
+    let isAtService = turn.isAtService
     people(turn, of: node) { people, writer in
       writer.element("affiliations") { writer in
         writer.attribute("node", node)
-        write(owner, "owner", into: &writer)
+        if !isAtService { write(owner, "owner", into: &writer) }
         for (address, affiliation) in people.affiliations.sorted(by: { $0.key.description < $1.key.description }) {
           write(address, text(affiliation), into: &writer)
         }
@@ -193,25 +199,29 @@ extension PEP {
     case .member: "member"
     case .publisher: "publisher"
     case .outcast: "outcast"
+    case .owner: "owner"
+    case .publishOnly: "publish-only"
     }
   }
 
-  /// Changes affiliations (8.9.2). The owner's own cannot change; the other changes are carried out (8.9.2.4).
-  static func affiliate(_ turn: Turn, _ node: String, _ changes: [BareJID: OwnerRequest.Affiliation]) {
-    let owner = turn.party.address
-    let isResigning = changes[owner].map { $0 != .owner } ?? false
-    let others = changes.filter { $0.key != owner }
-    turn.post(.node(.affiliate(node: node, others.mapValues(\.granted)))) { result in
+  /// Changes affiliations (8.9.2). Impossible changes are answered with the present affiliation; the others are carried
+  /// out (8.9.2.4).
+  static func affiliate(_ turn: Turn, _ node: String, _ changes: [BareJID: NodeAffiliation?]) {
+    turn.post(.node(.affiliate(node: node, changes), at: turn.host)) { result in
       switch result {
       case .failure(let problem): turn.fail(StanzaError(publishing: problem))
-      case .success where isResigning:
+      case .success(let receipt):
+        guard let refused = receipt.value as? [BareJID: NodeAffiliation?], !refused.isEmpty else {
+          return turn.reply()
+        }
         turn.refuse(.pubsubOwner) { writer in
           writer.element("affiliations") { writer in
             writer.attribute("node", node)
-            write(owner, "owner", into: &writer)
+            for (address, affiliation) in refused.sorted(by: { $0.key.description < $1.key.description }) {
+              write(address, affiliation.map(text) ?? "none", into: &writer)
+            }
           }
         }
-      case .success: turn.reply()
       }
     }
   }
@@ -219,7 +229,7 @@ extension PEP {
   /// Changes subscriptions (8.8.2). Impossible changes are answered with the present state; the others are carried out
   /// (8.8.2.4).
   static func setSubscribers(_ turn: Turn, _ node: String, _ changes: [JID: NodeSubscription.State?]) {
-    turn.post(.node(.subscribers(node: node, changes))) { result in
+    turn.post(.node(.subscribers(node: node, changes), at: turn.host)) { result in
       switch result {
       case .failure(let problem): turn.fail(StanzaError(publishing: problem))
       case .success(let receipt):
@@ -243,22 +253,29 @@ extension PEP {
   /// Carries out the owner's answer to a request.
   static func answer(_ turn: Turn, _ answer: AuthorizationForm) {
     guard case .decided(let node, let address, let isAllowed) = answer else { return }
-    turn.post(.node(.subscribers(node: node, [address: isAllowed ? .subscribed : nil]))) { result in
+    turn.post(.node(.subscribers(node: node, [address: isAllowed ? .subscribed : nil]), at: turn.host)) { result in
       if case .failure(let problem) = result { turn.fail(StanzaError(publishing: problem)) }
     }
   }
 
   /// Sends pending requests again to a session that becomes available, as with subscriptions to presence.
   static func tellPending(_ session: XMPPSession) {
-    let owner = session.party
-    session.fetch {
-      try $0.pendingSubscriptions(of: owner.id, limit: DoorLimits.pendingSubscriptionsTold)
-    } then: { result in
+    let asked = session.party
+    let service = session.parley.pubsub.service(of: asked.realm)
+    session.fetch { reader in
+      let limit = DoorLimits.pendingSubscriptionsTold
+      let own = try reader.pendingSubscriptions(of: asked.id, ownedBy: nil, limit: limit).map { (asked, $0.node, $0.1) }
+      guard let service else { return own }
+      return try own
+        + reader.pendingSubscriptions(of: service.id, ownedBy: asked.address, limit: limit).map {
+          (service, $0.node, $0.1)
+        }
+    } then: { (result: Result<[(Party, String, JID)], Problem>) in
       guard case .success(let pending) = result, session.isAvailable else { return }
-      for (node, address) in pending {
+      for (owner, node, address) in pending {
         let event = NodeEvent(
           owner: owner, node: node, kind: .requested(address), configuration: NodeConfiguration(),
-          recipient: JID(owner.address))
+          recipient: JID(asked.address))
         NodeWriter.send(event, .account, to: session)
       }
     }
@@ -270,7 +287,7 @@ extension Turn {
   func visit(
     _ node: String, _ act: NodeVisit.Act, _ content: @escaping (Receipt, inout ElementWriter) -> Void
   ) {
-    let visit = NodeVisit(owner: to?.bare ?? party.address, node: node, resource: jid.resource, act)
+    let visit = NodeVisit(owner: host, node: node, resource: jid.resource, act)
     post(.visit(visit)) { [self] result in
       switch result {
       case .success(let receipt): reply { content(receipt, &$0) }

@@ -106,7 +106,8 @@ enum NodeWriter {
       writer.element("configuration") { writer in
         writer.attribute("node", event.node)
         if event.configuration.deliversPayloads {
-          NodeForm.form(of: event.configuration, kind: .result).write(into: &writer)
+          NodeForm.form(of: event.configuration, kind: .result, isAtService: event.owner.id.isService)
+            .write(into: &writer)
         }
       }
     }

@@ -51,12 +51,13 @@ struct PEP: Feature {
     "delete-nodes", "filtered-notifications", "instant-nodes", "item-ids", "last-published", "manage-subscriptions",
     "member-affiliation", "meta-data", "modify-affiliations", "multi-items", "outcast-affiliation",
     "persistent-items", "presence-notifications", "presence-subscribe", "publish", "publish-node-full",
-    "publish-options", "publisher-affiliation", "purge-nodes", "retract-items", "retrieve-affiliations",
+    "publish-only-affiliation", "publish-options", "publisher-affiliation", "purge-nodes", "retract-items",
+    "retrieve-affiliations",
     "retrieve-default", "retrieve-default-sub", "retrieve-items", "retrieve-subscriptions", "rsm", "subscribe",
     "subscription-notifications", "subscription-options",
   ]
 
-  private static func read(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
+  static func read(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
     switch request {
     case .items(let request): items(turn, request)
     case .subscriptions(let node): subscriptions(turn, node)
@@ -71,10 +72,10 @@ struct PEP: Feature {
 
   /// Returns items (6.5).
   private static func items(_ turn: Turn, _ request: ItemsRequest) {
-    let address = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
+    let address = turn.host
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader -> (FoundNode, ItemsPage?) in
-      let found = try FoundNode(request.node, of: address, for: viewer, at: jid, reader)
+      let found = try FoundNode(request.node, of: address, for: viewer, at: jid, reader, services)
       guard case .node(let node) = found else { return (found, nil) }
       var page = try ItemsPage(request, of: node, reader)
       if let items = page?.items { page?.items = try VCard4.completed(items, of: node.owner, for: viewer, reader) }
@@ -89,7 +90,7 @@ struct PEP: Feature {
 
   // MARK: Publishing
 
-  private static func change(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
+  static func change(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
     switch request {
     case .publish(let request): try publish(turn, request)
     case .retract(let node, let item, let notifies):
@@ -112,13 +113,8 @@ struct PEP: Feature {
   private static func visit(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
     switch request {
     case .publish(let request):
-      let item = request.item.map { published in
-        NodePublication.Item(
-          id: published.id ?? DoorContext.randomID(),
-          content: .opaque(published.payload?.serialised(defaultNamespace: "") ?? []))
-      }
-      let publication = NodePublication(node: request.node, item: item, conditions: request.conditions)
-      turn.visit(request.node, .publish(publication)) { writePublished(request.node, item?.id, into: &$1) }
+      let publication = request.opaque
+      turn.visit(request.node, .publish(publication)) { writePublished(request.node, publication.item?.id, into: &$1) }
     case .retract(let node, let item, let notifies):
       turn.visit(node, .retract(item: item, notifies: notifies)) { _, _ in }
     // 8.1.3: users create nodes at their own account only.
@@ -172,10 +168,12 @@ struct PEP: Feature {
 
   // MARK: Owning
 
-  private static func look(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
+  static func look(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
     switch request {
     case .configuration(let node): configuration(turn, node)
-    case .defaults: turn.reply { writeForm(NodeConfiguration(), node: nil, "default", into: &$0) }
+    case .defaults:
+      let configuration = turn.isAtService ? NodeConfiguration.atService : NodeConfiguration()
+      turn.reply { writeForm(configuration, node: nil, "default", isAtService: turn.isAtService, into: &$0) }
     case .subscribers(let node): subscribers(turn, of: node)
     case .affiliates(let node): affiliates(turn, of: node)
     default: throw StanzaError(.badRequest)
@@ -184,32 +182,36 @@ struct PEP: Feature {
 
   /// Returns the configuration form (8.2).
   private static func configuration(_ turn: Turn, _ name: String) {
-    let (owner, viewer, jid) = (turn.party.address, turn.party, turn.jid)
+    let (owner, viewer, jid, services) = (turn.host, turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader in
       let groups = try reader.contacts(of: viewer.id).lazy.flatMap(\.groups)
       return (
-        try FoundNode(name, of: owner, for: viewer, at: jid, reader),
+        try FoundNode.owned(name, of: owner, for: viewer, at: jid, reader, services),
         Set(Set(groups).sorted().prefix(DoorLimits.rosterGroupsOffered))
       )
     } reply: { (found, groups) throws(StanzaError) in
-      let node = try found.get()
-      turn.reply { writeForm(node.configuration, groups: groups, node: name, "configure", into: &$0) }
+      // 8.2.3.2.
+      guard let node = try found?.get() else { throw StanzaError(.forbidden) }
+      turn.reply {
+        writeForm(
+          node.configuration, groups: groups, node: name, "configure", isAtService: node.owner.isService, into: &$0)
+      }
     }
   }
 
   private static func writeForm(
     _ configuration: NodeConfiguration, groups: Set<String> = [], node: String?, _ name: StaticString,
-    into writer: inout ElementWriter
+    isAtService: Bool, into writer: inout ElementWriter
   ) {
     writer.element(.pubsubOwner) { writer in
       writer.element(name) { writer in
         writer.attribute("node", node)
-        NodeForm.form(of: configuration, groups: groups).write(into: &writer)
+        NodeForm.form(of: configuration, groups: groups, isAtService: isAtService).write(into: &writer)
       }
     }
   }
 
-  private static func own(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
+  static func own(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
     switch request {
     case .configuration, .defaults, .subscribers, .affiliates: throw StanzaError(.badRequest)
     case .configure(let node, let form):
@@ -227,14 +229,13 @@ struct PEP: Feature {
 
   /// Answers disco#info about a node (XEP-0060 5.3, 5.4).
   static func info(_ turn: Turn, _ name: String) {
-    let address = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch { reader -> (FoundNode, Int) in
-      let found = try FoundNode(name, of: address, for: viewer, at: jid, reader)
-      guard case .node(let node) = found else { return (found, 0) }
-      let people = try reader.people(of: node.name, of: node.owner)
-      return (found, people.subscriptions.count { $0.state == .subscribed })
-    } reply: { (found, subscribers) throws(StanzaError) in
+    let address = turn.host
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
+    turn.fetch { reader -> (FoundNode, NodePeople) in
+      let found = try FoundNode(name, of: address, for: viewer, at: jid, reader, services)
+      guard case .node(let node) = found else { return (found, NodePeople()) }
+      return (found, try reader.people(of: node.name, of: node.owner))
+    } reply: { (found, people) throws(StanzaError) in
       let node: Node
       switch found {
       case .node(let readable): node = readable
@@ -245,25 +246,25 @@ struct PEP: Feature {
       let capabilities = Capabilities(
         identities: [.init(category: "pubsub", type: "leaf", name: node.configuration.title)],
         features: ["\(NS.pubsub)", "\(NS.discoInfo)"],
-        forms: [NodeForm.metadata(of: node, owner: address.description, subscribers: subscribers)])
+        forms: [NodeForm.metadata(of: node, at: address, people)])
       turn.reply { Disco.write(capabilities, node: name, into: &$0) }
     }
   }
 
   /// Returns the nodes of an account that the viewer may read (6.2).
   static func nodes(
-    of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
+    of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader, _ services: PubsubServices
   ) throws -> [Node] {
-    guard let sight = try NodeAccess(of: address, for: viewer, at: jid, reader) else { return [] }
+    guard let sight = try NodeAccess(of: address, for: viewer, at: jid, reader, services) else { return [] }
     return try reader.nodes(of: sight.owner).filter { sight.denial(of: $0) == nil }
   }
 
   /// Returns the items of a node by their ids (XEP-0060 5.5).
   static func itemNames(_ turn: Turn, _ name: String) {
-    let address = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
+    let address = turn.host
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader -> [String]? in
-      guard case .node(let node) = try FoundNode(name, of: address, for: viewer, at: jid, reader) else {
+      guard case .node(let node) = try FoundNode(name, of: address, for: viewer, at: jid, reader, services) else {
         return nil
       }
       return try ItemsPage.ids(of: node, reader)
@@ -299,10 +300,11 @@ struct PEP: Feature {
   static func announced(by session: XMPPSession) {
     guard session[waits], let interests = session.onlineSession?.interests, !interests.isEmpty else { return }
     session[waits] = false
-    let (viewer, jid) = (session.party, session.jid)
+    let (viewer, jid, services) = (session.party, session.jid, session.parley.pubsub)
     session.fetch { reader -> [NodeEvent] in
       var events = try lastItems(
-        of: viewer, for: viewer, at: jid, interests, on: [.onPresence], within: DoorLimits.itemsBytesMax, reader)
+        of: viewer, for: viewer, at: jid, interests, on: [.onPresence], within: DoorLimits.itemsBytesMax, reader,
+        services)
       if interests.contains(Bookmark.listNode), let list = try Bookmark.list(of: viewer.id, reader) {
         events.append(
           NodeEvent(
@@ -345,14 +347,15 @@ struct PEP: Feature {
     _ session: XMPPSession
   ) {
     if contacts.isEmpty { return }
-    let (viewer, jid) = (session.party, session.jid)
+    let (viewer, jid, services) = (session.party, session.jid, session.parley.pubsub)
     session.fetch { reader -> (events: [NodeEvent], looked: Int) in
       var events: [NodeEvent] = []
       var bytes = 0
       var looked = 0
       for contact in contacts.prefix(DoorLimits.lastItemsContacts) {
         let found = try lastItems(
-          of: contact, for: viewer, at: jid, interests, on: occasions, within: DoorLimits.contactItemsBytesMax, reader)
+          of: contact, for: viewer, at: jid, interests, on: occasions, within: DoorLimits.contactItemsBytesMax, reader,
+          services)
         events += found
         looked += 1
         bytes += found.reduce(0) { $0 + $1.byteCount }
@@ -372,12 +375,15 @@ struct PEP: Feature {
   /// - Parameter bound: the most bytes; the client can request the rest.
   private static func lastItems(
     of owner: Party, for viewer: Party, at jid: FullJID, _ interests: Set<String>,
-    on occasions: Set<NodeConfiguration.SendLast>, within bound: Int, _ reader: any StoreReader
+    on occasions: Set<NodeConfiguration.SendLast>, within bound: Int, _ reader: any StoreReader,
+    _ services: PubsubServices
   ) throws -> [NodeEvent] {
     let nodes = try reader.nodes(of: owner.id).filter {
       interests.contains($0.name) && occasions.contains($0.configuration.sendLast) && $0.configuration.notifies
     }
-    guard !nodes.isEmpty, let sight = try NodeAccess(of: owner.address, for: viewer, at: jid, reader) else { return [] }
+    guard !nodes.isEmpty, let sight = try NodeAccess(of: owner.address, for: viewer, at: jid, reader, services) else {
+      return []
+    }
     var events: [NodeEvent] = []
     var bytes = 0
     for node in nodes where sight.denial(of: node) == nil {
@@ -401,10 +407,14 @@ extension NodeEvent {
 }
 
 extension Turn {
-  /// Posts a change of one of the account's nodes; success is answered with `content`, a refusal as XEP-0060 defines
-  /// it.
+  /// The account or the service whose nodes a request is about.
+  var host: BareJID { to?.bare ?? party.address }
+  var isAtService: Bool { parley.pubsub.service(at: host, for: party) != nil }
+
+  /// Posts a change of a node of the user's account, or of the addressed service; success is answered with `content`, a
+  /// refusal as XEP-0060 defines it.
   func postToNode(_ intent: NodeIntent, _ content: @escaping (inout ElementWriter) -> Void = { _ in }) {
-    post(.node(intent)) { [self] result in
+    post(.node(intent, at: host)) { [self] result in
       switch result {
       case .success: reply(content)
       case .failure(let problem): fail(StanzaError(publishing: problem))

@@ -40,7 +40,9 @@ extension StanzaError {
     case "presence-subscription-required": self.init(.noSubscription)
     case "not-in-roster-group": self.init(.notInGroup)
     case "closed-node": self.init(.notListed)
-    case "node-is-view": self.init(.notAllowed, problem.text)
+    case "node-is-view", Problem.nodePersonal.code: self.init(.notAllowed, problem.text)
+    case Problem.accessModelUnsupported.code:  // 8.1.3
+      self.init(.notAcceptable, pubsub: "unsupported-access-model", problem.text)
     default: self.init(problem)
     }
   }
@@ -48,7 +50,7 @@ extension StanzaError {
   /// Creates the error for a node that the viewer may not read (6.1.3, 6.5.9).
   init(_ denial: NodeConfiguration.Denial) {
     switch denial {
-    case .outcast: self.init(.forbidden)
+    case .outcast, .publishOnly: self.init(.forbidden)
     case .notSubscribed: self.init(.notAuthorized, pubsub: "not-subscribed")
     case .noSubscription: self.init(.notAuthorized, pubsub: "presence-subscription-required")
     case .notInGroup: self.init(.notAuthorized, pubsub: "not-in-roster-group")

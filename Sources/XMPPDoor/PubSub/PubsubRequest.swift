@@ -160,6 +160,16 @@ struct PublishRequest {
   let item: Item?
   let conditions: [NodeOption]
 
+  /// The publication with a payload that the server does not read.
+  var opaque: NodePublication {
+    let item = item.map { published in
+      NodePublication.Item(
+        id: published.id ?? DoorContext.randomID(),
+        content: .opaque(published.payload?.serialised(defaultNamespace: "") ?? []))
+    }
+    return NodePublication(node: node, item: item, conditions: conditions)
+  }
+
   struct Item {
     /// The item's id; if `nil`, the server generates one.
     let id: String?
@@ -200,14 +210,7 @@ enum OwnerRequest: Equatable {
   case subscribers(node: String)
   case affiliates(node: String)
   case setSubscribers(node: String, [JID: NodeSubscription.State?])
-  case affiliate(node: String, [BareJID: Affiliation])
-
-  enum Affiliation: Equatable {
-    case owner
-    case other(NodeAffiliation?)
-
-    var granted: NodeAffiliation? { if case .other(let affiliation) = self { affiliation } else { nil } }
-  }
+  case affiliate(node: String, [BareJID: NodeAffiliation?])
 
   private static let configuring = Name("configure", NS.pubsubOwner)
   private static let standard = Name("default", NS.pubsubOwner)
@@ -265,22 +268,20 @@ enum OwnerRequest: Equatable {
     return changes
   }
 
-  private static func affiliations(_ act: Element) throws(StanzaError) -> [BareJID: Affiliation] {
-    var changes: [BareJID: Affiliation] = [:]
+  private static func affiliations(_ act: Element) throws(StanzaError) -> [BareJID: NodeAffiliation?] {
+    var changes: [BareJID: NodeAffiliation?] = [:]
     for child in act.children where child.is(affiliation) {
       guard let wanted = child["affiliation"] else { continue }
       let address = try child.requiredJID("jid").bare
       // 8.9.2.4.
       guard changes[address] == nil else { throw StanzaError(.badRequest, "\(address) is named twice") }
       switch wanted {
-      case "none": changes[address] = .other(nil)
-      case "member": changes[address] = .other(.member)
-      case "publisher": changes[address] = .other(.publisher)
-      case "outcast": changes[address] = .other(.outcast)
-      case "owner": changes[address] = .owner
-      // 8.9.2.3.
-      case "publish-only": throw .unsupported("publish-only-affiliation")
-      default: throw StanzaError(.badRequest, "there is no such affiliation as \(wanted)")
+      case "none": changes[address] = .some(nil)
+      default:
+        guard let affiliation = NodeAffiliation.allCases.first(where: { "\(PEP.text($0))" == wanted }) else {
+          throw StanzaError(.badRequest, "there is no such affiliation as \(wanted)")
+        }
+        changes[address] = affiliation
       }
       try checkCount(changes.count)
     }

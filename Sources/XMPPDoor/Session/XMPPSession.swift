@@ -118,6 +118,11 @@ final class XMPPSession {
   /// Returns whether a domain is that of the rooms of the user's realm.
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
 
+  /// Returns whether an address is that of the pubsub service of the user's realm.
+  func isPubsub(_ address: JID) -> Bool {
+    address.isDomain && parley.pubsub.service(at: address.bare, for: party) != nil
+  }
+
   /// Returns whether a domain is a remote one that the user's realm may reach.
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 

@@ -19,7 +19,10 @@ enum Inbound {
     guard to.local != nil || session.isRooms(to.domain) || session.isRemote(to.domain) else {
       session.management.handledUnlessPost()
       if type == .error { return }
-      throw elsewhere(to, session)
+      guard session.isPubsub(to), let answer = try draft(of: stanza, session.door.table).answer else {
+        throw elsewhere(to, session)
+      }
+      return PEP.answer(turn, answer)
     }
     if isElsewhere(to, session) {
       if session.isRooms(to.domain) { return try RoomInbound.message(turn, to) }
@@ -298,6 +301,8 @@ enum Inbound {
         target = to.local == nil ? .rooms : .room
       } else if to.isDomain, session.isUploads(to.domain) {
         target = .uploads
+      } else if session.isPubsub(to) {
+        target = .pubsub
       } else if isElsewhere(to, session) {
         if !type.isRequest { return }
         throw elsewhere(to, session)

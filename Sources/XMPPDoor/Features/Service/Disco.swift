@@ -81,9 +81,9 @@ struct Disco: Feature {
     if door.delegations.delegates("\(NS.pubsub)", in: turn.addressed.domain) {
       return NamespaceDelegation.forward(turn, to: manager)
     }
-    let (address, viewer, jid) = (turn.addressed, turn.party, turn.jid)
+    let (address, viewer, jid, services) = (turn.addressed, turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch {
-      if case .missing = try FoundNode(name, of: address, for: viewer, at: jid, $0) { false } else { true }
+      if case .missing = try FoundNode(name, of: address, for: viewer, at: jid, $0, services) { false } else { true }
     } reply: { (isKnown) throws(StanzaError) in
       if isKnown { own() } else { NamespaceDelegation.forward(turn, to: manager) }
     }
@@ -109,7 +109,8 @@ struct Disco: Feature {
     }
     let domain = turn.to?.domain ?? turn.party.address.domain
     let realm = turn.parley.realm(domain: domain)
-    let services = [realm?.rooms, turn.session.door.options.uploads[domain]].compactMap { $0 }
+    let pubsub = realm.flatMap { turn.parley.pubsub.service(of: $0.id) }?.address.domain
+    let services = [realm?.rooms, turn.session.door.options.uploads[domain], pubsub].compactMap { $0 }
     let components = realm.map { turn.parley.remotes(of: $0.id).map(\.domain) } ?? []
     turn.reply { writeItems(services + components, into: &$0) }
   }
@@ -123,11 +124,11 @@ struct Disco: Feature {
       return NamespaceDelegation.forward(turn, to: manager)
     }
     let address = turn.to?.bare ?? turn.party.address
-    let (viewer, jid) = (turn.party, turn.jid)
+    let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader in
       (
         try reader.presenceAccess(to: address, for: viewer, at: jid.jid),
-        try PEP.nodes(of: address, for: viewer, at: jid, reader)
+        try PEP.nodes(of: address, for: viewer, at: jid, reader, services)
       )
     } reply: { (access, nodes) in
       // 8: an empty result without access.

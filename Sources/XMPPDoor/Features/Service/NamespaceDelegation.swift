@@ -79,7 +79,7 @@ struct NamespaceDelegation: Feature {
     if door.delegations.isEmpty { return false }
     switch target {
     case .account, .server, .user: break
-    case .session, .rooms, .room, .uploads: return false
+    case .session, .rooms, .room, .uploads, .pubsub: return false
     }
     guard let manager = door.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
       return false
