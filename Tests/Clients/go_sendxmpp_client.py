@@ -42,7 +42,7 @@ def converse(checks, server):
                 text=True, env=environment(server))
             try:
                 log = Log(listener.stdout)
-                juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d["online"])
+                juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"])
                 juliet.say(juliet.dialog("romeo"), "Ay me")
                 log.until("the message", lambda text: "juliet@localhost" in text and "Ay me" in text)
             finally:

@@ -39,7 +39,7 @@ def converse(checks, server, mcabber):
     with checks.check("mcabber: messages from the app, and its receipts"):
         heard = juliet.say(dialog, "Ay me & <all>")
         mcabber.shows("Ay me & <all>")
-        juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("delivered") == heard["id"])
+        juliet.event("marker.updated", lambda d: d["marker"]["userId"] == "romeo" and d["marker"].get("delivered") == heard["id"])
     with checks.check("mcabber: what its user writes elsewhere comes as a carbon copy"):
         App(server, "romeo", "desk").say(dialog, "written elsewhere")
         mcabber.shows("written elsewhere")

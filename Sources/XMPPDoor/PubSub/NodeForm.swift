@@ -52,7 +52,8 @@ enum NodeForm {
   ///
   /// - Parameter groups: the groups of contacts to choose from, beside those that are chosen.
   static func form(
-    of configuration: NodeConfiguration, groups: Set<String> = [], kind: DataForm.Kind = .form, isAtService: Bool = false
+    of configuration: NodeConfiguration, groups: Set<String> = [], kind: DataForm.Kind = .form,
+    isAtService: Bool = false
   ) -> DataForm {
     DataForm(
       kind, formType: formType,

@@ -31,8 +31,8 @@ class Across(Server):
 
     def online(self, is_online=True, **more):
         """Until the app sees Romeo so."""
-        self.juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d["online"] == is_online and all(
-            d.get(name) == value for name, value in more.items()))
+        self.juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"] == is_online and all(
+            d["presence"].get(name) == value for name, value in more.items()))
 
     def hears(self, text, dialog=None):
         """The message that Romeo's client sent, as the app gets it."""
