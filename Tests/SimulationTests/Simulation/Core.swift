@@ -289,17 +289,28 @@ final class Core {
     let (party, model) = (parties[user], expected.model)
     var sum: Int64 = 0
     for place in expected.places where place.has(user) != false {
-      guard let dialog = dialogs[place] else { continue }
-      let ordinal = try reader.dialog(dialog)?.ordinal ?? reader.room(dialog)?.ordinal ?? 0
-      let unread = try reader.mark(party.id, in: dialog)?.unread(ordinal: ordinal)
-      let recount = model.unread(user, in: place, expected.said[place] ?? []).map(Int64.init)
-      if unread != recount {
-        return "unread of user \(user) in \(place): \(String(describing: unread)), not \(String(describing: recount))"
-      }
-      sum += recount ?? 0
+      let recount = model.unread(user, in: place, expected.said[place] ?? [])
+      if let violation = try violation(inUnreadOf: user, in: place, recount, reader) { return violation }
+      sum += Int64(recount ?? 0)
     }
     let total = try reader.unread(of: party.id)
     return total == sum ? nil : "unread of user \(user): \(total), not \(sum)"
+  }
+
+  private func violation(
+    inUnreadOf user: Int, in place: Model.Place, _ recount: Int?, _ reader: any StoreReader
+  ) throws -> String? {
+    guard let dialog = dialogs[place] else { return nil }
+    let ordinal = try reader.dialog(dialog)?.ordinal ?? reader.room(dialog)?.ordinal ?? 0
+    let unread = try reader.mark(parties[user].id, in: dialog)?.unread(ordinal: ordinal)
+    if unread == recount.map(Int64.init) { return nil }
+    return "unread of user \(user) in \(place): \(String(describing: unread)), not \(String(describing: recount))"
+  }
+
+  /// The same in one place, after a batch.
+  func violation(inUnreadOf user: Int, in place: Model.Place, against model: Model) throws -> String? {
+    let recount = model.unread(user, in: place, model.messages.values.filter { $0.place == place })
+    return try store.read { try violation(inUnreadOf: user, in: place, recount, $0) }
   }
 
   /// Searches find what the user may read, and nothing else.

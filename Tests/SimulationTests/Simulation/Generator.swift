@@ -27,8 +27,9 @@ struct Generator {
       case .change, .mark, .again: 12
       case .people, .seats, .sessions: 8
       case .hide: 6
+      case .clear: 4
       case .block, .fail: 3
-      case .clear, .room, .wait: 2
+      case .room, .wait: 2
       case .restart: 1
       }
     }

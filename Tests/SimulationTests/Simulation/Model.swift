@@ -256,6 +256,15 @@ struct Model {
   /// Everybody who is told anything, and one user who is not.
   var users: Range<Int> { 0..<min(Database.usersMax, (events.compactMap { $0.audience.max() }.max() ?? 0) + 2) }
 
+  /// Who has changed what counts as unread for them, and where.
+  func reading(by action: Action) -> (user: Int, place: Place)? {
+    switch action {
+    case .mark(let user, _, let target), .hide(let user, let target): messages[target].map { (user, $0.place) }
+    case .clear(let user, let chat): (user, Place(user, chat))
+    default: nil
+    }
+  }
+
   /// In how many places somebody has said something.
   var conversations: Int { Set(messages.values.map(\.place)).count }
 

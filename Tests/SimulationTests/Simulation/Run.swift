@@ -305,6 +305,10 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
     {
       attempt { report.violation = try core.violation(entering: room, user, receipt, against: model) }
     }
+    // What a later batch sets right is seen now or never.
+    if report.violation == nil, let (user, place) = batch.lazy.compactMap({ self.model.reading(by: $0.action) }).last {
+      attempt { report.violation = try core.violation(inUnreadOf: user, in: place, against: model) }
+    }
     // From the eighth on that fails alone the rest of a batch is not tried.
     if failed > core.store.failures - failures, failed < 8, end != .crash {
       report.violation = report.violation ?? "\(failed) posts failed without a reason"
