@@ -102,6 +102,16 @@ public enum Limits {
   /// Unconfigured rooms of one user at a time, so that no user takes all; the next is refused.
   public static let leasesPerUserMax = 32
   public static let slowModeSecondsMax = 86_400
+  /// The time for which the address of a destroyed room is kept from others than its former owners: after a month its
+  /// people know that it is gone, and no client tries to enter it any more.
+  public static let tombstoneTime: Duration = .seconds(30 * 86_400)
+  /// Temporary rooms that one user makes: a bridge makes one for each channel at once. `roomsPerUserMax` does not bound
+  /// them, as they end, and each that ended leaves a name in the store. The next is refused with `rooms-too-fast`.
+  public static let temporaryRoomRate = Rate(burst: 200, perSecond: 0.1)
+  /// Temporary rooms that end in one post, some milliseconds of the committer; the others end in later posts.
+  public static let endedRoomsAtOnce = 100
+  /// Entries of an ended temporary room that are removed in one post, some milliseconds too.
+  public static let removedEntriesAtOnce = 200
 
   // Nodes and private data (XEP-0163, XEP-0049).
   /// Nodes of one user: OMEMO needs one per device and kind, and clients do not remove them; the next is refused with

@@ -102,7 +102,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
 
   /// Removes payload, feed rows and origins. Returns `false` if there is no such entry. In a room only markers have
   /// feed rows and are removed, and those are their author's.
-  private func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
+  func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
     let found = try connection(.traces, position, dialog).first {
       (
         author: UserID($0.int(0)), peer: UserID($0.int(1)), time: Timestamp(milliseconds: $0.int(2)),
@@ -174,9 +174,9 @@ extension Query {
     UPDATE entries SET flags = (flags & \(EntryFlags.counts.rawValue)) | \(EntryFlags.erased.rawValue)
     WHERE dialog = ?1 AND position = ?2
     """)
-  fileprivate static let deleteEntry = Query("DELETE FROM entries WHERE dialog = ?1 AND position = ?2")
+  static let deleteEntry = Query("DELETE FROM entries WHERE dialog = ?1 AND position = ?2")
   fileprivate static let insertFeed = Query("INSERT INTO feed (user, position, traits) VALUES (?1, ?2, ?3)")
-  fileprivate static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
+  static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
   fileprivate static let traces = Query(
     """
     SELECT author, peer, time, stanza_id, key_id, key_hash FROM payloads WHERE position = ?1 AND dialog = ?2

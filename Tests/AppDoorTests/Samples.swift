@@ -102,7 +102,8 @@ enum Samples {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
       avatarHash: String(repeating: "b", count: 40), metadata: RawObject(trusted: #"{"k":1}"#),
-      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", externalId: "e",
+      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", temporary: true,
+      externalId: "e",
       createdAt: time)
     group.ownerId = "juliet"
     group.updatedAt = time

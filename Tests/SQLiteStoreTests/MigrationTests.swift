@@ -40,6 +40,7 @@ import Testing
       "0031-message-costs": 9_819_347_593_998_832_400,
       "0032-cleared-rooms": 1_092_483_210_571_380_371,
       "0033-user-notes": 925_598_304_294_673_606,
+      "0034-temporary-rooms": 9_101_932_753_410_754_325,
       "0035-node-creators": 16_337_075_886_098_530_903,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)

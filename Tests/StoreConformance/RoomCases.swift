@@ -3,7 +3,7 @@ import Basics
 import Dialogs
 
 extension StoreConformance {
-  static let rooms: [Case] = roomItself + roomMembers + roomLog + roomFeed + roomArchive
+  static let rooms: [Case] = roomItself + roomMembers + roomLog + roomFeed + roomArchive + roomEnds
 
   /// Settings in which no field has its default.
   static func whole() -> RoomSettings {
@@ -25,6 +25,8 @@ extension StoreConformance {
     settings.history = .sinceJoin
     settings.slowModeSeconds = 30
     settings.language = "it"
+    settings.lifetime = .temporary
+    settings.historyMax = 3
     return settings
   }
 
@@ -103,7 +105,7 @@ extension StoreConformance {
       }
     },
     Case(name: "a room's settings come back as they were, every field") { scene in
-      for (index, settings) in [whole(), RoomSettings(), .group, .open].enumerated() {
+      for (index, settings) in [whole(), RoomSettings(), .group, .open, .instant].enumerated() {
         var room = try scene.write { try scene.make("room\(index)", settings: settings, $0) }
         try equal(try scene.read { try $0.room(room.id)?.settings }, settings)
         for whispers in [RoomSettings.Whispers.anyone, .participants, .none] {

@@ -27,16 +27,19 @@ struct RoomsConfigurationTests {
       ("muc#roomconfig_membersonly", .boolean), ("muc#roomconfig_passwordprotectedroom", .boolean),
       ("muc#roomconfig_roomsecret", .textPrivate), ("muc#roomconfig_whois", .listSingle),
       ("muc#roomconfig_roomadmins", .jidMulti), ("muc#roomconfig_roomowners", .jidMulti),
+      ("muc#maxhistoryfetch", .textSingle),
     ]
     for (name, kind) in offered { #expect(form[name]?.kind == kind, "\(name)") }
     for name in [
       "muc#roomconfig_enablelogging", "muc#roomconfig_presencebroadcast", "muc#roomconfig_getmemberlist",
-      "muc#roomconfig_pubsub", "muc#maxhistoryfetch",
+      "muc#roomconfig_pubsub",
     ] { #expect(form[name] == nil, "\(name)") }
     #expect(form["muc#roomconfig_allowpm"]?.options.map(\.value) == ["anyone", "participants", "moderators", "none"])
     #expect(form["muc#roomconfig_whois"]?.options.map(\.value) == ["moderators", "anyone"])
     #expect(form["muc#roomconfig_maxusers"]?.options.last?.value == "none")
     #expect(form.value("muc#roomconfig_persistentroom") == "1")
+    let instant = ConfigurationForm.form(of: .instant, owners: [], admins: [])
+    #expect(instant.value("muc#roomconfig_persistentroom") == "0")
   }
 
   @Test func example165ServiceSendsConfigurationFormToOwner() throws {
@@ -133,6 +136,8 @@ struct RoomsConfigurationTests {
     expected.isMembersOnly = false
     expected.password = "cauldronburn"
     expected.showsAddresses = false
+    expected.historyMax = 50
+    expected.lifetime = .temporary
     #expect(try settings(form) == expected)
     let crone = try bare("crone1@shakespeare.lit")
     #expect(
@@ -163,10 +168,11 @@ struct RoomsConfigurationTests {
         + (secret.map { [("muc#roomconfig_roomsecret", $0)] } ?? [])
       return try settings(configuration(fields), of: locked).password
     }
-    // The flag alone keeps the password there is; so does a field that was not filled in.
+    // The flag alone keeps the password there is; so does a missing field, and an emptied one removes it.
     #expect(try password("1", nil) == "cauldronburn")
-    #expect(try password(nil, [""]) == "cauldronburn")
     #expect(try password(nil, nil) == "cauldronburn")
+    #expect(try password(nil, [""]) == nil)
+    #expect(try password(nil, []) == nil)
     // An empty password beside the flag is refused.
     #expect(refusal { _ = try password("1", [""]) } == .notAcceptable)
     #expect(refusal { _ = try password("1", []) } == .notAcceptable)
@@ -208,12 +214,15 @@ struct RoomsConfigurationTests {
     room.about = "The place"
     room.language = "en"
     room.occupantsMax = 5
+    room.historyMax = 5
+    room.slowModeSeconds = 5
     let form = configuration([
       ("muc#roomconfig_roomname", [""]), ("muc#roomconfig_roomdesc", []), ("muc#roomconfig_lang", [" "]),
-      ("muc#roomconfig_maxusers", ["none"]),
+      ("muc#roomconfig_maxusers", ["none"]), ("muc#maxhistoryfetch", [""]),
+      ("muc#roomconfig_slow_mode_duration", [""]),
       // Without a value these say nothing.
       ("muc#roomconfig_whois", []), ("muc#roomconfig_membersonly", []), ("muc#roomconfig_allowpm", []),
-      ("parley#history", []), ("muc#roomconfig_slow_mode_duration", []), ("muc#roomconfig_moderatedroom", []),
+      ("parley#history", []), ("muc#roomconfig_moderatedroom", []),
     ])
     #expect(try settings(form, of: room) == .group)
   }
@@ -226,7 +235,9 @@ struct RoomsConfigurationTests {
     ("muc#roomconfig_slow_mode_duration", "-1"), ("muc#roomconfig_slow_mode_duration", "86401"),
     ("muc#roomconfig_slow_mode_duration", "1.5"), ("parley#history", "none"), ("muc#roomconfig_lang", "en_US"),
     ("muc#roomconfig_lang", "en--US"), ("muc#roomconfig_lang", "englishlanguage"),
-    ("muc#roomconfig_lang", "aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-e"),
+    ("muc#roomconfig_lang", "aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-e"), ("muc#maxhistoryfetch", "101"),
+    ("muc#maxhistoryfetch", "-1"), ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
+    ("muc#roomconfig_presencebroadcast", "moderator"), ("muc#roomconfig_pubsub", "xmpp:pubsub.localhost?;node=coven"),
   ])
   func wrongValuesAreRefused(field: String, value: String) {
     let error = #expect(throws: StanzaError.self) { try settings(configuration([(field, [value])])) }

@@ -29,9 +29,13 @@ struct RoomsInfoTests {
     for feature in [
       "http://jabber.org/protocol/muc", "http://jabber.org/protocol/muc#stable_id", "muc_passwordprotected",
       "muc_hidden", "muc_open", "muc_unmoderated", "muc_nonanonymous", "muc_persistent", "urn:xmpp:occupant-id:0",
-      "urn:xmpp:hats:0",
+      "urn:xmpp:hats:0", "http://jabber.org/protocol/muc#request",
     ] { #expect(info.features.contains(feature), "\(feature)") }
     #expect(!info.features.contains("muc_temporary"))
+    var temporary = try cave()
+    temporary.settings.setPersistent(false)
+    let features = RoomInfo.capabilities(of: temporary, occupants: 3, isMember: false, owners: []).features
+    #expect(features.contains("muc_temporary") && !features.contains("muc_persistent"))
     // XEP-0115 5.4: nothing is said twice.
     #expect(info.isWellFormed)
   }

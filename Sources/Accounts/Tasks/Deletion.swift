@@ -134,24 +134,31 @@ extension Accounts {
   func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for (room, _) in try await parley.read({ try $0.memberships(of: user.id) }) {
-      let leave = [MemberDraft(address: user.address, affiliation: Affiliation.none)]
-      do throws(Problem) {
-        try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party)
-      } catch  where error == .lastOwner {
-        let successor = try await parley.read { reader -> Member? in
-          for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
-            let members = try reader.members(
-              of: .server(room.dialog, .rules).only(among), after: nil, limit: Limits.membersMax)
-            if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
-          }
-          return nil
+      do throws(Problem) { try await leave(room, party) } catch  where error == .roomDestroyed || error == .roomUnknown
+      {
+        // A temporary room has ended meanwhile, with the user's last session.
+      }
+    }
+  }
+
+  private func leave(_ room: RoomName, _ party: Party) async throws(Problem) {
+    let leave = [MemberDraft(address: party.address, affiliation: Affiliation.none)]
+    do throws(Problem) {
+      try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party)
+    } catch  where error == .lastOwner {
+      let successor = try await parley.read { reader -> Member? in
+        for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
+          let members = try reader.members(
+            of: .server(room.dialog, .rules).only(among), after: nil, limit: Limits.membersMax)
+          if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
         }
-        if let successor {
-          let hand = [MemberDraft(address: successor.party.address, affiliation: .owner)] + leave
-          try await parley.post(.room(.members(.dialog(room.dialog), hand)), by: party)
-        } else {
-          try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
-        }
+        return nil
+      }
+      if let successor {
+        let hand = [MemberDraft(address: successor.party.address, affiliation: .owner)] + leave
+        try await parley.post(.room(.members(.dialog(room.dialog), hand)), by: party)
+      } else {
+        try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
       }
     }
   }

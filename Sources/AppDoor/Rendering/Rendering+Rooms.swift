@@ -12,7 +12,8 @@ extension Rendering {
       name: settings.name, about: settings.about, topic: room.topic.flatMap { $0.text.isEmpty ? nil : $0.text },
       avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
       historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
-      whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue, externalId: room.externalID,
+      whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue,
+      temporary: settings.isPersistent ? nil : true, externalId: room.externalID,
       createdAt: room.createdAt)
   }
 

@@ -26,6 +26,9 @@ extension Judge {
     if let isPinned = draft.isPinned { settings.isPinned = isPinned }
     if let isArchived = draft.isArchived { settings.isArchived = isArchived }
     if let isUnread = draft.isMarkedUnread { settings.unreadAt = isUnread ? displayed : nil }
+    if settings.isPinned, !was.isPinned, let state = try lookUp(.dialog(dialog), for: user) {
+      try keep(state, by: post)
+    }
 
     let item = try writer.item(chat.description, in: Bookmark.node, of: user.id)
     if case .bookmark(var bookmark)? = item?.content, var node = try writer.node(Bookmark.node, of: user.id) {

@@ -59,6 +59,10 @@ public final class Parley: Sendable {
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
     beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox) { committer.wake() } }
+    // After a crash nobody is in any room.
+    if try store.read({ try !$0.temporaryRooms(after: DialogID(0), limit: 1).isEmpty }) {
+      submitSurely(Post(author: Self.nobody, intent: .room(.endEmpty(after: DialogID(0))), completion: .none))
+    }
   }
 
   /// Returns all realms of the store, after it has created those of the options that are new.

@@ -111,26 +111,25 @@ extension Judge {
   }
 
   /// Removes the bookmarks of a destroyed room from its former members, `Limits.memberChangesMax` of them in this post
-  /// and the others in later ones.
-  mutating func unbookmarkAll(
-    of room: Room, after: UserID?, _ post: Post
-  ) throws {
+  /// and the others in later ones, and then what a temporary room contained. An owner of a temporary room has bookmarked
+  /// it with their own client, which makes it again: that bookmark stays.
+  mutating func unbookmarkAll(of room: Room, after: UserID?) throws {
     let members = try writer.members(
       of: .server(room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
       limit: Limits.memberChangesMax)
-    for member in members { try unbookmark(room, for: member.party) }
-    guard members.count == Limits.memberChangesMax, let last = members.last else { return }
-    tell(
-      .later(
-        Post(
-          author: post.author, intent: .room(.unbookmark(.dialog(room.id), after: last.party.id)), completion: .none)))
+    for member in members where room.settings.isPersistent || member.affiliation < .owner {
+      try unbookmark(room, for: member.party)
+    }
+    if members.count == Limits.memberChangesMax, let last = members.last {
+      later(.unbookmark(room.id, after: last.party.id))
+    } else if !room.settings.isPersistent {
+      later(.removeContent(room.id))
+    }
   }
 
-  mutating func unbookmark(
-    _ post: Post, _ reference: RoomReference, after: UserID
-  ) throws {
-    if let state = try lookUp(reference, for: post.author), state.room.isDestroyed {
-      try unbookmarkAll(of: state.room, after: after, post)
+  mutating func unbookmark(_ post: Post, _ id: DialogID, after: UserID) throws {
+    if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed {
+      try unbookmarkAll(of: room, after: after)
     }
     settle(post)
   }

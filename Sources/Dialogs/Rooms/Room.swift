@@ -51,6 +51,25 @@ public struct RoomSettings: Hashable, Sendable {
   /// Seconds between two messages of one participant; 0 disables slow mode (XEP-0500).
   public var slowModeSeconds = 0
   public var language: String?
+  public var lifetime = Lifetime.kept
+  /// The most messages of history that an entering client gets (`muc#maxhistoryfetch`); `nil` for what the door gives.
+  public var historyMax: Int?
+
+  /// The time for which a room exists (XEP-0045 4.2: persistent, temporary). Stored: never renumber.
+  public enum Lifetime: UInt8, Sendable {
+    /// The room is persistent and stays so: its app's users have been promised to find it again.
+    case kept = 0
+    /// The room is persistent as long as its owners want it.
+    case persistent = 1
+    /// The room ends when its last occupant leaves.
+    case temporary = 2
+  }
+  public var isPersistent: Bool { lifetime != .temporary }
+
+  /// Makes the room persistent or temporary, as its owners want. A room that is kept stays so if it is to be persistent.
+  public mutating func setPersistent(_ isPersistent: Bool) {
+    if isPersistent != self.isPersistent { lifetime = isPersistent ? .persistent : .temporary }
+  }
 
   /// Stored: never renumber.
   public enum HistoryVisibility: UInt8, Sendable { case all = 0, sinceJoin = 1 }
@@ -76,11 +95,12 @@ public struct RoomSettings: Hashable, Sendable {
     settings.showsAddresses = false
     return settings
   }()
-  /// The settings of an instant room (XEP-0045 10.1.2): as on other servers, open to anyone who knows its address, and
-  /// not listed.
+  /// The settings of an instant room (XEP-0045 10.1.2): as on other servers, open to anyone who knows its address, not
+  /// listed, and temporary.
   public static let instant: RoomSettings = {
     var settings = RoomSettings.open
     settings.isListed = false
+    settings.lifetime = .temporary
     return settings
   }()
 }
@@ -103,13 +123,16 @@ public struct Room: Hashable, Sendable {
   public var memberCount: Int
   /// The position of the last change of an affiliation: the version of the member list (XEP-0463).
   public var version: Position
-  /// Whether the room was destroyed; its address is never used again.
+  /// Whether the room has ended. It remains as the name that entries of the log refer to.
   public var isDestroyed: Bool
+  /// Whether the address of the ended room may be another room's: after a temporary room at once, otherwise from when
+  /// somebody makes a room there again (`Limits.tombstoneTime`).
+  public var isAddressFree: Bool
 
   public init(
     name: RoomName, externalID: String?, createdAt: Timestamp, settings: RoomSettings, topic: Topic? = nil,
     sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, memberCount: Int = 0,
-    version: Position = .zero, isDestroyed: Bool = false
+    version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false
   ) {
     self.name = name
     self.externalID = externalID
@@ -122,6 +145,7 @@ public struct Room: Hashable, Sendable {
     self.memberCount = memberCount
     self.version = version
     self.isDestroyed = isDestroyed
+    self.isAddressFree = isAddressFree
   }
 
   public var id: DialogID { name.dialog }

@@ -49,6 +49,10 @@ struct RoomCache {
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: RoomRate] = [:]
+  /// The users' rates of making temporary rooms. A batch that fails does not restore them.
+  private var makers: [UserID: TokenBucket] = [:]
+  /// The rooms whose last occupant has left, or that became temporary, since `takeLeft`.
+  private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
   private var cachedRows = 0
 
@@ -63,9 +67,17 @@ struct RoomCache {
     let state = State(room)
     edited(state)
     states[room.id] = state
-    numbers[room.address] = room.id
+    if !room.isAddressFree { numbers[room.address] = room.id }
     return state
   }
+
+  /// Forgets the address of a room that has lost it.
+  mutating func release(_ room: Room) {
+    if numbers[room.address] == room.id { numbers[room.address] = nil }
+  }
+
+  /// Drops a room from the cache, as its rows were removed.
+  mutating func forget(_ room: DialogID) { states[room] = nil }
 
   /// Gives the state a new edition, as a row of the member list has been written.
   mutating func edited(_ state: State) {
@@ -127,10 +139,32 @@ struct RoomCache {
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {
     // Removed, so that the change is made in place.
     var occupants = present.removeValue(forKey: room) ?? Occupants()
+    let wasEmpty = occupants.isEmpty
     let result = change(&occupants)
     for change in occupants.takeChanges() { formerly.append((room, change)) }
-    if !occupants.isEmpty { present[room] = occupants }
+    if !occupants.isEmpty { present[room] = occupants } else if !wasEmpty { left.append(room) }
     return result
+  }
+
+  /// Notes a room that has become temporary, maybe without occupants.
+  mutating func noteLeft(_ room: DialogID) { left.append(room) }
+
+  mutating func takeLeft() -> [DialogID] {
+    if left.isEmpty { return [] }
+    defer { left = [] }
+    return left
+  }
+
+  /// Counts a temporary room that a user makes. Returns the seconds to wait; `nil` if they may make it.
+  mutating func wait(toMakeTemporary user: UserID, now: Timestamp) -> Int? {
+    let rate = Limits.temporaryRoomRate
+    if makers.count >= Limits.cachedUsersMax {
+      makers = makers.filter { maker in
+        var bucket = maker.value
+        return !bucket.isFull(rate, now: now)
+      }
+    }
+    return makers[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
 
   mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
@@ -199,6 +233,7 @@ struct RoomCache {
     formerRooms = [:]
     formerLeases = [:]
     formerlySaid = []
+    left = []
     dirty = []
     forget()
   }

@@ -1,6 +1,6 @@
 import Addresses
 
-/// Creating, configuring and destroying a room (XEP-0045 10).
+/// Creating and configuring a room (XEP-0045 10).
 extension Judge {
   // MARK: Creating
 
@@ -86,8 +86,8 @@ extension Judge {
     guard let realm = realms.realm(post.author.realm), localpart.utf8.count <= Limits.roomNameBytesMax,
       let address = try? BareJID(local: localpart, domain: realm.rooms), let local = address.local
     else { throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "name") }
-    if try writer.room(at: address) != nil { throw Problem.roomTaken }
     if rooms.leases[address] != nil { throw Problem.roomTaken }
+    if let before = try writer.room(at: address) { try release(before, to: post.author) }
     return rooms.put(
       try writer.insertRoom(
         localpart: local, in: realm.id, externalID: externalID, settings: settings, createdAt: time))
@@ -117,7 +117,7 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ draft: SettingsDraft
   ) throws {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id,
-      try lookUp(reference, for: post.author) == nil
+      try lookUp(reference, for: post.author)?.room.isDestroyed != false
     {
       let (state, created) = try found(post, address, lease, draft)
       var receipt = Receipt(position: head)
@@ -140,6 +140,7 @@ extension Judge {
       }
       settings.avatarHash = avatar?.hash
     }
+    if !settings.isPersistent, was.lifetime == .kept { throw Problem.roomKept }
     try check(settings)
     let changes = try changes(draft.members, by: post.author, as: affiliation, in: state)
     for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state) }
@@ -150,18 +151,39 @@ extension Judge {
       receipt.isRepeat = draft.members.isEmpty
       return settle(post, receipt)
     }
-    state.room.settings = settings
-    rooms.changed(state)
-    // The log is permanent and read by all: it contains no password.
-    let entry = try note(
-      .settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state)
-    tell(.entry(entry, author: session(of: post)))
     if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
-    try settingsChanged(from: was, in: state)
-    receipt.entry = entry
+    receipt.entry = try set(settings, in: state, by: post)
+    if !settings.isPersistent { rooms.noteLeft(state.room.id) }
     receipt.position = head
     receipt.room = state.room
     settle(post, receipt)
+  }
+
+  /// Changes the settings, which the log notes and the occupants are told.
+  private mutating func set(_ settings: RoomSettings, in state: RoomCache.State, by post: Post) throws -> Entry {
+    let was = state.room.settings
+    state.room.settings = settings
+    rooms.changed(state)
+    // The log is permanent and read by all: it contains no password.
+    let entry = try note(.settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state)
+    tell(.entry(entry, author: session(of: post)))
+    try settingsChanged(from: was, in: state)
+    return entry
+  }
+
+  /// Keeps the room for a user of the app, who has been promised to find it again: it is persistent from now on, and no
+  /// owner makes it temporary. The occupants of a temporary room are told of the change.
+  mutating func keep(_ state: RoomCache.State, by post: Post) throws {
+    var settings = state.room.settings
+    guard settings.lifetime != .kept else { return }
+    let isNews = !settings.isPersistent
+    settings.lifetime = .kept
+    if isNews {
+      _ = try set(settings, in: state, by: post)
+    } else {
+      state.room.settings = settings
+      rooms.changed(state)
+    }
   }
 
   /// Returns the refusal: for those who do not belong to a members-only room it does not exist.
@@ -236,6 +258,9 @@ extension Judge {
     draft.apply(&settings)
     try check(settings)
     guard let local = address.local else { throw Problem.roomUnknown }
+    if !settings.isPersistent, let wait = rooms.wait(toMakeTemporary: post.author.id, now: time) {
+      throw Problem.roomsTooFast(wait)
+    }
     let members = try firstMembers(draft.members, by: post.author)
     if members.contains(where: { $0.party == post.author && $0.draft.affiliation != .owner }),
       !members.contains(where: { $0.draft.affiliation == .owner })
@@ -270,6 +295,8 @@ extension Judge {
       let was = try member(wish.party.id, in: state)
       try apply(wish.draft, to: wish.party, was: was, by: post, in: state)
     }
+    // 10.2.1: the other sessions of the owner know nothing of the form, and clients ask anew for what the room is.
+    if settings != .instant { try settingsChanged(from: .instant, in: state) }
     return (state, created)
   }
 
@@ -282,49 +309,5 @@ extension Judge {
     }
     rooms.lease(address, nil)
     settle(post)
-  }
-
-  // MARK: Destroying
-
-  mutating func destroy(
-    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?
-  ) throws {
-    let state = try find(reference, for: post.author)
-    guard try affiliation(of: post.author.id, in: state) == .owner else { throw Problem.notOwner }
-    if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }
-    let reason = Self.cut(reason)
-    // The destroyed room has no followers left, so its last entry is in the feed of each former member.
-    var members: [Party] = []
-    var after: UserID?
-    while true {
-      let page = try writer.members(
-        of: .server(state.room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
-        limit: Limits.feedPageMax)
-      members += page.map(\.party)
-      guard page.count == Limits.feedPageMax else { break }
-      after = page.last?.party.id
-    }
-    let feeds = members.map { FeedRow(user: $0.id, traits: [.inbound]) }
-    state.room.isDestroyed = true
-    rooms.changed(state)
-    let entry = try note(
-      .destroyed(reason: reason, alternate: alternate), by: post.author, in: state, feeds: feeds)
-    // Written at once: sessions that register in the same batch read their memberships.
-    try writer.update(state.room)
-    if let occupants = rooms.occupants(of: state.room.id) {
-      for (key, occupant) in occupants.byKey {
-        expel(
-          key, from: state.room, affiliation: occupant.affiliation, codes: [], reason: reason,
-          destroyed: OccupantPresence.Destroyed(alternate: alternate, password: password))
-      }
-    }
-    tell(.entry(entry, author: session(of: post)))
-    tell(.closed(state.room.id))
-    rooms.hurry(state.room.id)
-    try unbookmarkAll(of: state.room, after: nil, post)
-    var receipt = Receipt(position: head)
-    receipt.entry = entry
-    receipt.room = state.room
-    settle(post, receipt)
   }
 }

@@ -152,6 +152,7 @@ extension Judge {
     let nick = try wish.map { try freeNick(for: party, wish: $0, in: state) }
     let isFreed = draft.nick == "" && was?.nick != nil
     guard after != before || isFreed || (nick != nil && nick != was?.nick) else { return nil }
+    if draft.keepsRoom, after.isMember, !before.isMember { try keep(state, by: post) }
 
     let reason = Self.cut(draft.reason)
     var feeds: [FeedRow] = []
@@ -522,7 +523,8 @@ extension Judge {
     let entry =
       try apply(
         MemberDraft(
-          address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
+          address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick,
+          keepsRoom: bookmarks),
         to: post.author, was: try member(post.author.id, in: state), by: post, in: state) ?? readmitted
     if readmitted != nil { try comeAll(post.author, to: state.room.id) }
     if bookmarks, was?.affiliation.isMember != true {

@@ -45,13 +45,17 @@ public enum RoomIntent: Sendable {
   /// Asks the moderators for voice, by a visitor (8.6).
   case askForVoice(RoomReference)
   /// Makes the author a member of an open room, or reserves a nick there (7.10). It ends the kick of a member.
-  /// `bookmarks` adds a bookmark for a new member whose client would not.
+  /// `bookmarks` adds a bookmark for a new member whose client would not, and keeps the room for them.
   case register(RoomReference, nick: String?, bookmarks: Bool = false)
   /// Destroys the room. `password` is the alternate room's; the occupants are told it, and it is not stored.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
   /// Continues to remove the bookmarks of a destroyed room from its former members, behind `after`: some in each post,
   /// so that no room blocks the log. It does nothing to an existing room.
-  case unbookmark(RoomReference, after: UserID)
+  case unbookmark(DialogID, after: UserID)
+  /// Ends the temporary rooms behind `after` that nobody is in; the server's own.
+  case endEmpty(after: DialogID)
+  /// Removes what an ended temporary room contained; the server's own.
+  case removeContent(DialogID)
   /// Returns the occupants that the author may see. `Receipt.value` is an `Occupancy`.
   case occupants(RoomReference)
   /// Returns the same without the list, which takes a look at every occupant.
@@ -192,14 +196,18 @@ public struct MemberDraft: Hashable, Sendable {
   public var reason: String?
   /// Whether `.member` includes watchers, as in XMPP, which has none: a watcher stays one.
   public var keepsWatchers: Bool
+  /// Whether a new member makes the room persistent for good, as those added by the app do (`Lifetime.kept`).
+  public var keepsRoom: Bool
   public init(
-    address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil, keepsWatchers: Bool = false
+    address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil,
+    keepsWatchers: Bool = false, keepsRoom: Bool = false
   ) {
     self.address = address
     self.affiliation = affiliation
     self.nick = nick
     self.reason = reason
     self.keepsWatchers = keepsWatchers
+    self.keepsRoom = keepsRoom
   }
 }
 

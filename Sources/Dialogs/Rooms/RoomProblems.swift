@@ -7,6 +7,8 @@ extension Problem {
   public static let roomLocked = Problem(
     .missing, "room-locked", "This room is being set up by its creator. Try again later.")
   public static let roomTaken = Problem(.conflict, "room-taken", "This address is or was another room's.")
+  public static let roomKept = Problem(
+    .conflict, "room-kept", "This room has users of the app, for whom it is kept: it cannot be temporary.")
   public static let roomBanned = Problem(.forbidden, "room-banned", "You are banned from this room.")
   public static let roomMembersOnly = Problem(
     .forbidden, "room-members-only", "Only members may enter this room. Ask one of them to invite you.")
@@ -56,6 +58,12 @@ extension Problem {
 
   static func slow(_ seconds: Int) -> Problem {
     Problem(.tooFast, "slow-mode", "This room lets you write again in \(seconds) seconds.", retryAfter: seconds)
+  }
+
+  static func roomsTooFast(_ seconds: Int) -> Problem {
+    Problem(
+      .tooFast, "rooms-too-fast", "You have made many temporary rooms. Make the next one in \(seconds) seconds.",
+      retryAfter: seconds)
   }
 
   init(_ refusal: ChangeRefusal) {

@@ -4,10 +4,13 @@ public import Basics
 /// Reads rooms and their members.
 public protocol RoomReader {
   func room(_ id: DialogID) throws -> Room?
-  /// Returns a room, also a destroyed one.
+  /// Returns the room of an address, also a destroyed one whose address is not free.
   func room(at address: BareJID) throws -> Room?
   func room(externalID: String, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
+  /// Returns the temporary rooms behind `after`, by number: those that exist, and those that have ended and are not
+  /// removed yet (`RoomWriter.removeContent`).
+  func temporaryRooms(after: DialogID, limit: Int) throws -> [Room]
   func member(_ user: UserID, of room: MemberAccess) throws -> Member?
   /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
   func member(nickKey key: String, of room: MemberAccess) throws -> Member?
@@ -29,7 +32,7 @@ public protocol RoomReader {
 
 /// Changes rooms and their members.
 public protocol RoomWriter {
-  /// Creates a room. Throws `StoreConflict` if the address or the `externalID` is or was taken.
+  /// Creates a room. Throws `StoreConflict` if the address is taken and not free, or the `externalID` is or was taken.
   func insertRoom(
     localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room
@@ -41,4 +44,10 @@ public protocol RoomWriter {
   /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
   /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
+  /// Removes up to `limit` entries of a temporary room that has ended, the oldest first, and with the last of them its
+  /// people and everything else. Only the last entry stays, which tells former members of the end, and private messages,
+  /// which are in the archives of two users. Files that nothing else names end at `time`.
+  ///
+  /// - Returns: whether there is more to remove.
+  func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool
 }

@@ -1,7 +1,7 @@
 import Addresses
 
 /// The rules that all room intents share. Each intent is in a file beside this one: presence (`RoomPresence`), messages
-/// (`RoomTalk`), people (`RoomPeople`), the room itself (`RoomMaking`).
+/// (`RoomTalk`), people (`RoomPeople`), the room itself (`RoomMaking`, `RoomEnding`).
 extension Judge {
   mutating func room(_ post: Post, _ intent: RoomIntent) throws {
     if let address = intent.unlocks, let lease = rooms.leases[address], lease.party.id == post.author.id {
@@ -32,11 +32,14 @@ extension Judge {
     case .destroy(let room, let reason, let alternate, let password):
       try destroy(post, room, reason: reason, alternate: alternate, password: password)
     case .unbookmark(let room, let after): try unbookmark(post, room, after: after)
+    case .endEmpty(let after): try endEmpty(post, after: after)
+    case .removeContent(let room): try removeContent(post, of: room)
     case .occupants(let room): try occupants(post, room, lists: true)
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
     case .vacate(let session): try vacate(session, post)
     }
+    try endLeftRooms()
   }
 
   // MARK: Finding

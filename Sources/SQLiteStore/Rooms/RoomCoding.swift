@@ -27,6 +27,8 @@ extension FactCoding {
     out.write(Int64(settings.slowModeSeconds))
     out.write(settings.language) { $0.write($1) }
     out.write(settings.membersPin)
+    out.write(Int64(settings.lifetime.rawValue))
+    out.write(settings.historyMax) { $0.write(Int64($1)) }
     return out.bytes
   }
 
@@ -56,6 +58,11 @@ extension FactCoding {
     settings.language = try from.optional(text)
     // The first ones end here.
     settings.membersPin = from.isAtEnd ? false : try from.flag()
+    if !from.isAtEnd {
+      guard let lifetime = RoomSettings.Lifetime(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+      settings.lifetime = lifetime
+      settings.historyMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
+    }
     return settings
   }
 

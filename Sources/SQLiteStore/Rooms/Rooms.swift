@@ -24,6 +24,13 @@ extension Reader {
     }
   }
 
+  func temporaryRooms(after: DialogID, limit: Int) throws -> [Room] {
+    try connection(.temporaryRooms, after, bound(limit)).all { try room($0) }
+  }
+
+  /// The value of `rooms.destroyed` for a room whose address is free; 1 is one that keeps it.
+  static let released: Int64 = 2
+
   private func room(_ row: Prepared) throws -> Room {
     var topic: Topic?
     if let time = row.intOrNil(6) {
@@ -33,7 +40,8 @@ extension Reader {
       name: try known(DialogID(row.int(0))), externalID: row.textOrNil(1),
       createdAt: Timestamp(milliseconds: row.int(2)), settings: try FactCoding.decode(settings: row.bytes(3)),
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
-      memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0)
+      memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0,
+      isAddressFree: row.int(12) == Self.released)
   }
 
   // MARK: Members
@@ -146,7 +154,7 @@ extension Writer {
     guard let id else { throw StoreFailure.corrupt("a new room got no number") }
     try connection(
       .insertRoom, id, realm, localpart, externalID, FactCoding.encode(settings: settings), settings.name?.lowercased()
-    ).bind(settings.isListed).run()
+    ).bind(settings.isListed, settings.lifetime == .temporary).run()
     return Room(name: try known(id), externalID: externalID, createdAt: createdAt, settings: settings)
   }
 
@@ -160,8 +168,12 @@ extension Writer {
     try connection(
       .updateRoom, room.id, FactCoding.encode(settings: room.settings), room.settings.name?.lowercased(),
       room.settings.isListed, room.topic?.text, room.topic?.nick
-    ).bind(room.topic?.time, room.memberCount, room.version, room.isDestroyed).run()
+    ).bind(
+      room.topic?.time, room.memberCount, room.version,
+      room.isAddressFree ? Self.released : room.isDestroyed ? 1 : 0
+    ).bind(room.settings.lifetime == .temporary).run()
     if room.isDestroyed {
+      if room.settings.lifetime == .temporary { try removeMarkers(in: room.id) }
       try connection(.deleteMarksOfRoom, room.id).run()
       try connection(.forgetClearedOfRoom, room.id).run()
     }
@@ -203,18 +215,23 @@ extension Query {
   fileprivate static let roomByAddress = Query(
     """
     SELECT \(columns) FROM realms m CROSS JOIN rooms r ON r.realm = m.id CROSS JOIN dialogs d ON d.id = r.dialog
-    WHERE m.rooms = ?1 AND r.localpart = ?2
+    WHERE m.rooms = ?1 AND r.localpart = ?2 AND r.destroyed < 2
     """)
   fileprivate static let roomByExternalID = Query(
     """
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.realm = ?1 AND r.external_id = ?2
+    """)
+  fileprivate static let temporaryRooms = Query(
+    """
+    SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog
+    WHERE r.temporary = 1 AND r.dialog > ?1 ORDER BY r.dialog LIMIT ?2
     """)
   /// A search looks at each room of the realm, or each listed one.
   private static func rooms(by index: String, where condition: String) -> Query {
     Query(
       """
       SELECT \(columns) FROM rooms r INDEXED BY \(index) CROSS JOIN dialogs d ON d.id = r.dialog
-      WHERE r.realm = ?1 AND r.localpart > ?2 AND r.destroyed = 0 AND \(condition)
+      WHERE r.realm = ?1 AND r.localpart > ?2 AND r.destroyed < 2 AND r.destroyed = 0 AND \(condition)
         AND (?3 IS NULL OR substr(r.localpart, 1, length(?3)) = ?3 OR instr(r.folded_name, ?3) > 0)
       ORDER BY r.localpart LIMIT ?4
       """)
@@ -224,7 +241,7 @@ extension Query {
 
   fileprivate static let takenRoom = Query(
     """
-    SELECT EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND localpart = ?2)
+    SELECT EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND localpart = ?2 AND destroyed < 2)
       OR EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND external_id = ?3)
     """)
   fileprivate static let insertRoomDialog = Query(
@@ -235,13 +252,13 @@ extension Query {
   fileprivate static let insertRoom = Query(
     """
     INSERT INTO rooms (dialog, realm, localpart, external_id, settings, folded_name, listed, member_count, version,
-      destroyed)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0)
+      destroyed, temporary)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8)
     """)
   fileprivate static let updateRoom = Query(
     """
     UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
-      member_count = ?8, version = ?9, destroyed = ?10
+      member_count = ?8, version = ?9, destroyed = ?10, temporary = ?11
     WHERE dialog = ?1
     """)
 

@@ -41,6 +41,14 @@ struct HistoryRequest: Hashable, Sendable {
     return isBounded ? DoorLimits.historyMax : DoorLimits.historyDefault
   }
 
+  /// Returns the request within the bound of a room.
+  func bounded(by most: Int?) -> HistoryRequest {
+    guard let most else { return self }
+    var request = self
+    request.stanzasMax = min(limit, most)
+    return request
+  }
+
   /// Returns the time of the oldest message to send; `nil` if age does not matter.
   func earliest(now: Timestamp) -> Timestamp? {
     // Arithmetic on a client's number must not overflow: more seconds than there have been are all of them.

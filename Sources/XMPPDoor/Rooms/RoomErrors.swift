@@ -20,6 +20,9 @@ extension StanzaError {
     case Problem.notModerator.code, Problem.notAdmin.code, Problem.notOwner.code:
       self.init(.forbidden, problem.text, type: .auth)  // 8.1, 9.5, 10.2
     case Problem.outranked.code: self.init(.notAllowed, problem.text)  // 8.2, 9.7
+    // 10.1.3.
+    case Problem.roomKept.code:
+      self.init(.notAcceptable, "the field 'muc#roomconfig_persistentroom' is 0: \(problem.text)")
     case Problem.lastOwner.code: self.init(.conflict, problem.text)  // 10.4
     case Problem.occupantUnknown.code: self.init(.itemNotFound, problem.text)  // 7.5
     case Problem.noWhispers.code: self.init(.notAcceptable, problem.text)  // 7.5

@@ -57,7 +57,7 @@ enum RoomInbound {
       MemberListVersion(since: nil, until: $0, in: room.name, session.parley)
     }
     RoomOutbound.presence(enteredRoom.own, .roomOwn, version: version, to: session)
-    let request = history ?? HistoryRequest()
+    let request = (history ?? HistoryRequest()).bounded(by: room.settings.historyMax)
     guard !isLease else { return RoomOutbound.topic(room, to: session) }
     guard request.limit > 0, let messages = enteredRoom.messages else {
       RoomOutbound.topic(room, to: session)

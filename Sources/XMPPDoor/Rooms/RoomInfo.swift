@@ -26,8 +26,8 @@ enum RoomInfo {
   /// The features of every room. All have occupant ids (XEP-0421 4) and stable message ids (16.3), and the picture is
   /// in the room's vCard (XEP-0486).
   private static let common: [String] = [
-    NS.discoInfo, NS.muc, NS.mucStableID, NS.mucRoomConfig, NS.mucRegister, NS.register, NS.occupantID, NS.hats,
-    NS.vCard,
+    NS.discoInfo, NS.muc, NS.mucStableID, NS.mucRoomConfig, NS.mucRegister, NS.mucRequest, NS.register, NS.occupantID,
+    NS.hats, NS.vCard,
   ].map { "\($0)" }
 
   /// Returns one feature of each pair (4.2).
@@ -35,7 +35,7 @@ enum RoomInfo {
     [
       settings.password == nil ? "muc_unsecured" : "muc_passwordprotected",
       settings.isListed ? "muc_public" : "muc_hidden",
-      "muc_persistent",
+      settings.isPersistent ? "muc_persistent" : "muc_temporary",
       settings.isMembersOnly ? "muc_membersonly" : "muc_open",
       settings.isModerated ? "muc_moderated" : "muc_unmoderated",
       settings.showsAddresses ? "muc_nonanonymous" : "muc_semianonymous",
@@ -70,7 +70,7 @@ enum RoomInfo {
     say(
       "muc#roomconfig_allowpm", ConfigurationForm.text(settings.whispers), .listSingle,
       label: "Who may write to one person in the room")
-    say("muc#maxhistoryfetch", "\(DoorLimits.historyMax)", label: "Most messages of history")
+    say("muc#maxhistoryfetch", "\(settings.historyMax ?? DoorLimits.historyMax)", label: "Most messages of history")
     say("muc#roominfo_slow_mode_duration", "\(settings.slowModeSeconds)", label: "Slow mode")
     // Only for public rooms (XEP-0502 4).
     if room.settings.isListed {

@@ -67,6 +67,7 @@ async def create(checks, romeo, juliet, paris):
         form["values"] = {
             "muc#roomconfig_roomname": "Capulet's orchard", "muc#roomconfig_roomdesc": "Walls high and hard to climb",
             "muc#roomconfig_publicroom": True, "muc#roomconfig_membersonly": False, "muc#roomconfig_moderatedroom": True,
+            "muc#roomconfig_persistentroom": True,
             "muc#roomconfig_whois": "moderators"}
         await romeo.muc.set_room_config(orchard, form, timeout=PATIENCE)
         info = (await paris.plugin["xep_0030"].get_info(orchard, timeout=PATIENCE))["disco_info"]

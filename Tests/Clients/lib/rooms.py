@@ -96,10 +96,10 @@ class Guest(Client):
         await self.muc.set_room_config(room, form, timeout=PATIENCE)
 
     async def found(self, room, nick, **settings):
-        """A room of one's own."""
+        """A room of one's own, which stays when everybody has left."""
         own, *_ = await self.enter(room, nick)
         expect(201 in codes(own), f"{room} was there: {own}")
-        await self.configure(room, **settings)
+        await self.configure(room, **{"persistentroom": True, **settings})
 
     async def list(self, room, affiliation):
         return sorted(str(jid) for jid in await self.muc.get_affiliation_list(room, affiliation, timeout=PATIENCE))

@@ -135,7 +135,8 @@ extension AdminContext {
   func change(
     _ user: User, of room: Room, to affiliation: Affiliation, nick: String? = nil, reason: String?
   ) async throws(Problem) -> DialogMemberRow? {
-    let draft = MemberDraft(address: user.address, affiliation: affiliation, nick: nick, reason: reason)
+    let draft = MemberDraft(
+      address: user.address, affiliation: affiliation, nick: nick, reason: reason, keepsRoom: true)
     try await parley.post(.room(.members(.dialog(room.id), [draft])), by: owner(of: room))
     return try await member(user, of: room).map(DialogMemberRow.init)
   }

@@ -48,7 +48,8 @@ enum PutMember: ServedOperation {
       .dialog(room.dialog),
       [
         MemberDraft(
-          address: address, affiliation: affiliation ?? (before.isMember ? nil : .member), nick: nick, reason: reason)
+          address: address, affiliation: affiliation ?? (before.isMember ? nil : .member), nick: nick, reason: reason,
+          keepsRoom: true)
       ])
   }
 

@@ -72,6 +72,8 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   var slowModeSeconds: Int?
   /// A `WhoPins`.
   var whoPins: String?
+  /// True if the dialog ends as soon as nobody is in it, as an XMPP user has made it so. Otherwise absent.
+  var temporary: Bool?
   /// Another system's id; shown to members only.
   var externalId: String?
   var createdAt: Timestamp?
@@ -97,6 +99,7 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("historyVisibility", historyVisibility)
     writer.member("slowModeSeconds", slowModeSeconds)
     writer.member("whoPins", whoPins)
+    writer.member("temporary", temporary)
     writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)
     writer.member("updatedAt", updatedAt)

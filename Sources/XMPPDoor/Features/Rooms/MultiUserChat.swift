@@ -9,8 +9,8 @@ struct MultiUserChat: Feature {
   static let xep = XEP(
     45, "1.35.5", "Multi-User Chat",
     note: """
-      Every room is persistent. Private messages are in the archives of both users. All occupants are users of this \
-      server.
+      A room that the app has made, or has made a member of, stays persistent. Private messages are in the archives of \
+      both users. All occupants are users of this server.
       """)
 
   func register(in table: inout FeatureTable) {

@@ -4,8 +4,9 @@ import XMPP
 
 /// The configuration of a room as a form for its owners (XEP-0045 10.1.3, 10.2, 16.5.3; slow mode: XEP-0500 5.1).
 ///
-/// Fields that this server does not support are left out: public logs, hiding the presence of some roles, a limit of
-/// history per room, a publish-subscribe node. The affiliation and `whois` decide who may see the member list (5.2.1).
+/// Fields that this server does not support are left out, and refused where they ask for something: public logs, hiding
+/// the presence of some roles, a publish-subscribe node. The affiliation and `whois` decide who may see the member list
+/// (5.2.1).
 enum ConfigurationForm {
   private enum Key {
     static let name = "muc#roomconfig_roomname"
@@ -23,10 +24,16 @@ enum ConfigurationForm {
     static let membersInvite = "muc#roomconfig_allowinvites"
     static let changeSubject = "muc#roomconfig_changesubject"
     static let slowMode = "muc#roomconfig_slow_mode_duration"
+    static let historyMax = "muc#maxhistoryfetch"
     /// Parley's own field: the history that new members may see. XEP-0045 has none for it.
     static let history = "parley#history"
     static let admins = "muc#roomconfig_roomadmins"
     static let owners = "muc#roomconfig_roomowners"
+    // Not in the form.
+    static let publicLog = "muc#roomconfig_enablelogging"
+    static let broadcast = "muc#roomconfig_presencebroadcast"
+    static let listReaders = "muc#roomconfig_getmemberlist"
+    static let node = "muc#roomconfig_pubsub"
   }
 
   // MARK: Offering
@@ -45,7 +52,7 @@ enum ConfigurationForm {
         text(Key.about, settings.about, label: "Description"),
         text(Key.language, settings.language, label: "Language"),
         DataForm.Field(Key.isPublic, settings.isListed, label: "Anybody may find the room"),
-        DataForm.Field(Key.isPersistent, true, label: "The room stays when everybody has left (always)"),
+        DataForm.Field(Key.isPersistent, settings.isPersistent, label: "The room stays when everybody has left"),
         DataForm.Field(Key.isMembersOnly, settings.isMembersOnly, label: "Only members may enter"),
         DataForm.Field(Key.isModerated, settings.isModerated, label: "Only those with voice may write"),
         DataForm.Field(Key.hasPassword, settings.password != nil, label: "Entering takes a password"),
@@ -67,6 +74,10 @@ enum ConfigurationForm {
           Key.slowMode, .textSingle, label: "Slow mode",
           description: "Seconds between two messages of one person; 0: none.", values: ["\(settings.slowModeSeconds)"],
           range: DataForm.WholeNumbers(0...Limits.slowModeSecondsMax)),
+        DataForm.Field(
+          Key.historyMax, .textSingle, label: "Most messages of history",
+          values: ["\(settings.historyMax ?? DoorLimits.historyMax)"],
+          range: DataForm.WholeNumbers(0...DoorLimits.historyMax)),
         list(
           Key.history, text(settings.history),
           [("all", "Everything"), ("since-join", "What was said since they are members")],
@@ -116,18 +127,19 @@ enum ConfigurationForm {
   // MARK: Reading
 
   /// Returns the changes in a filled-in form. A missing field, or one without a value that needs one, changes nothing;
-  /// fields of other names are ignored. An empty form accepts the room as it is (10.1.2).
+  /// an emptied text is removed. Fields that XEP-0045 does not know are ignored (XEP-0004 3.2). An empty form accepts the
+  /// room as it is (10.1.2), a new one as a temporary one.
   ///
   /// The lists of people become changes: an owner who is no longer named becomes admin, an admin member (10.2: "admin";
   /// "member" or "none", of which the former does not remove them from a members-only room). An owner among the admins
-  /// stays owner. Temporary rooms are not supported: `persistentroom` is read and ignored.
+  /// stays owner.
   ///
   /// - Parameters:
   ///   - settings: the present ones, to know whether there is a password.
   ///   - owners: the present ones.
   ///   - admins: the present ones.
   /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for an invalid value, one beyond its
-  ///   bound, or a missing password; `jid-malformed` for an invalid address; `conflict` (10.2, 10.5) for a list without
+  ///   bound, an option that is not to be had, or a missing password; `jid-malformed` for an invalid address; `conflict` (10.2, 10.5) for a list without
   ///   owners; `policy-violation` for more than `Limits.memberChangesMax` people.
   static func read(
     _ form: DataForm, of settings: RoomSettings, owners: [BareJID], admins: [BareJID]
@@ -135,16 +147,17 @@ enum ConfigurationForm {
     if let type = form.formType, type != "\(NS.mucRoomConfig)" {
       throw StanzaError(.badRequest, "the form is no configuration of a room")
     }
-    _ = try form.boolean(Key.isPersistent)
+    try checkUnsupported(form)
     let wishes = Wishes(
       name: try text(form, Key.name, bytesMax: Limits.displayNameBytesMax),
       about: try text(form, Key.about, bytesMax: Limits.statusBytesMax),
       language: try language(form), isListed: try form.boolean(Key.isPublic),
+      isPersistent: try form.boolean(Key.isPersistent),
       isMembersOnly: try form.boolean(Key.isMembersOnly), isModerated: try form.boolean(Key.isModerated),
       password: try password(form, hasOne: settings.password != nil), showsAddresses: try showsAddresses(form),
       occupantsMax: try occupantsMax(form), whispers: try whispers(form),
       membersInvite: try form.boolean(Key.membersInvite), participantsSetTopic: try form.boolean(Key.changeSubject),
-      history: try history(form), slowModeSeconds: try slowMode(form))
+      history: try history(form), historyMax: try historyMax(form), slowModeSeconds: try slowMode(form))
     let members = try people(form, owners: owners, admins: admins)
     return SettingsDraft(members: members) { wishes.apply(to: &$0) }
   }
@@ -155,6 +168,7 @@ enum ConfigurationForm {
     let about: String??
     let language: String??
     let isListed: Bool?
+    let isPersistent: Bool?
     let isMembersOnly: Bool?
     let isModerated: Bool?
     let password: String??
@@ -164,6 +178,7 @@ enum ConfigurationForm {
     let membersInvite: Bool?
     let participantsSetTopic: Bool?
     let history: RoomSettings.HistoryVisibility?
+    let historyMax: Int??
     let slowModeSeconds: Int?
 
     func apply(to settings: inout RoomSettings) {
@@ -171,6 +186,7 @@ enum ConfigurationForm {
       if let about { settings.about = about }
       if let language { settings.language = language }
       if let isListed { settings.isListed = isListed }
+      if let isPersistent { settings.setPersistent(isPersistent) }
       if let isMembersOnly { settings.isMembersOnly = isMembersOnly }
       if let isModerated { settings.isModerated = isModerated }
       if let password { settings.password = password }
@@ -180,7 +196,21 @@ enum ConfigurationForm {
       if let membersInvite { settings.membersInvite = membersInvite }
       if let participantsSetTopic { settings.participantsSetTopic = participantsSetTopic }
       if let history { settings.history = history }
+      if let historyMax { settings.historyMax = historyMax }
       if let slowModeSeconds { settings.slowModeSeconds = slowModeSeconds }
+    }
+  }
+
+  /// Refuses the options of 16.5.3 that are not in the form, where they ask for what no room here does.
+  private static func checkUnsupported(_ form: DataForm) throws(StanzaError) {
+    if try form.boolean(Key.publicLog) == true {
+      throw unacceptable(Key.publicLog, "is set, and there are no public logs")
+    }
+    if let roles = form[Key.broadcast]?.values, !Set(roles).isSuperset(of: ["moderator", "participant", "visitor"]) {
+      throw unacceptable(Key.broadcast, "leaves out a role, and everybody's presence is shown")
+    }
+    for key in [Key.listReaders, Key.node] where form[key]?.values.contains(where: { !$0.isEmpty }) == true {
+      throw unacceptable(key, "is not supported")
     }
   }
 
@@ -212,13 +242,15 @@ enum ConfigurationForm {
     }
   }
 
-  /// Returns the password. The flag decides where it is given. Without it, a password that is not empty is a new one,
-  /// and an empty one is a field that was not filled in: a room is never opened by mistake.
+  /// Returns the password. The flag decides where it is given. Without it, the field does: the form shows the password,
+  /// so that an emptied field removes it.
   private static func password(_ form: DataForm, hasOne: Bool) throws(StanzaError) -> String?? {
     let isWanted = try form.boolean(Key.hasPassword)
     if isWanted == false { return .some(nil) }
     guard let value = form.value(Key.password), !value.isEmpty else {
-      if isWanted == nil || (hasOne && form[Key.password] == nil) { return nil }
+      let isEmptied = form[Key.password] != nil
+      if isWanted == nil { return isEmptied ? .some(nil) : nil }
+      if hasOne, !isEmptied { return nil }
       throw unacceptable(Key.password, "is empty, and the room is to have a password")
     }
     guard value.utf8.count <= Limits.passwordBytesMax else {
@@ -267,11 +299,21 @@ enum ConfigurationForm {
   }
 
   private static func slowMode(_ form: DataForm) throws(StanzaError) -> Int? {
-    guard let number = try form.integer(Key.slowMode) else { return nil }
+    guard form[Key.slowMode] != nil else { return nil }
+    let number = try form.integer(Key.slowMode) ?? 0
     guard (0...Limits.slowModeSecondsMax).contains(number) else {
       throw unacceptable(Key.slowMode, "is no number from 0 to \(Limits.slowModeSecondsMax)")
     }
     return number
+  }
+
+  private static func historyMax(_ form: DataForm) throws(StanzaError) -> Int?? {
+    guard form[Key.historyMax] != nil else { return nil }
+    guard let number = try form.integer(Key.historyMax) else { return .some(nil) }
+    guard (0...DoorLimits.historyMax).contains(number) else {
+      throw unacceptable(Key.historyMax, "is no number from 0 to \(DoorLimits.historyMax)")
+    }
+    return .some(number == DoorLimits.historyMax ? nil : number)
   }
 
   private static func unacceptable(_ key: String, _ fault: String) -> StanzaError {

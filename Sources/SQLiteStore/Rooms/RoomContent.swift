@@ -1,0 +1,87 @@
+import Basics
+import Dialogs
+
+/// The removal of what a temporary room contained. It takes as many transactions as there are pieces: `rooms.temporary`
+/// stays set until the last of them, so that an interrupted removal is found again.
+extension Writer {
+  func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool {
+    let rows = try connection(.contentOfRoom, room, bound(limit)).all {
+      (position: Position($0.int(0)), kind: $0.int(1))
+    }
+    for (position, kind) in rows {
+      if kind == Int64(Fact.Kind.room.rawValue) { try removeFeed(ofChangeAt: position, in: room) }
+      try removeTraces(of: position, in: room, endingFiles: time)
+      _ = try remove(position, in: room)
+      try connection(.deleteEntry, room, position).run()
+    }
+    if rows.count == Int(bound(limit)) { return true }
+    for query in [
+      Query.deleteStarsInRoom, .deleteHiddenInRoom, .deleteDraftsInRoom, .deletePinsInRoom, .deleteMentionsInRoom,
+      .deleteInvitationsToRoom, .deleteValuesOfRoom,
+      // The people last: other rows are found by them.
+      .deletePeopleOfRoom,
+    ] {
+      try connection(query, room).run()
+    }
+    guard let settings = try self.room(room)?.settings else { return false }
+    var rest = RoomSettings.instant
+    rest.showsAddresses = settings.showsAddresses
+    try connection(.endContent, room, FactCoding.encode(settings: rest)).run()
+    return false
+  }
+
+  /// Removes the entry of a joining or leaving member from their feed: the only ones of a room that are in one, besides
+  /// the last.
+  private func removeFeed(ofChangeAt position: Position, in room: DialogID) throws {
+    guard case .room(let change)? = try entry(position, in: .server(room, .rules))?.fact,
+      case .member(let member) = change.change
+    else { return }
+    try connection(.deleteFeed, member.party.id, position).run()
+  }
+
+  private func removeTraces(of position: Position, in room: DialogID, endingFiles time: Timestamp) throws {
+    let author = try connection(.authorOfEntry, position).first { UserID($0.int(0)) }
+    if let author { try releaseBlobs(of: position, by: author, ending: time) }
+    try connection(.deleteCorrectionsOfEntry, position).run()
+  }
+
+  /// Removes the markers of members that nobody but they may see: these are found by the members' marks alone.
+  func removeMarkers(in room: DialogID) throws {
+    for position in try connection(.markersInRoom, room).all({ Position($0.int(0)) }) {
+      if try remove(position, in: room) { try connection(.deleteEntry, room, position).run() }
+    }
+  }
+}
+
+extension Query {
+  /// The last entry stays.
+  fileprivate static let contentOfRoom = Query(
+    """
+    SELECT e.position, coalesce(p.kind, 0) FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
+    LEFT JOIN payloads p ON p.position = e.position
+    WHERE d.id = ?1 AND e.position < d.last ORDER BY e.position LIMIT ?2
+    """)
+  fileprivate static let authorOfEntry = Query("SELECT author FROM payloads WHERE position = ?1")
+  fileprivate static let deleteCorrectionsOfEntry = Query("DELETE FROM corrections WHERE target = ?1")
+  fileprivate static let markersInRoom = Query(
+    """
+    SELECT m.position FROM affiliations a CROSS JOIN members m ON m.user = a.user AND m.dialog = a.room
+    WHERE a.room = ?1 AND m.position > 0
+    """)
+  private static func ofPeople(_ table: String) -> Query {
+    Query("DELETE FROM \(table) WHERE user IN (SELECT user FROM affiliations WHERE room = ?1) AND dialog = ?1")
+  }
+  fileprivate static let deleteStarsInRoom = ofPeople("stars")
+  fileprivate static let deleteHiddenInRoom = ofPeople("hidden")
+  fileprivate static let deleteDraftsInRoom = ofPeople("drafts")
+  fileprivate static let deletePinsInRoom = Query("DELETE FROM pins WHERE dialog = ?1")
+  fileprivate static let deleteMentionsInRoom = Query("DELETE FROM mentions WHERE dialog = ?1")
+  fileprivate static let deleteInvitationsToRoom = Query("DELETE FROM invitations WHERE room = ?1")
+  fileprivate static let deleteValuesOfRoom = Query("DELETE FROM room_vault WHERE room = ?1")
+  fileprivate static let deletePeopleOfRoom = Query("DELETE FROM affiliations WHERE room = ?1")
+  fileprivate static let endContent = Query(
+    """
+    UPDATE rooms SET temporary = 0, settings = ?2, folded_name = NULL, topic = NULL, topic_nick = NULL, topic_time = NULL
+    WHERE dialog = ?1
+    """)
+}
