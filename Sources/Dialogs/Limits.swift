@@ -78,6 +78,9 @@ public enum Limits {
   public static let invitationsMax = 1_000
   /// Members of one room, and as many outcasts; the next is refused with `too-large`.
   public static let membersMax = 10_000
+  /// Bans of addresses and domains without an account in one room: each user who enters is compared with them. The next
+  /// is refused with `too-large`.
+  public static let addressBansMax = 1_000
   /// People in one change of affiliations or roles; more are `too-large`: a post must not block the log.
   public static let memberChangesMax = 256
   /// People on a member list that an entering client gets (XEP-0463): the committer reads it, once per version, in a

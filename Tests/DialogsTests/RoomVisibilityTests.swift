@@ -12,11 +12,11 @@ import Testing
     case .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure, .abandon,
       .topic,
       .invite,
-      .decline, .askForVoice, .register, .destroy, .occupants, .place:
+      .decline, .askForVoice, .register, .destroy, .occupants, .place, .probe:
       true
     // Of a room that is not there yet; of a session; answered the same whatever there is; for the server, which names
     // listed rooms only.
-    case .create, .vacate, .unbookmark, .headcounts: false
+    case .create, .vacate, .unbookmark, .endEmpty, .removeContent, .headcounts: false
     }
   }
 
@@ -42,12 +42,14 @@ import Testing
       .topic(room, text: "x", stanza: nil), .topic(room, text: "x", stanza: stage.draft("")),
       .topic(room, text: String(repeating: "x", count: Limits.topicBytesMax + 1), stanza: nil),
       .askForVoice(room), .register(room, nick: nil), .register(room, nick: "romeo"), .register(room, nick: ""),
-      .destroy(room, reason: nil, alternate: nil), .occupants(room), .place(room),
+      .destroy(room, reason: nil, alternate: nil), .occupants(room), .place(room), .probe(room, nick: nil),
+      .probe(room, nick: "romeo"), .probe(room, nick: "nobody"),
     ]
     for address in [stranger.address, owner.address, nobody] {
       intents += [
         .members(room, [MemberDraft(address: address, affiliation: .member)]),
         .members(room, [MemberDraft(address: address, affiliation: Affiliation.none)]),
+        .members(room, [MemberDraft(address: address, affiliation: .outcast, bansAddress: true)]),
         .members(room, [MemberDraft(address: address, affiliation: nil, nick: "romeo")]),
         .invite(room, to: address, reason: nil), .decline(room, to: address, reason: nil),
       ]

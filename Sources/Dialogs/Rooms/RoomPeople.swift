@@ -8,7 +8,9 @@ extension Judge {
     if drafts.isEmpty { throw Problem(.malformed, "nothing-to-change", "Name at least one person.") }
     let state = try find(reference, for: post.author)
     let actor = try affiliation(of: post.author.id, in: state)
-    let changes = try changes(drafts, by: post.author, as: actor, in: state)
+    let (bans, lifted, others) = try changeAddressBans(drafts, by: post, as: actor, in: state)
+    let changes = try changes(others, by: post.author, as: actor, in: state)
+    try apply(bans, lifted: lifted, by: post, in: state)
     var last: Entry?
     for change in changes {
       last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state) ?? last
@@ -16,7 +18,7 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.entry = last
     receipt.room = state.room
-    receipt.isRepeat = last == nil
+    receipt.isRepeat = last == nil && bans.isEmpty && lifted.isEmpty
     settle(post, receipt)
   }
 
@@ -440,7 +442,7 @@ extension Judge {
     if admits, affiliation < .admin, affiliation < .member || !state.room.settings.membersInvite {
       throw Problem.notAdmin
     }
-    if was?.affiliation == .outcast {
+    if try isBanned(invited, was?.affiliation ?? .none, in: state) {
       // A banned user is not invited without an admin, and an inviter who may not see outcasts does not learn of the
       // ban.
       if affiliation.seesOutcasts { throw Problem.outranked }
@@ -504,7 +506,7 @@ extension Judge {
   ) throws {
     let state = try find(reference, for: post.author)
     let was = try member(post.author.id, in: state)
-    if was?.affiliation == .outcast { throw Problem.roomBanned }
+    if try isBanned(post.author, was?.affiliation ?? .none, in: state) { throw Problem.roomBanned }
     if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
     if was?.affiliation.isMember != true {
       try require(.memberships, of: post.author)

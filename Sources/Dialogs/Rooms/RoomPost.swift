@@ -15,6 +15,9 @@ public enum RoomIntent: Sendable {
   case enter(RoomReference, Entering)
   /// Sets the session's availability in the room (7.7).
   case show(RoomReference, Presence)
+  /// Returns the presence of the occupant under a nick, or of all who are shown, to a session in the room (17.3).
+  /// `Receipt.value` is a `ProbedOccupants`.
+  case probe(RoomReference, nick: String?)
   /// Leaves with the session: it goes offline in the room, the user does not leave the dialog (7.14).
   case exit(RoomReference, Presence?)
   /// Sends a message to everyone.
@@ -198,9 +201,11 @@ public struct MemberDraft: Hashable, Sendable {
   public var keepsWatchers: Bool
   /// Whether a new member makes the room persistent for good, as those added by the app do (`Lifetime.kept`).
   public var keepsRoom: Bool
+  /// Whether `.outcast` may ban an address that is no user's, as in XMPP.
+  public var bansAddress: Bool
   public init(
     address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil,
-    keepsWatchers: Bool = false, keepsRoom: Bool = false
+    keepsWatchers: Bool = false, keepsRoom: Bool = false, bansAddress: Bool = false
   ) {
     self.address = address
     self.affiliation = affiliation
@@ -208,6 +213,7 @@ public struct MemberDraft: Hashable, Sendable {
     self.reason = reason
     self.keepsWatchers = keepsWatchers
     self.keepsRoom = keepsRoom
+    self.bansAddress = bansAddress
   }
 }
 
@@ -246,6 +252,14 @@ public struct OccupantFace: Sendable {
   public let party: Party
   /// Whether the asker may see the occupant's address.
   public let isKnown: Bool
+}
+
+/// The occupants that a session has probed.
+public struct ProbedOccupants: Sendable {
+  /// Empty if nobody has the nick.
+  public let presences: [OccupantPresence]
+  /// Whether the asker may see the occupants' addresses.
+  public let showsAddresses: Bool
 }
 
 /// The occupants of a room, and the asker's own place there.

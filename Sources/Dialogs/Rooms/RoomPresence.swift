@@ -25,6 +25,7 @@ extension Judge {
 
     var member = try member(author.id, in: state)
     let affiliation = member?.affiliation ?? .none
+    if try isBanned(author, affiliation, in: state) { throw Problem.roomBanned }
     try checkEntry(state.room, affiliation, password: entering.password)
     let occupants = rooms.occupants(of: state.room.id)
     let companion = occupants?.occupant(of: author.id)
@@ -97,7 +98,6 @@ extension Judge {
 
   /// Checks that a user may enter (XEP-0045 7.2.4 to 7.2.10).
   private func checkEntry(_ room: Room, _ affiliation: Affiliation, password: String?) throws(Problem) {
-    if affiliation == .outcast { throw Problem.roomBanned }
     if room.settings.isMembersOnly, !affiliation.isMember { throw Problem.roomMembersOnly }
     if let expected = room.settings.password, !Self.isSame(expected, password ?? "") { throw Problem.roomPassword }
   }
@@ -238,6 +238,24 @@ extension Judge {
     settle(post)
   }
 
+  mutating func probe(_ post: Post, _ reference: RoomReference, nick: String?) throws {
+    let state = try find(reference, for: post.author)
+    guard let session = session(of: post), let occupants = rooms.occupants(of: state.room.id),
+      let own = occupants.occupant(of: session)
+    else { throw Problem.notOccupant }
+    var probed: [Occupants.Occupant] = []
+    if let nick {
+      if let key = try? Self.nick(nick).key, let occupant = occupants.byKey[key] { probed = [occupant] }
+    } else {
+      probed = occupants.shown + (own.isShown ? [] : [own])
+    }
+    var receipt = Receipt(position: head)
+    receipt.value = ProbedOccupants(
+      presences: probed.map { plainPresence(of: $0, in: state.room) },
+      showsAddresses: state.room.settings.showsAddresses || own.role == .moderator)
+    settle(post, receipt)
+  }
+
   // MARK: Leaving
 
   mutating func exit(
@@ -322,7 +340,7 @@ extension Judge {
     }
     // A banned user knows of the ban, and is told again.
     if let state = try lookUp(reference, for: post.author), !state.room.isDestroyed,
-      try affiliation(of: post.author.id, in: state) == .outcast
+      try isBanned(post.author, affiliation(of: post.author.id, in: state), in: state)
     {
       throw Problem.roomBanned
     }

@@ -11,6 +11,7 @@ extension Judge {
     case .create(let draft): try create(post, draft)
     case .enter(let room, let entering): try enter(post, room, entering)
     case .show(let room, let presence): try show(post, room, presence)
+    case .probe(let room, let nick): try probe(post, room, nick: nick)
     case .exit(let room, let presence): try exit(post, room, presence)
     case .say(let room, let draft): try say(post, room, draft)
     case .signal(let room, let stanza): try overhear(post, room, stanza)

@@ -16,6 +16,8 @@ public enum ValueKey {
   public static let privateXML = "private"
   /// The content of a list of bookmarks beside rooms, under `bytes`.
   public static let bookmarks = "bookmarks"
+  /// The reasons of a room's bans of addresses that are no user's, by address.
+  static let bans = "bans"
   /// `ArchivePreferences`, under `bytes`.
   static let archive = "archive"
 }

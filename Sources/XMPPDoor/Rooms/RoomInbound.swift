@@ -113,6 +113,25 @@ enum RoomInbound {
     }
   }
 
+  /// Answers the probe of an occupant, or of the room for all of them, by another occupant (17.3 rule 4). Nobody enters
+  /// or leaves by it.
+  static func probe(_ turn: Turn, _ to: JID) {
+    let session = turn.session
+    session.afterPosts {
+      turn.postToRoom(.probe(.address(to.bare), nick: to.resource)) { receipt in
+        guard let probed = receipt.value as? ProbedOccupants else { return }
+        for presence in probed.presences {
+          let isOwn = presence.party.id == session.party.id
+          RoomOutbound.presence(
+            presence, isOwn ? .roomOwn : probed.showsAddresses ? .roomOpen : .room, to: session)
+        }
+        if probed.presences.isEmpty, let nick = to.resource {
+          RoomOutbound.unavailable(Outbound.address(to.bare, nick), session)
+        }
+      }
+    }
+  }
+
   private static func exit(_ turn: Turn, _ address: BareJID) {
     let session = turn.session
     session.afterPosts {

@@ -207,6 +207,9 @@ enum RoomOutbound {
     absent(occupant, codes: [110, 307, 333], reason: "You are not in this room.", session)
   }
 
+  /// Tells a client that nobody has the nick that it probed.
+  static func unavailable(_ occupant: String, _ session: XMPPSession) { absent(occupant, codes: [], session) }
+
   /// Tells a client that the service has been shut down since: code 332 (11.2).
   static func shutDown(_ occupant: String, _ session: XMPPSession) {
     absent(occupant, codes: [110, 332], session)

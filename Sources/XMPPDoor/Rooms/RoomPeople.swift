@@ -24,10 +24,10 @@ enum RoomPeople {
         let lists = turn.session.door.memberLists
         if let known = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(known) } }
         turn.fetch {
-          try $0.members(of: list, after: nil, limit: Limits.membersMax)
-        } reply: { (members) throws(StanzaError) in
+          (try $0.members(of: list, after: nil, limit: Limits.membersMax), try $0.addressBans(of: list))
+        } reply: { (members, bans) throws(StanzaError) in
           var writer = ElementWriter()
-          AdminQuery.write(members, showsAddresses: true, into: &writer)
+          AdminQuery.write(members, bans, showsAddresses: true, into: &writer)
           let list = writer.buffer
           lists.keep(list, affiliation, of: room.id, occupancy.edition)
           turn.reply { $0.raw(list) }

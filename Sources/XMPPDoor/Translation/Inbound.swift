@@ -225,6 +225,9 @@ enum Inbound {
         act == .subscribe
           ? request(stanza, to: to.bare, extras: kept) : .subscription(act, to: to.bare, stanza: kept))
     case .probe:
+      if let to = turn.to, isElsewhere(to, session), session.isRooms(to.domain), to.local != nil {
+        return RoomInbound.probe(turn, to)
+      }
       // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
       // it.
       guard let to = turn.to?.bare, to != session.jid.bare,

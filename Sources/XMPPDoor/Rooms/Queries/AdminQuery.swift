@@ -32,7 +32,8 @@ enum AdminQuery: Hashable, Sendable {
 
     /// Returns the change as the core takes it.
     func draft(of address: BareJID) -> MemberDraft {
-      MemberDraft(address: address, affiliation: affiliation, nick: nick, reason: reason, keepsWatchers: true)
+      MemberDraft(
+        address: address, affiliation: affiliation, nick: nick, reason: reason, keepsWatchers: true, bansAddress: true)
     }
   }
 
@@ -120,7 +121,9 @@ enum AdminQuery: Hashable, Sendable {
   ///
   /// - Parameter showsAddresses: whether the reader may see addresses (5.2.1): otherwise nicks only, and people without
   ///   one are left out.
-  static func write(_ members: [Member], showsAddresses: Bool, into writer: inout ElementWriter) {
+  static func write(
+    _ members: [Member], _ bans: [AddressBan] = [], showsAddresses: Bool, into writer: inout ElementWriter
+  ) {
     writer.open(.mucAdmin)
     for member in members {
       let nick = member.affiliation.isMember ? member.nick : nil
@@ -130,6 +133,13 @@ enum AdminQuery: Hashable, Sendable {
         if showsAddresses { writer.attribute("jid", member.party.address.description) }
         writer.attribute("nick", nick)
         RoomReason.write(member.reason, into: &writer)
+      }
+    }
+    for ban in bans {
+      writer.element("item") { writer in
+        writer.attribute("affiliation", Affiliation.outcast.text)
+        writer.attribute("jid", ban.address.description)
+        RoomReason.write(ban.reason, into: &writer)
       }
     }
     writer.close()

@@ -1,0 +1,105 @@
+public import Addresses
+
+// Bans of addresses that are no user's (XEP-0045 9.2): of somebody who has no account yet, or none any more, and of whole
+// domains. An affiliation belongs to a user, so these are values of the room. Somebody with an affiliation of their own is
+// not concerned: 9.2 compares the user's address before the domain.
+
+/// A ban of an address that is no user's.
+public struct AddressBan: Hashable, Sendable {
+  /// The address; a domain stands for everybody there.
+  public let address: BareJID
+  public let reason: String?
+}
+
+extension StoreReader {
+  /// Returns the bans of addresses, if outcasts may be listed.
+  public func addressBans(of list: MemberAccess) throws -> [AddressBan] {
+    guard list.among.contains(.outcast) else { return [] }
+    return try records(RoomKeyValue.self, .equal(.room, list.room), .equal(.node, ValueKey.bans)).compactMap { value in
+      guard let address = BareJID(parsing: value.item) else { return nil }
+      return AddressBan(
+        address: address, reason: value.bytes.isEmpty ? nil : String(decoding: value.bytes, as: UTF8.self))
+    }
+  }
+}
+
+extension Judge {
+  /// Changes the bans of addresses that some of the drafts ask for, and returns the other drafts, which are about users.
+  /// All are checked before anything is written.
+  mutating func changeAddressBans(
+    _ drafts: [MemberDraft], by post: Post, as actor: Affiliation, in state: RoomCache.State
+  ) throws -> (added: [AddressBan], lifted: [BareJID], others: [MemberDraft]) {
+    var added: [AddressBan] = []
+    var lifted: [BareJID] = []
+    var others: [MemberDraft] = []
+    for draft in drafts {
+      let isBanned = try addressBans(in: state).contains(draft.address)
+      if actor >= .admin, try isNobodys(draft.address) {
+        if draft.affiliation == .outcast, draft.bansAddress {
+          added.append(AddressBan(address: draft.address, reason: Self.cut(draft.reason)))
+          continue
+        }
+        if isBanned, draft.affiliation == Affiliation.none {
+          lifted.append(draft.address)
+          continue
+        }
+      } else if actor >= .admin, isBanned, draft.affiliation != nil {
+        // The address has become a user's, and has an affiliation from now on, or none.
+        lifted.append(draft.address)
+      }
+      others.append(draft)
+    }
+    let known = try addressBans(in: state)
+    if known.count + added.count(where: { !known.contains($0.address) }) > Limits.addressBansMax {
+      throw Problem.memberListFull
+    }
+    return (added, lifted, others)
+  }
+
+  private mutating func isNobodys(_ address: BareJID) throws -> Bool {
+    guard address.local != nil, let user = try user(address) else { return true }
+    return user.state == .deleted
+  }
+
+  /// Stores changed bans, and puts out whom they concern (9.1).
+  mutating func apply(
+    _ added: [AddressBan], lifted: [BareJID], by post: Post, in state: RoomCache.State
+  ) throws {
+    if added.isEmpty, lifted.isEmpty { return }
+    for ban in added {
+      try writer.setValue(
+        of: state.room.id, node: ValueKey.bans, item: ban.address.description, Array((ban.reason ?? "").utf8))
+    }
+    for address in lifted {
+      try writer.setValue(of: state.room.id, node: ValueKey.bans, item: address.description, nil)
+    }
+    state.addressBans = nil
+    rooms.edited(state)
+    let occupants = rooms.occupants(of: state.room.id)
+    let actor = occupants?.occupant(of: post.author.id)?.nick
+    for (key, occupant) in occupants?.byKey ?? [:] where occupant.affiliation == .none {
+      guard let ban = added.first(where: { $0.address.matches(occupant.party.address) }) else { continue }
+      expel(
+        key, from: state.room, affiliation: .outcast, codes: [301], actor: actor, reason: ban.reason)
+    }
+  }
+
+  /// Returns whether a user without an affiliation is banned by their address or its domain.
+  mutating func isBanned(_ party: Party, _ affiliation: Affiliation, in state: RoomCache.State) throws -> Bool {
+    guard affiliation == .none else { return affiliation == .outcast }
+    return try addressBans(in: state).contains { $0.matches(party.address) }
+  }
+
+  private func addressBans(in state: RoomCache.State) throws -> Set<BareJID> {
+    if let known = state.addressBans { return known }
+    let found = Set(try writer.addressBans(of: .server(state.room.id, .rules)).map(\.address))
+    state.addressBans = found
+    return found
+  }
+}
+
+extension BareJID {
+  fileprivate func matches(_ address: BareJID) -> Bool {
+    self == address || (local == nil && address.hasDomain(domain))
+  }
+}
