@@ -426,8 +426,8 @@ async def moderate(checks, romeo, juliet, paris):
         await refused("forbidden", paris.muc.get_room_config(street, timeout=PATIENCE))
         await juliet.configure(street, roomname="The street", whois="anyone", allowinvites=True)
         for guest in (romeo, juliet, paris):
-            told = await guest.saw("groupchat_config_status", lambda m: m["from"] == street and 104 in codes(m))
-            expect(172 in codes(told) and told["type"] == "groupchat", f"{told}")
+            told = await guest.saw("groupchat_config_status", lambda m: m["from"] == street and {104, 172} <= codes(m))
+            expect(told["type"] == "groupchat", f"{told}")
         form = await romeo.muc.get_room_config(street, timeout=PATIENCE)
         expect(form.get_values()["muc#roomconfig_roomname"] == "The street", f"{form}")
     with checks.check("rooms: the end, with somewhere else to go; the address stays taken (10.9)"):
@@ -507,6 +507,54 @@ async def doors(checks, romeo, juliet, paris):
 # MARK: kill -9
 
 
+async def temporary(checks, romeo, juliet, paris):
+    tavern = room_of("tavern")
+    with checks.check("rooms: a temporary room ends with the last who leaves, and its name is anybody's (7.14)"):
+        await romeo.found(tavern, "Romeo", persistentroom=False)
+        info = (await romeo.plugin["xep_0030"].get_info(tavern, timeout=PATIENCE))["disco_info"]
+        expect("muc_temporary" in info["features"] and "muc_persistent" not in info["features"], f"{info}")
+        await juliet.enter(tavern, "Juliet")
+        romeo.say(tavern, "Adieu")
+        await juliet.message(tavern, "Adieu")
+        await romeo.exit(tavern, "Romeo")
+        juliet.say(tavern, "Alone")
+        await juliet.message(tavern, "Alone")
+        await juliet.exit(tavern, "Juliet")
+        await refused("item-not-found", romeo.plugin["xep_0030"].get_info(tavern, timeout=PATIENCE))
+        await paris.found(tavern, "Romeo", persistentroom=False)
+        *_, history = await romeo.enter(tavern, "Guest", maxstanzas=50)
+        expect(not history, f"{history}")
+        expect(await paris.archive(tavern) == [], "the archive of a room that is no more")
+    with checks.check("rooms: a probe is answered, and is no join (17.3)"):
+        romeo.make_presence(pto=f"{tavern}/Romeo", ptype="probe").send()
+        shown = await romeo.presence(tavern, "Romeo", lambda p: p["type"] == "available")
+        expect(shown["muc"]["affiliation"] == "owner", f"{shown}")
+        juliet.make_presence(pto=f"{tavern}/Romeo", ptype="probe").send()
+        error = await juliet.presence(tavern, "Romeo", lambda p: p["type"] == "error")
+        expect(error["error"]["condition"] == "not-acceptable", f"{error}")
+    with checks.check("rooms: a ban of who has no account, and of a domain (9.1, 9.2)"):
+        for address in ("nobody@localhost", "spam.example"):
+            await paris.muc.set_affiliation(tavern, "outcast", jid=address, timeout=PATIENCE)
+        expect(await paris.list(tavern, "outcast") == ["nobody@localhost", "spam.example"], "the list")
+        await paris.muc.set_affiliation(tavern, "outcast", jid="localhost", timeout=PATIENCE)
+        await romeo.presence(tavern, "Guest", lambda p: p["type"] == "unavailable" and 301 in codes(p))
+        await refused("forbidden", juliet.enter(tavern, "Juliet"))
+        for address in ("localhost", "nobody@localhost"):
+            await paris.muc.set_affiliation(tavern, "none", jid=address, timeout=PATIENCE)
+        expect(await paris.list(tavern, "outcast") == ["spam.example"], "the list")
+        await juliet.enter(tavern, "Juliet")
+        await juliet.exit(tavern, "Juliet")
+        await paris.exit(tavern, "Romeo")
+    with checks.check("rooms: a destroyed room is made again by its owner, and by nobody else (10.9)"):
+        await romeo.found(tavern, "Romeo")
+        await romeo.muc.destroy(tavern, timeout=PATIENCE)
+        await refused("gone", juliet.enter(tavern, "Juliet"))
+        await romeo.found(tavern, "Romeo", persistentroom=False)
+        await juliet.enter(tavern, "Juliet")
+        await juliet.exit(tavern, "Juliet")
+        await romeo.exit(tavern, "Romeo")
+
+
 async def converse(checks, server):
     romeo, juliet, paris = [await Guest(server, name).arrive() for name in ("romeo", "juliet", "paris")]
     await discover(checks, romeo)
@@ -519,7 +567,7 @@ async def converse(checks, server):
         await archive(checks, romeo, juliet)
     with checks.check("rooms: invite ran to its end"):
         await invite(checks, server, romeo, juliet)
-    for part in (moderate, register, doors):
+    for part in (moderate, register, doors, temporary):
         with checks.check(f"rooms: {part.__name__} ran to its end"):
             await part(checks, romeo, juliet, paris)
     for guest in (romeo, juliet, paris):
