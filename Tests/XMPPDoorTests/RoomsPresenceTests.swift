@@ -9,14 +9,14 @@ import XMPP
 
 @Suite("Presence in rooms: XEP-0045 7 to 10")
 struct RoomsPresenceTests {
-  /// Returns a client's presence: here its priority, which is forwarded, or nothing.
+  /// Returns a client's presence: here its priority, which is forwarded. Without `extras` it is an app's session.
   private func said(
     _ address: String, _ resource: String, _ availability: Presence.Availability = .online, id: String? = nil,
     status: String? = nil, extras: String? = "<priority>1</priority>"
   ) throws -> Presence {
     Presence(
       from: try person(address), resource: resource, availability: availability, status: status, id: id,
-      extras: Array((extras ?? "").utf8), time: someTime)
+      extras: extras.map { Array($0.utf8) }, time: someTime)
   }
 
   private func occupant(

@@ -280,13 +280,16 @@ extension Judge {
     tell(.entry(entry, author: nil))
   }
 
-  /// Ends or restores presence, for those only who are subscribed to the user's.
+  /// Ends or restores presence, for those only who are subscribed to the user's. The user, if subscribed to theirs, is
+  /// shown it again: what they announced meanwhile was not delivered.
   private mutating func presence(
     of owner: Party, toThoseIn pattern: BlockPattern, available: Bool
   ) throws {
-    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare), contact.subscription.from
-    else { return }
-    tell(.presence(of: owner.id, to: contact.address, available: available))
+    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare) else { return }
+    if contact.subscription.from { tell(.presence(of: owner.id, to: contact.address, available: available)) }
+    if available, contact.subscription.to, let peer = try user(contact.address)?.party {
+      tell(.presence(of: peer.id, to: owner.address, available: true))
+    }
   }
 }
 

@@ -52,8 +52,9 @@ public final class Presence: Sendable {
   public let id: String?
   /// The addressed resource of directed presence (RFC 6121 4.6).
   public let toResource: String?
-  /// The stanza's children unchanged, each with its namespace; if empty, a door renders them from the typed part.
-  public let extras: [UInt8]
+  /// The children of a client's stanza unchanged, each with its namespace; empty if it had none. `nil` for the presence
+  /// of an app's session, and for one that the server announces: a door renders it from the typed part.
+  public let extras: [UInt8]?
   /// The SHA-1 of the avatar in hex, for an app session; empty if there is no avatar; `nil` if unknown or in `extras`.
   public let avatarHash: String?
   public let time: Timestamp
@@ -68,7 +69,7 @@ public final class Presence: Sendable {
 
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
-    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], avatarHash: String? = nil, time: Timestamp
+    id: String? = nil, toResource: String? = nil, extras: [UInt8]? = nil, avatarHash: String? = nil, time: Timestamp
   ) {
     self.from = from
     self.resource = resource

@@ -54,7 +54,10 @@ extension Judge {
     } else {
       node = try newNode(draft.node, of: owner, draft.conditions)
     }
-    if let item = draft.item {
+    if case .avatar(let avatar)? = draft.item?.content, avatar.bytes.isEmpty {
+      // A picture without bytes removes those before it, and is not kept itself.
+      if node.itemCount > 0 { return try purge(post, node.name) }
+    } else if let item = draft.item {
       // The complete item is checked: its profile fields must be valid before anything is written.
       try Self.check(item, in: node.name)
       try check(item, of: owner)

@@ -83,29 +83,11 @@ enum OccupantWriter {
     writer.attribute("from", "\(presence.room.address)/\(presence.nick)")
     if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
     writer.attribute("id", presence.presence.id)
-    writeChildren(of: presence.presence, into: &writer)
+    // Children that only rooms may add were removed before.
+    Outbound.writeChildren(of: presence.presence, into: &writer)
     writeUser(presence, variant, version, into: &writer)
     if !presence.occupantID.isEmpty { writer.element(.occupantID) { $0.attribute("id", presence.occupantID) } }
     if presence.isAvailable { writeHats(of: presence.affiliation, into: &writer) }
-  }
-
-  /// Writes the children that the client sent, or those of an app's session. Children that only rooms may add were
-  /// removed before.
-  private static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
-    guard presence.extras.isEmpty else { return writer.raw(presence.extras) }
-    if let show = show(presence.availability) { writer.element(.show) { $0.text("\(show)") } }
-    if let status = presence.status { writer.element(.status) { $0.text(status) } }
-    if presence.isAvailable { EntityCapabilities.writeSession(into: &writer) }
-  }
-
-  private static func show(_ availability: Presence.Availability) -> StaticString? {
-    switch availability {
-    case .online, .offline: nil
-    case .chat: "chat"
-    case .away: "away"
-    case .extendedAway: "xa"
-    case .doNotDisturb: "dnd"
-    }
   }
 
   // MARK: The children of the room

@@ -49,7 +49,7 @@ public struct AccountExport: ExportForm {
               for element in kept { writer.raw(element) }
             }
           }
-          if !stored.isEmpty { VCard.write(stored, into: &writer) }
+          if stored.exists { VCard.write(stored, into: &writer) }
           // Elements of other namespaces may stand here too (4).
           if !patterns.isEmpty { Blocking.write(blocks, patterns, into: &writer) }
           for contact in contacts where contact.subscription.pendingIn {

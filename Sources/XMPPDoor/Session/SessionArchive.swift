@@ -93,7 +93,7 @@ enum SessionArchive {
       presence: state.presence.map {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority,
-          extras: Kept.KeptBytes($0.extras),
+          extras: Kept.KeptBytes($0.extras ?? []),
           time: $0.time.milliseconds)
       }, occupants: state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) },
       access: onlineSession?.access.map(Self.kept))

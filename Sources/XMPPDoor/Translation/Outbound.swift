@@ -229,11 +229,14 @@ enum Outbound {
       writer.attribute("to", address(to, presence.toResource))
       if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
       if let id = presence.id { writer.attribute("id", id) }
-      if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
+      writeChildren(of: presence, into: &writer)
     }
   }
 
-  private static func rendered(_ presence: Presence, into writer: inout ElementWriter) {
+  /// Writes the children that the client sent, even none; or those of an app's session, whose capabilities are the
+  /// server's, which answers for it (XEP-0115 4).
+  static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
+    if let extras = presence.extras { return writer.raw(extras) }
     let show: StaticString? =
       switch presence.availability {
       case .online, .offline: nil
@@ -244,11 +247,9 @@ enum Outbound {
       }
     if let show { writer.element(.show) { $0.text(String(describing: show)) } }
     if let status = presence.status { writer.element(.status) { $0.text(status) } }
-    // Presence from XMPP brings its own capabilities; this is an app's session, which the server answers for.
-    if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
-    if presence.isAvailable, let hash = presence.avatarHash {
-      AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer)
-    }
+    guard presence.isAvailable else { return }
+    EntityCapabilities.writeSession(into: &writer)
+    if let hash = presence.avatarHash { AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer) }
   }
 
   static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {

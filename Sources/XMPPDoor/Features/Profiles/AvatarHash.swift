@@ -58,9 +58,9 @@ struct AvatarHash: Feature {
 
   /// Handles a change of the user's profile: if the avatar has changed, the session's presence is sent again.
   static func changed(_ profile: Profile, _ session: XMPPSession) {
-    guard let presence = session.presence else { return }
+    guard let presence = session.presence, let said = presence.extras else { return }
     let isOurs = session[retraction] === presence
-    guard let extras = amended(presence.extras, hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
+    guard let extras = amended(said, hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
     let next = Presence(
       from: presence.from, resource: presence.resource, availability: presence.availability, status: presence.status,
       priority: presence.priority, id: presence.id, extras: extras, time: session.parley.clock.now)

@@ -8,8 +8,8 @@ struct UserAvatar: Feature {
   static let xep = XEP(
     84, "1.1.4", "User Avatar",
     note: """
-      The item id of an avatar's data must be its SHA-1 hash. Metadata is refused before its data is published. \
-      Pictures at a URL are only stored.
+      The item id of an avatar's data must be its SHA-1 hash; data without bytes removes those before it. Metadata is \
+      refused before its data is published. Pictures at a URL are only stored.
       """)
 
   private static let data = Name("data", NS.avatarData)
@@ -20,12 +20,10 @@ struct UserAvatar: Feature {
 
   // MARK: Data
 
-  /// Reads a picture (4.1).
+  /// Reads a picture (4.1). One without bytes is none: some libraries remove a picture so.
   static func read(data payload: Element) throws(StanzaError) -> Avatar {
     guard payload.is(data) else { throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <data/>") }
-    let bytes = try Picture.published(payload.withText { Array($0) })
-    if bytes.isEmpty { throw StanzaError(.badRequest, pubsub: "invalid-payload", "there is no picture") }
-    return Avatar(bytes)
+    return Avatar(try Picture.published(payload.withText { Array($0) }))
   }
 
   static func write(_ avatar: Avatar, into writer: inout ElementWriter) {

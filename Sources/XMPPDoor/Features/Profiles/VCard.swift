@@ -40,7 +40,8 @@ struct VCard: Feature {
     var vCard: [UInt8]?
     /// The picture, if the requester may see it.
     var avatar: Avatar?
-    var isEmpty: Bool { vCard == nil && avatar == nil && profile.displayName == nil }
+    /// Whether there is a vCard; one that was stored without content is one.
+    var exists: Bool { vCard != nil || avatar != nil || profile.displayName != nil }
   }
 
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
@@ -62,10 +63,9 @@ struct VCard: Feature {
         profile: user.profile, fullName: try reader.fullName(of: user.id),
         vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes), avatar: avatar)
     } reply: { (stored) throws(StanzaError) in
-      guard let stored, !stored.isEmpty else {
-        // 3.1; for others 3.3: no vCard and no user look alike.
-        throw StanzaError(isOwn ? .itemNotFound : .serviceUnavailable)
-      }
+      // The user's own is empty if there is none (3.1): clients that are to set a first picture read it before. Of others
+      // no vCard and no user look alike (3.3).
+      guard let stored, isOwn || stored.exists else { throw StanzaError(.serviceUnavailable) }
       turn.reply { write(stored, into: &$0) }
     }
   }
@@ -98,13 +98,9 @@ struct VCard: Feature {
     }
     var writer = ElementWriter()
     writer.open(self.vCard)
-    var isEmpty = true
-    for child in vCard.children where !(child.is(photo) && child.first(binary) != nil) {
-      isEmpty = false
-      writer.element(child)
-    }
+    writer.children(of: vCard) { $0.is(photo) && $0.first(binary) != nil }
     writer.close()
-    let rest = isEmpty ? [] : Array(writer.buffer.readableBytesView)
+    let rest = Array(writer.buffer.readableBytesView)
     guard rest.count <= Limits.vCardBytesMax else {
       throw StanzaError(.policyViolation, "a vCard has at most \(Limits.vCardBytesMax) bytes")
     }
