@@ -23,6 +23,7 @@ from lib.apps import App
 from lib.files import ask, attach, upload
 from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
 from lib.peers import put_picture
+from lib.rooms import Others, room_of
 
 PLUGIN = pathlib.Path(__file__).resolve().parent / "gajim_plugin"
 NOBODY = 65534  # Gajim refuses to run as root
@@ -241,14 +242,15 @@ def run(checks):
     port = free_port()
     with Server(https__host="127.0.0.1", https__port=port, http__url=f"https://localhost:{port}") as server:
         server.start()
-        server.add_users("romeo", "juliet", "paris")
+        server.add_users("romeo", "juliet", "paris", "tybalt", "mercutio")
         folder = tempfile.mkdtemp(prefix="parley-gajim-")
         failed = len(checks.failed)
-        gajim = Gajim(folder)
+        gajim, others = Gajim(folder), Others()
         try:
-            converse(checks, server, gajim)
+            converse(checks, server, gajim, others)
         finally:
             gajim.close()
+            others.close()
             if len(checks.failed) == failed:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
@@ -261,9 +263,10 @@ def contact(app, state):
         "contact.updated", lambda d: d["contact"]["userId"] == "romeo" and d["contact"]["state"] == state)
 
 
-def converse(checks, server, gajim):
+def converse(checks, server, gajim, others):
     juliet = App(server, "juliet", "phone").connect()
     paris = App(server, "paris", "phone").connect()
+    tybalt, mercutio = others.guest(server, "tybalt"), others.guest(server, "mercutio")
     put_picture(juliet, picture(RED))
     status, group = juliet.call("POST", "/v1/dialogs", {"type": "group", "name": "Balcony", "memberIds": ["romeo"]})
     expect(status == 201, f"no group: {status} {group}")
@@ -399,6 +402,21 @@ def converse(checks, server, gajim):
         gajim.message("said in Gajim")
         juliet.say(group["id"], "said in the app")
         gajim.message("said in the app")
+    with gajim.check(checks, "a private group of XMPP clients: everybody has the name they chose"):
+        tour = room_of("tour")
+        others(tybalt.found(tour, "Tyb", membersonly=True, publicroom=False, persistentroom=True, whois="anyone"))
+        for name in ("romeo", "mercutio"):
+            others(tybalt.muc.set_affiliation(tour, "member", jid=f"{name}@localhost", timeout=PATIENCE))
+        # Gajim enters by the bookmark that being added brings, under its own name.
+        others(tybalt.presence(tour, "Romeo Montague"))
+        own, *_ = others(mercutio.enter(tour, "Merc"))
+        expect(str(own["from"]) == f"{tour}/Merc", f"{own}")
+        others.do(mercutio.say, tour, "a plague o' both your houses")
+        gajim.do(select="tour")
+        gajim.message("a plague o' both your houses", "Merc")
+        gajim.say("courage, man")
+        heard = others(mercutio.message(tour, "courage, man"))
+        expect(heard["from"] == f"{tour}/Romeo Montague", f"{heard}")
     with gajim.check(checks, "quits, and is seen to be gone"):
         gajim.quit()
         juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"])
@@ -418,3 +436,5 @@ def converse(checks, server, gajim):
         gajim.quit()
     juliet.close()
     paris.close()
+    for guest in (tybalt, mercutio):
+        others(guest.leave())

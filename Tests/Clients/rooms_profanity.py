@@ -135,6 +135,22 @@ def converse(checks, server, others, romeo):
         others(juliet.message(GARDEN, "said while you were out"))
         romeo.type(f"/join {GARDEN} nick Romeo")
         romeo.shows("said while you were out", "Peace", "Of love")
+    with checks.check("rooms in profanity: a private group shows everybody under the name they chose"):
+        tour = room_of("tour")
+        others(juliet.found(tour, "Julia", membersonly=True, publicroom=False, persistentroom=True, whois="anyone"))
+        for name in ("romeo", "paris"):
+            others(juliet.muc.set_affiliation(tour, "member", jid=f"{name}@localhost", timeout=PATIENCE))
+        own, *_ = others(paris.enter(tour, "County"))
+        expect(str(own["from"]) == f"{tour}/County" and 210 not in codes(own), f"{own}")
+        romeo.type(f"/join {tour} nick Romy")
+        romeo.shows("You have joined the room as Romy", "Julia", "County")
+        others(juliet.presence(tour, "Romy"))
+        romeo.type("/nick Romy❤️")
+        others(juliet.presence(tour, "Romy❤"))
+        romeo.type("my love")
+        back = others(paris.message(tour, "my love"))
+        expect(back["from"] == f"{tour}/Romy❤", f"{back}")
+        romeo.type(f"/win {GARDEN}")
     with checks.check("rooms in profanity: ends the room"):
         romeo.type("/room destroy")
         gone = others(juliet.presence(GARDEN, "Juliet", lambda p: p["type"] == "unavailable"))

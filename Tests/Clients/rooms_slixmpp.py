@@ -462,8 +462,8 @@ async def register(checks, romeo, juliet, paris):
         expect(iq["register"]["registered"] and iq["register"]["username"] == "Jule", f"{iq}")
         expect(await romeo.list(hall, "member") == ["juliet@localhost"], "the members")
         await refused("conflict", paris.enter(hall, "jule"))
-    with checks.check("rooms: entering under another nick: one's own is given, and told (7.2.1: 210)"):
-        own, *_ = await juliet.enter(hall, "Whoever")
+    with checks.check("rooms: entering under somebody's nick: one's own is given, and told (7.2.1: 210)"):
+        own, *_ = await juliet.enter(hall, "Romeo")
         expect(own["from"].resource == "Jule" and 210 in codes(own), f"{own}")
         expect(own["muc"]["affiliation"] == "member", f"{own}")
     with checks.check("rooms: a reserved nick is found (7.12)"):

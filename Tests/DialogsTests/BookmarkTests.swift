@@ -78,7 +78,7 @@ import Testing
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     #expect(
       try await bookmarks(stage, juliet) == [
-        Bookmark(address: room.address, name: "Where fish is sold", autojoins: true, nick: "juliet", extensions: [7])
+        Bookmark(address: room.address, name: "Where fish is sold", autojoins: true, extensions: [7])
       ])
   }
 

@@ -93,6 +93,7 @@ import Testing
     let hidden = try await stage.room("hidden", by: romeo, .open)
     let shown = try await stage.room("shown", by: romeo, .group)
     for guest in guests {
+      _ = try await stage.session(guest, "phone", door: .app)
       try await stage.affiliate(guest, .member, in: hidden, by: romeo)
       try await stage.affiliate(guest, .member, in: shown, by: romeo)
       let nick = try #require(try await stage.member(guest, of: hidden)?.nick)

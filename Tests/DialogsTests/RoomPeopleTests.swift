@@ -41,8 +41,7 @@ import Testing
     let orchard = try await stage.seats(room, romeo)[0]
     for (was, now) in [(Affiliation.none, Affiliation.member), (.member, .admin), (.admin, .none), (.none, .outcast)] {
       try await stage.affiliate(juliet, now, in: room, by: romeo)
-      let nick = was == .none && now == .outcast ? nil : "juliet"
-      let change = MemberChange(party: juliet, was: was, now: now, nick: nick, reason: nil)
+      let change = MemberChange(party: juliet, was: was, now: now, nick: nil, reason: nil)
       #expect(orchard.effects() == [.noted(.member(change)), .notice(.member(change))])
     }
   }
@@ -318,6 +317,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    try await stage.act(.register(.dialog(room.dialog), nick: "juliet"), by: juliet)
     let street = RecordingSession(paris)
     // Juliet is away; spelling is no difference (RFC 8266).
     for nick in ["juliet", "JULIET", " Juliet ", "ｊｕｌｉｅｔ"] {
@@ -332,10 +332,18 @@ import Testing
     #expect(
       try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "count"), by: juliet) }
         == .nickTaken)
-    // Hers is hers under whatever name she comes.
-    let enteredRoom = try #require(try await stage.enter(room, RecordingSession(juliet), "Capulet"))
+    // She comes under hers if the one she wishes for is another's, and else under the wish, which is then reserved.
+    let balcony = RecordingSession(juliet)
+    let enteredRoom = try #require(try await stage.enter(room, balcony, "Count"))
     #expect(enteredRoom.own.nick == "juliet")
     #expect(enteredRoom.own.ownCodes == [210])
+    try await stage.act(.exit(.address(room.address), nil), by: balcony)
+    let renamed = try #require(try await stage.enter(room, balcony, "Capulet"))
+    #expect(renamed.own.nick == "Capulet")
+    #expect(renamed.own.ownCodes == [])
+    let member = try #require(try await stage.member(juliet, of: room))
+    #expect(member.nick == "Capulet" && member.isNickRegistered)
+    try await stage.enter(room, street, "Juliet", isJoin: false)
     let hall = RecordingSession(try await stage.user("tybalt"))
     for nick in ["", " ", "\u{0}", String(repeating: "x", count: Limits.nickBytesMax + 1)] {
       #expect(try await problem { try await stage.enter(room, hall, nick) } == .nickInvalid)
@@ -380,7 +388,23 @@ import Testing
     #expect(try await stage.member(paris, of: chapel.name)?.nick == "SUN 2")
   }
 
-  /// Every user gets a nickname with which they can enter, whatever their name is.
+  /// Being added reserves nothing; the nick that is first entered under is reserved, and not registered.
+  @Test func nobodyIsGivenANick() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    #expect(try await stage.member(juliet, of: room)?.nick == nil)
+    let balcony = RecordingSession(juliet)
+    #expect(try await problem { try await stage.enter(room, balcony, "romeo") } == .nickTaken)
+    #expect(try await stage.enter(room, balcony, "Lady")?.own.ownCodes == [100])
+    let member = try #require(try await stage.member(juliet, of: room))
+    #expect(member.nick == "Lady" && !member.isNickRegistered)
+    // Registering it changes nothing that anybody is told.
+    #expect(try await stage.act(.register(.dialog(room.dialog), nick: "Lady"), by: juliet).isRepeat)
+    #expect(try await stage.member(juliet, of: room)?.isNickRegistered == true)
+  }
+
+  /// Every user of the app gets a nickname when they come, whatever their name is.
   @Test func aUserWithAUsualNameOrNoneGetsANickToo() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
@@ -388,6 +412,7 @@ import Testing
     let long = try await stage.crowd(2, String(repeating: "w", count: 600))
     let wide = try await stage.crowd(
       3, "wide", displayName: String(repeating: "ä", count: Limits.displayNameBytesMax / 2))
+    for party in namesakes + long + wide { _ = try await stage.session(party, "phone", door: .app) }
     let room = try await stage.room(by: romeo, with: (namesakes + long + wide).map { ($0, .member) })
     var nicks: Set<String> = []
     for party in namesakes + long + wide {

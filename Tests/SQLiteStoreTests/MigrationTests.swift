@@ -42,6 +42,7 @@ import Testing
       "0033-user-notes": 925_598_304_294_673_606,
       "0034-temporary-rooms": 9_101_932_753_410_754_325,
       "0035-node-creators": 16_337_075_886_098_530_903,
+      "0036-registered-nicks": 15_074_652_022_281_990_166,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

@@ -24,6 +24,7 @@ extension StoreConformance {
         member.affiliation = affiliation
         member.nick = affiliation == .watcher ? nil : "\(affiliation)"
         member.isKicked = affiliation == .member
+        member.isNickRegistered = affiliation == .admin
         member.version = member.version.next
         try scene.write { [member] in try $0.put(member, ordinal: 9) }
         try equal(try scene.read { try $0.member(scene.romeo.id, of: room.id) }, member)

@@ -195,9 +195,11 @@ public struct Member: Hashable, Sendable {
   public let room: DialogID
   public let party: Party
   public var affiliation: Affiliation
-  /// The nick reserved in the room, also while the member is away; unique there by the comparison of RFC 8266. Outcasts
-  /// have none.
+  /// The nick reserved in the room, also while the member is away; unique there by the comparison of RFC 8266. `nil` for
+  /// a member who was given none and has not come yet; outcasts have none.
   public var nick: String?
+  /// Whether the nick was registered (XEP-0045 7.10) or given (9.3), not only used.
+  public var isNickRegistered: Bool
   /// The position of the entry that made the user a member; earlier entries are history.
   public var since: Position
   public var joinedAt: Timestamp
@@ -210,13 +212,14 @@ public struct Member: Hashable, Sendable {
   public var isKicked: Bool
 
   public init(
-    room: DialogID, party: Party, affiliation: Affiliation, nick: String?, since: Position, joinedAt: Timestamp,
-    version: Position, reason: String? = nil, isKicked: Bool = false
+    room: DialogID, party: Party, affiliation: Affiliation, nick: String?, isNickRegistered: Bool = false,
+    since: Position, joinedAt: Timestamp, version: Position, reason: String? = nil, isKicked: Bool = false
   ) {
     self.room = room
     self.party = party
     self.affiliation = affiliation
     self.nick = nick
+    self.isNickRegistered = isNickRegistered
     self.since = since
     self.joinedAt = joinedAt
     self.version = version

@@ -153,7 +153,12 @@ extension Judge {
     let wish = draft.nick.flatMap { $0.isEmpty ? nil : $0 }
     let nick = try wish.map { try freeNick(for: party, wish: $0, in: state) }
     let isFreed = draft.nick == "" && was?.nick != nil
-    guard after != before || isFreed || (nick != nil && nick != was?.nick) else { return nil }
+    guard after != before || isFreed || (nick != nil && nick != was?.nick) else {
+      if nick != nil, let was, !was.isNickRegistered {
+        try store(with(was) { $0.isNickRegistered = true }, in: state)
+      }
+      return nil
+    }
     if draft.keepsRoom, after.isMember, !before.isMember { try keep(state, by: post) }
 
     let reason = Self.cut(draft.reason)
@@ -166,9 +171,11 @@ extension Judge {
     }
     var kept: String?
     if after.isMember, !isFreed {
-      kept =
-        try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
-        ?? freeNick(for: party, wish: nil, in: state)
+      kept = nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
+      // Members who join, or whose app is connected, come now; all others choose a nick when they enter.
+      if kept == nil, !before.isMember, party.id == post.author.id || !appSessions(of: party.id).isEmpty {
+        kept = try freeNick(for: party, wish: nil, in: state)
+      }
     }
     let shownNick = kept ?? was?.nick
     // A change between affiliations of members does not end a kick.
@@ -182,6 +189,7 @@ extension Judge {
       by: post.author, in: state, feeds: feeds)
     let member = Member(
       room: state.room.id, party: party, affiliation: after, nick: kept,
+      isNickRegistered: kept != nil && (nick != nil || was?.isNickRegistered == true),
       since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
       joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time,
       version: after == before ? was?.version ?? entry.position : entry.position,

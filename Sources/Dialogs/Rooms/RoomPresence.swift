@@ -36,9 +36,7 @@ extension Judge {
     }
     if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
 
-    // A user has one nick: that of their other sessions, else the reserved one.
-    let (nick, key) = try (companion?.nick ?? member?.nick).map { try Self.nick($0) } ?? (wish, wishKey)
-    guard try isFree(key: key, for: author.id, in: state) else { throw Problem.nickTaken }
+    let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     try reserve(nick, for: member, in: state)
     let comesBack = try readmit(post, to: state) != nil
     if comesBack { member = try self.member(author.id, in: state) }
@@ -60,6 +58,18 @@ extension Judge {
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
+  }
+
+  /// Returns the nick of an entering user. A user has one nick, that of their other sessions. Without these it is the
+  /// wish, whichever nick is reserved for them (XEP-0045 7.12); the reserved one if the wish is somebody else's.
+  private mutating func nick(
+    wishing wish: (nick: String, key: String), of author: Party, _ member: Member?,
+    beside companion: Occupants.Occupant?, in state: RoomCache.State
+  ) throws -> (nick: String, key: String) {
+    if let companion { return try Self.nick(companion.nick) }
+    if try isFree(key: wish.key, for: author.id, in: state) { return wish }
+    guard let reserved = member?.nick else { throw Problem.nickTaken }
+    return try Self.nick(reserved)
   }
 
   /// Reserves for a member the nick that they use: it changes with the occupant's (7.6). Apps show it beside members

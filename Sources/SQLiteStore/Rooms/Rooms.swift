@@ -76,6 +76,7 @@ extension Reader {
     Member(
       room: DialogID(row.int(column)), party: try known(UserID(row.int(column + 1))),
       affiliation: try FactCoding.affiliation(row.int(column + 2)), nick: row.textOrNil(column + 3),
+      isNickRegistered: row.int(column + 9) != 0,
       since: Position(row.int(column + 4)), joinedAt: Timestamp(milliseconds: row.int(column + 5)),
       version: Position(row.int(column + 6)), reason: row.textOrNil(column + 7), isKicked: row.int(column + 8) != 0)
   }
@@ -91,8 +92,8 @@ extension Reader {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
-        room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user),
-        settings: try Self.settings($0, 30)
+        room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 23, user),
+        settings: try Self.settings($0, 31)
       )
     }
     return try found.map { room, member, mark, settings in
@@ -190,7 +191,7 @@ extension Writer {
       throw StoreConflict()
     }
     try connection(.putMember, member.room, member.party.id, member.affiliation.rawValue, nick, key, member.since).bind(
-      member.joinedAt, member.version, member.reason, member.isKicked
+      member.joinedAt, member.version, member.reason, member.isKicked, nick != nil && member.isNickRegistered
     ).run()
     if member.affiliation.isMember {
       try connection(.insertRoomMark, member.party.id, member.room, ordinal).run()
@@ -208,7 +209,7 @@ extension Query {
     r.member_count, r.version, r.destroyed
     """
   private static let memberColumns =
-    "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked"
+    "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked, a.nick_registered"
 
   fileprivate static let room = Query(
     "SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.dialog = ?1")
@@ -299,10 +300,11 @@ extension Query {
     """)
   fileprivate static let putMember = Query(
     """
-    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version, reason, kicked)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version, reason, kicked,
+      nick_registered)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
     ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
-      version = ?8, reason = ?9, kicked = ?10
+      version = ?8, reason = ?9, kicked = ?10, nick_registered = ?11
     """)
   /// An existing mark stays. A destroyed room gets none.
   fileprivate static let insertRoomMark = Query(
@@ -327,7 +329,8 @@ extension Query {
   /// Ends the memberships of one user, as far as the marks tell.
   static let endMemberships = Query(
     """
-    UPDATE affiliations SET affiliation = \(Affiliation.none.rawValue), nick = NULL, nick_key = NULL
+    UPDATE affiliations SET affiliation = \(Affiliation.none.rawValue), nick = NULL, nick_key = NULL,
+      nick_registered = 0
     WHERE user = ?1 AND room IN (SELECT dialog FROM members WHERE user = ?1)
     """)
   static let deleteRoomMarks = Query(

@@ -16,7 +16,7 @@ struct MemberBody: Hashable, Sendable, JSONObjectWritable {
   var jid: String?
   /// A `Role`, or `gone`.
   var role: String
-  /// The member's nickname in this dialog.
+  /// The member's nickname in this dialog; `nil` for one who was added without and has not come yet.
   var nick: String?
   /// The user's profile name; absent in events. In a dialog that hides identities from the caller: the nickname.
   var name: String?

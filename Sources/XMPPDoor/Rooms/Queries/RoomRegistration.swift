@@ -13,10 +13,11 @@ enum RoomRegistration {
         throw StanzaError(.notAllowed, "members are made by the room's admins")
       }
       turn.reply { writer in
-        if isMember {
-          RegistrationForm.write(registered: occupancy.access.readable?.member?.nick, into: &writer)
+        let member = occupancy.access.readable?.member
+        if let member, member.isNickRegistered {
+          RegistrationForm.write(registered: member.nick, into: &writer)
         } else {
-          RegistrationForm.write(suggesting: occupancy.nick, into: &writer)
+          RegistrationForm.write(suggesting: occupancy.nick ?? member?.nick, into: &writer)
         }
       }
     }
