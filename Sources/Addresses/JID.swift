@@ -160,11 +160,11 @@ extension JID {
     return local
   }
 
-  /// Enforces a resourcepart (RFC 7622 3.4): OpaqueString. That profile allows a space anywhere, but RFC 7622 3.5 lists
+  /// Enforces a resourcepart (RFC 7622 3.4): OpaqueString, without invisible characters. That profile allows a space anywhere, but RFC 7622 3.5 lists
   /// a leading one among the violations (example 18).
   static func enforceResource(_ raw: String) throws(JIDError) -> String {
     let resource: String
-    do { resource = try Precis.opaqueString(raw) } catch { throw JIDError(error, in: .resource) }
+    do { resource = try Precis.resource(raw) } catch { throw JIDError(error, in: .resource) }
     guard resource.utf8.count <= AddressLimits.partBytes else { throw .tooLong(.resource) }
     guard resource.utf8.first != UInt8(ascii: " ") else { throw .disallowed(.resource, " ") }
     return resource

@@ -39,7 +39,7 @@ public enum Precis {
     return scalars == input ? string : makeString(scalars)
   }
 
-  /// Enforces OpaqueString (RFC 8265 4.2): passwords and resourceparts. Case, width and inner spaces are kept.
+  /// Enforces OpaqueString (RFC 8265 4.2): passwords. Case, width and inner spaces are kept.
   public static func opaqueString(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: true, capitals: true) { return string }
     let input = try scalars(of: string)
@@ -48,22 +48,34 @@ public enum Precis {
     return scalars == input ? string : makeString(scalars)
   }
 
+  /// Enforces OpaqueString after invisible characters are removed (`InvisibleCharacters`): resourceparts.
+  public static func resource(_ string: String) throws(PrecisError) -> String {
+    if isPlain(string, spaces: true, capitals: true) { return string }
+    let input = try scalars(of: string)
+    let visible = InvisibleCharacters.removed(from: input, keepsJoiners: true)
+    return try opaqueString(visible == input ? string : makeString(visible))
+  }
+
   /// Enforces Nickname for display (RFC 8266 2.3): outer spaces are removed and inner ones merged, characters take
-  /// their compatibility form, case is kept.
+  /// their compatibility form, case is kept. Invisible characters are removed.
   public static func nickname(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: false, capitals: true) { return string }
     let input = try scalars(of: string)
-    let scalars = try settle(input) { Normalization.formKC(singleSpaced($0)) }
+    let scalars = try settle(input) {
+      Normalization.formKC(singleSpaced(InvisibleCharacters.removed(from: $0, keepsJoiners: true)))
+    }
     try check(scalars, isFreeform: true)
     return scalars == input ? string : makeString(scalars)
   }
 
-  /// Enforces Nickname for comparison (RFC 8266 2.4): as `nickname(_:)`, in lower case. Nicknames with equal keys are
-  /// the same.
+  /// Enforces Nickname for comparison (RFC 8266 2.4): as `nickname(_:)`, in lower case, without any invisible character.
+  /// Nicknames with equal keys are the same.
   public static func nicknameKey(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: false, capitals: false) { return string }
     let input = try scalars(of: string)
-    let scalars = try settle(input) { Normalization.formKC(lowercase(singleSpaced($0))) }
+    let scalars = try settle(input) {
+      Normalization.formKC(lowercase(singleSpaced(InvisibleCharacters.removed(from: $0, keepsJoiners: false))))
+    }
     try check(scalars, isFreeform: true)
     return scalars == input ? string : makeString(scalars)
   }
@@ -129,10 +141,12 @@ public enum Precis {
     scalar.value >= 0xA0 && scalar.derivedProperty == .space ? " " : scalar
   }
 
-  /// Applies RFC 8266 2.1, 2: every space becomes U+0020, outer ones are removed, inner ones are merged.
+  /// Applies RFC 8266 2.1, 2: every space becomes U+0020, outer ones are removed, inner ones are merged. Blank
+  /// characters are spaces.
   private static func singleSpaced(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
     var out: [Unicode.Scalar] = []
-    for scalar in scalars.lazy.map(asciiSpace) where scalar != " " || (!out.isEmpty && out.last != " ") {
+    for scalar in scalars.lazy.map({ InvisibleCharacters.isBlank($0) ? " " : asciiSpace($0) })
+    where scalar != " " || (!out.isEmpty && out.last != " ") {
       out.append(scalar)
     }
     if out.last == " " { out.removeLast() }

@@ -144,7 +144,12 @@ enum Features {
       0, "", "RFC 7395: XMPP over WebSocket",
       note: "`/xmpp-websocket` on the HTTP port. No channel binding and no see-other-uri."),
     XEP(0, "", "RFC 7590: TLS"),
-    XEP(0, "", "RFC 7622: addresses (PRECIS)"),
+    XEP(
+      0, "", "RFC 7622: addresses (PRECIS)",
+      note: """
+        Characters of resources and nicknames that show nothing are removed, not refused \
+        ([decision 0030](decisions/0030-own-precis.md)).
+        """),
     XEP(4, "2.13.2", "Data Forms", note: "A form without `type` counts as submitted."),
     XEP(59, "1.0", "Result Set Management", note: "Counts only for the items of a node. No index attributes."),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime."),

@@ -4,12 +4,13 @@ import Testing
 
 /// The profiles under test.
 private enum Profile: CaseIterable {
-  case usernameCaseMapped, opaqueString, nickname, nicknameKey
+  case usernameCaseMapped, opaqueString, resource, nickname, nicknameKey
 
   func enforce(_ string: String) throws(PrecisError) -> String {
     switch self {
     case .usernameCaseMapped: try Precis.usernameCaseMapped(string)
     case .opaqueString: try Precis.opaqueString(string)
+    case .resource: try Precis.resource(string)
     case .nickname: try Precis.nickname(string)
     case .nicknameKey: try Precis.nicknameKey(string)
     }
@@ -110,13 +111,18 @@ private func expect(
       "\u{640}", "\u{7FA}", "\u{302E}", "\u{3035}", "\u{303B}",  // Exceptions
       "\u{378}", "\u{E0080}",  // Unassigned
       "\u{1100}", "\u{1160}", "\u{11A8}", "\u{A960}",  // OldHangulJamo
-      "\u{AD}", "\u{200B}", "\u{FE0F}", "\u{E0001}", "\u{FFFE}", "\u{10FFFF}",  // PrecisIgnorableProperties
+      "\u{61C}", "\u{17B4}", "\u{200E}", "\u{2066}", "\u{E0001}", "\u{FFFE}",  // PrecisIgnorableProperties
       "\u{7F}", "\u{85}", "\u{0}",  // Controls
       "\u{E000}", "\u{2028}", "\u{600}",  // in no category that allows
     ] {
       expect(.usernameCaseMapped, String(scalar), .disallowed(scalar))
       expect(.opaqueString, String(scalar), .disallowed(scalar))
+      expect(.resource, String(scalar), .disallowed(scalar))
       expect(.nickname, String(scalar), .disallowed(scalar))
+    }
+    for scalar: Unicode.Scalar in ["\u{AD}", "\u{200B}", "\u{FE0F}", "\u{10FFFF}"] {
+      expect(.usernameCaseMapped, String(scalar), .disallowed(scalar))
+      expect(.opaqueString, String(scalar), .disallowed(scalar))
     }
     for scalar: Unicode.Scalar in [
       "\u{FB01}", "\u{2460}",  // HasCompat
@@ -261,5 +267,59 @@ private func canonicallyDecomposed(_ string: String) -> [Unicode.Scalar] {
     let entry = UnicodeTables.compositions[index]
     let pair = [Unicode.Scalar(UInt32(entry >> 42)), Unicode.Scalar(UInt32(entry >> 21 & 0x1F_FFFF))].compactMap(\.self)
     return Precis.makeString(pair) == String(scalar) ? pair : [scalar]
+  }
+}
+
+/// RFC 3454 B.1 where PRECIS disallows: in resourceparts and nicknames, not in user names and passwords.
+@Suite struct InvisibleCharactersTests {
+  /// UTS 51: what phones type, and what is left of it.
+  @Test(
+    arguments: [
+      ("Bee \u{2764}\u{FE0F}", "Bee \u{2764}"),
+      ("\u{1F469}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F469}\u{1F469}\u{1F467}"),
+      ("\u{1F44D}\u{1F3FD}", "\u{1F44D}\u{1F3FD}"),  // a skin tone is visible
+      ("1\u{FE0F}\u{20E3}", "1\u{20E3}"),
+      ("\u{1F1E9}\u{1F1EA}", "\u{1F1E9}\u{1F1EA}"),  // regional indicators are
+      ("\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "\u{1F3F4}"),
+      ("\u{845B}\u{E0100}\u{57CE}", "\u{845B}\u{57CE}"),
+      ("An\u{AD}na\u{200B}\u{FEFF}", "Anna"), ("a\u{200C}b", "ab"), ("a\u{200D}b", "ab"),
+      // After a virama, and where letters would join, joiners are the script's.
+      ("\u{915}\u{94D}\u{200D}\u{937}", "\u{915}\u{94D}\u{200D}\u{937}"),
+      ("\u{915}\u{94D}\u{200D}\u{200D}\u{937}", "\u{915}\u{94D}\u{200D}\u{937}"),
+      ("\u{915}\u{94D}\u{FE0F}\u{200D}\u{937}", "\u{915}\u{94D}\u{200D}\u{937}"),
+      ("\u{628}\u{200C}\u{627}", "\u{628}\u{200C}\u{627}"), ("\u{628}\u{200C}\u{200D}\u{627}", "\u{628}\u{627}"),
+    ]) func areRemoved(text: String, left: String)
+  {
+    for profile in [Profile.resource, .nickname] {
+      expect(profile, text, left)
+      expect(profile, left, left)
+    }
+    #expect(outcome(.nicknameKey, text) == outcome(.nicknameKey, left))
+  }
+
+  @Test func inAnAddress() throws {
+    #expect(try JID("romeo@montague.example/Bee \u{2764}\u{FE0F}").resource == "Bee \u{2764}")
+    #expect(throws: JIDError.self) { try JID("romeo\u{FE0F}@montague.example") }
+  }
+
+  @Test func nothingIsLeft() {
+    for profile in [Profile.resource, .nickname, .nicknameKey] { expect(profile, "\u{FE0F}\u{200D}", .empty) }
+    expect(.nickname, "\u{2800}", .empty)
+  }
+
+  @Test func changesOfDirectionAreRefused() {
+    for scalar: Unicode.Scalar in ["\u{200E}", "\u{202E}", "\u{2066}"] {
+      expect(.resource, "a\(scalar)b", .disallowed(scalar))
+      expect(.nickname, "a\(scalar)b", .disallowed(scalar))
+    }
+  }
+
+  /// Two nicknames that differ by nothing visible are one.
+  @Test func areNotCompared() {
+    for name in ["Anna\u{200D}", "An\u{200B}na", "anna\u{FE0F}", "Anna\u{2800}", "\u{2800} ANNA"] {
+      expect(.nicknameKey, name, "anna")
+    }
+    expect(.nicknameKey, "\u{645}\u{6CC}\u{200C}\u{62E}", "\u{645}\u{6CC}\u{62E}")
+    expect(.nicknameKey, "A\u{2800}B", "a b")
   }
 }

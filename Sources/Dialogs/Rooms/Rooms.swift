@@ -119,9 +119,8 @@ extension Judge {
 
   /// Returns the nick as the room shows it, and its comparison key (RFC 8266).
   static func nick(_ text: String) throws(Problem) -> (nick: String, key: String) {
-    guard text.utf8.count <= Limits.nickBytesMax, let nick = try? Precis.nickname(text),
-      let key = try? Precis.nicknameKey(text), nick.utf8.count <= Limits.nickBytesMax,
-      (try? Precis.opaqueString(nick)) == nick
+    guard let nick = try? Precis.nickname(text), let key = try? Precis.nicknameKey(text),
+      nick.utf8.count <= Limits.nickBytesMax, (try? Precis.resource(nick)) == nick
     else { throw Problem.nickInvalid }
     return (nick, key)
   }

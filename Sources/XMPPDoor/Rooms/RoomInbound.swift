@@ -34,7 +34,8 @@ enum RoomInbound {
         return turn.fail(error)
       }
       let entering = Entering(
-        session: session.handle, nick: nick, password: request?.password, presence: presence, isJoin: request != nil,
+        session: session.handle, nick: RoomNick.said(in: turn.stanza, parsed: nick), password: request?.password,
+        presence: presence, isJoin: request != nil,
         list: request?.known?.request(in: session.party.realm, session.parley))
       turn.postToRoom(.enter(.address(address), entering)) { receipt in
         guard let enteredRoom = receipt.value as? EnteredRoom else { return }
