@@ -50,6 +50,13 @@ enum DoorLimits {
   static let waitingTurnsMax = 256
   /// The suspended sessions of the whole server; further sessions cannot be resumed.
   static let suspendedMax = 100_000
+  // Ad-hoc commands (XEP-0050).
+  /// The commands of several stages that one session may have begun and not ended; at the bound the oldest is forgotten.
+  /// A person looks at one or two.
+  static let commandsWaitingMax = 4
+  /// The time that a stage waits for its form; then the command is forgotten. A person fills it in meanwhile.
+  static let commandStage: Duration = .seconds(600)
+
   // Components (XEP-0114).
   /// The stanzas that a component may send per time slice; then it is not read until the slice is over, and TCP pushes
   /// back. 2,000 a second are more than a gateway's users send and far fewer than would delay others.

@@ -11,7 +11,7 @@ from slixmpp.exceptions import IqError
 from slixmpp.plugins.xep_0004 import Form
 
 from lib.apps import App
-from lib.harness import PATIENCE, expect, on_server
+from lib.harness import PASSWORD, PATIENCE, expect, on_server
 from lib.peers import Client, arrive
 
 ADMIN = "http://jabber.org/protocol/admin#"
@@ -93,6 +93,76 @@ async def administered(checks, server, romeo, juliet):
         await mercutio.saw("disconnected")
         expect(await count() == "3", f"{await count()} users")
         return mercutio
+
+
+OWN = "urn:parley:account:0#"
+
+
+async def execute(client, node, *forms):
+    """A command through slixmpp's workflow (XEP-0050): a form of values is submitted at each stage. The last answer."""
+    done = asyncio.get_running_loop().create_future()
+    left = list(forms)
+
+    def end(iq, session):
+        if not done.done():
+            done.set_result(iq)
+
+    def next_stage(iq, session):
+        if iq["command"]["status"] != "executing":
+            return end(iq, session)
+        form = client["xep_0004"].make_form(ftype="submit")
+        for name, value in left.pop(0).items():
+            form.add_field(var=name, value=value)
+        session["payload"], session["next"] = form, next_stage
+        if "complete" in iq["command"]["actions"]:
+            client["xep_0050"].complete_command(session)
+        else:
+            client["xep_0050"].continue_command(session)
+
+    client["xep_0050"].start_command("localhost", node, {"next": next_stage, "error": end})
+    return await asyncio.wait_for(done, PATIENCE)
+
+
+def notes(iq):
+    return " ".join(text for _, text in iq["command"]["notes"])
+
+
+async def served(checks, server, juliet):
+    with checks.check("commands, slixmpp: a user is shown their own (XEP-0050), and ping answers"):
+        items = await juliet["xep_0050"].get_commands("localhost", timeout=PATIENCE)
+        nodes = {item[1] for item in items["disco_items"]["items"]}
+        own = {OWN + name for name in ("sessions", "change-password", "app-passwords", "export")}
+        expect(nodes == {"ping"} | own, f"{nodes}")
+        answer = await execute(juliet, "ping")
+        expect(answer["command"]["status"] == "completed" and notes(answer) == "Pong", f"{answer}")
+    other = None
+    with checks.check("commands, slixmpp: an app password, with which a client logs in until it is ended, by two stages"):
+        made = await execute(juliet, OWN + "app-passwords", {"name": "borrowed"})
+        other = Client(server, "juliet@localhost/borrowed")
+        other.credentials["password"] = made["command"]["form"].get_values()["password"]
+        await other.arrive()
+        shown = await juliet["xep_0050"].send_command("localhost", OWN + "sessions", timeout=PATIENCE)
+        field = shown["command"]["form"].get_fields()["sessions"]
+        choices = {option["label"]: option["value"] for option in field["options"]}
+        chosen = [value for label, value in choices.items() if "borrowed" in label]
+        expect(len(chosen) == 1, f"{choices}")
+        ended = await execute(juliet, OWN + "sessions", {"sessions": chosen}, {})
+        expect("ended" in notes(ended), f"{ended}")
+        await other.saw("disconnected")
+    with checks.check("commands, slixmpp: an archive of one's data, begun and fetched"):
+        begun = await execute(juliet, OWN + "export")
+        expect("archive" in notes(begun), f"{begun}")
+    with checks.check("commands, slixmpp: another password, with which the next login works"):
+        changed = await execute(
+            juliet, OWN + "change-password", {"password": "sweet sorrow 7", "password-verify": "sweet sorrow 7"})
+        expect(changed["command"]["status"] == "completed", f"{changed}")
+        again = Client(server, "juliet@localhost/again")
+        again.credentials["password"] = "sweet sorrow 7"
+        await again.arrive()
+        await again.leave()
+        back = await execute(juliet, OWN + "change-password", {"password": PASSWORD, "password-verify": PASSWORD})
+        expect(back["command"]["status"] == "completed", f"{back}")
+    return other
 
 
 async def accessed(checks, server, app, juliet):
@@ -186,6 +256,7 @@ async def converse(checks, server):
     kept = [await administered(checks, server, romeo, juliet)]
     await accessed(checks, server, app, juliet)
     kept.append(await let_in(checks, server, app))
+    kept.append(await served(checks, server, juliet))
     desk = await arrive(server, "juliet@localhost/desk")
     # From strangers nothing rings.
     await app(lambda: server.befriend("romeo", "juliet"))

@@ -76,6 +76,12 @@ extension Accounts {
     return list
   }
 
+  /// Returns everything that has access to an account beside one of its sessions.
+  public func otherAccessors(of session: any LiveSession, _ reader: any StoreReader) throws -> [Accessor] {
+    let own = parley.hub.onlineSessions(of: session.party.id).first { $0.session === session }
+    return try accessors(of: session.party.id, reader).filter { accessor in own.map { !accessor.owns($0) } ?? true }
+  }
+
   /// Returns a public name for an installation's id, which is kept private, even from other clients of the same user.
   private static func name(of agent: String, _ user: UserID) -> String {
     Hex.string(SHA256.hash(data: Array("\(user.number) \(agent)".utf8)).prefix(8))
@@ -138,5 +144,12 @@ extension Accounts {
       }
       then(result.map { $0.map { $0.knowsPassword ? .passwordKnown : .revoked } ?? .unknown })
     }
+  }
+
+  public func revoke(_ id: String, by session: any LiveSession) async throws(Problem) -> Revocation {
+    let result: Result<Revocation, Problem> = await withCheckedContinuation { continuation in
+      revoke(id, by: session, on: session.lane) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
   }
 }

@@ -92,6 +92,13 @@ extension Accounts {
     parley.hub.close(user, .passwordChanged) { $0.session.id != session }
   }
 
+  /// Sets the password of a session's user, at their own wish. The session continues; all others end.
+  public func changePassword(by session: any LiveSession, to password: String) async throws(Problem) {
+    try checkManages(session)
+    try pace(.passwordChange(session.party.id))
+    try await setPassword(of: session.party.id, password, except: session.id)
+  }
+
   /// Checks a new password from an app.
   public static func checkNew(_ password: String) throws(Problem) {
     guard password.unicodeScalars.count >= AccountLimits.passwordCharactersMin else {

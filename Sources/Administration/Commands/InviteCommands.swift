@@ -9,8 +9,9 @@ extension AdHocCommand {
     AdHocCommand(
       node: inviteNamespace + "#invite", title: "Invite user",
       audience: context.parley.options.allowsInvitations ? .users : .admins
-    ) { (_, party) throws(Problem) in
-      try await invite(InviteDraft(realm: party.realm, kind: .contact, inviter: party), party, context)
+    ) { (session) throws(Problem) in
+      let party = session.party
+      return .done(try await invite(InviteDraft(realm: party.realm, kind: .contact, inviter: party), party, context))
     }
   }
 
@@ -18,21 +19,24 @@ extension AdHocCommand {
   static func createAccount(_ context: AdminContext) -> AdHocCommand {
     AdHocCommand(
       node: inviteNamespace + "#create-account", title: "Create account", audience: .admins,
-      form: { _ in
-        DataForm(
-          .form, title: "Create account",
-          instructions: ["The username stays free for the guest to choose where it is left empty."],
-          fields: [
-            DataForm.Field("username", .textSingle, label: "Username"),
-            DataForm.Field("roster-subscription", false, label: "Becomes your contact"),
-          ])
-      },
-      perform: { (form, party) throws(Problem) in
-        let name = form.value("username").flatMap { $0.isEmpty ? nil : $0 }
-        let isContact = ["1", "true"].contains(form.value("roster-subscription"))
-        return try await invite(
-          InviteDraft(realm: party.realm, kind: .account, inviter: isContact ? party : nil, name: name), party, context)
-      })
+      course: .form(
+        { _ in
+          DataForm(
+            .form, title: "Create account",
+            instructions: ["The username stays free for the guest to choose where it is left empty."],
+            fields: [
+              DataForm.Field("username", .textSingle, label: "Username"),
+              DataForm.Field("roster-subscription", false, label: "Becomes your contact"),
+            ])
+        },
+        perform: { (form, session) throws(Problem) in
+          let party = session.party
+          let name = form.value("username").flatMap { $0.isEmpty ? nil : $0 }
+          let isContact = ["1", "true"].contains(form.value("roster-subscription"))
+          return try await invite(
+            InviteDraft(realm: party.realm, kind: .account, inviter: isContact ? party : nil, name: name), party,
+            context)
+        }))
   }
 
   private static func invite(

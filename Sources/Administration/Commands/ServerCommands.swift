@@ -4,7 +4,8 @@ import XMPP
 package import XMPPDoor
 
 /// The list of the commands that users and admins have in any client with XEP-0050. Those of admins perform operations
-/// of the command line (`AdminOperations`), with the names of XEP-0133 where it defines one.
+/// of the command line (`AdminOperations`), with the names of XEP-0133 where it defines one; those of users do what the
+/// app protocol and other XEPs offer, for clients without these.
 package enum ServerCommands {
   package static func all(_ context: AdminContext) -> [AdHocCommand] {
     [
@@ -20,7 +21,9 @@ package enum ServerCommands {
       .announce(context), .setMessageOfTheDay(context), .editMessageOfTheDay(context), .deleteMessageOfTheDay(context),
       // XEP-0401
       .invite(context), .createAccount(context),
-    ]
+      // Users' own
+      .ping, .sessions(context), .changeOwnPassword(context), .appPasswords(context),
+    ] + (context.parley.blobs == nil ? [] : [.export(context)])
   }
 }
 
@@ -35,13 +38,19 @@ extension AdHocCommand {
     fields: (@Sendable (Party) -> [DataForm.Field])? = nil,
     perform: @escaping @Sendable (DataForm, Party) async throws(Problem) -> Outcome
   ) -> AdHocCommand {
-    var form: (@Sendable (Party) -> DataForm)?
-    if let fields {
-      form = { party in
-        DataForm(.form, formType: formType, title: title, instructions: [instructions], fields: fields(party))
+    let node = formType + "#" + name
+    guard let fields else {
+      return AdHocCommand(node: node, title: title, audience: .admins) { (session) throws(Problem) in
+        .done(try await perform(DataForm(.submit), session.party))
       }
     }
-    return AdHocCommand(node: formType + "#" + name, title: title, audience: .admins, form: form, perform: perform)
+    return AdHocCommand(
+      node: node, title: title, audience: .admins,
+      course: .form(
+        { session in
+          DataForm(.form, formType: formType, title: title, instructions: [instructions], fields: fields(session.party))
+        },
+        perform: { (form, session) throws(Problem) in try await perform(form, session.party) }))
   }
 
   /// Returns a command that performs one action on each of several accounts; an unknown account does not prevent the
@@ -85,6 +94,15 @@ extension DataForm {
       throw Problem(.malformed, "field-missing", "The field \(name) is empty.", field: name)
     }
     return value
+  }
+
+  /// Returns the password that was typed twice.
+  func newPassword() throws(Problem) -> String {
+    let password = try required("password")
+    guard value("password-verify") == password else {
+      throw Problem(.malformed, "passwords-differ", "The two passwords are not the same.", field: "password-verify")
+    }
+    return password
   }
 
   func accounts() throws(Problem) -> [String] {

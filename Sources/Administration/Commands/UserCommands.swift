@@ -19,11 +19,7 @@ extension AdHocCommand {
         ]
       },
       perform: { (form, _) throws(Problem) in
-        let password = try form.required("password")
-        guard form.value("password-verify") == password else {
-          throw Problem(
-            .malformed, "passwords-differ", "The two passwords are not the same.", field: "password-verify")
-        }
+        let password = try form.newPassword()
         let names = [form.value("given_name"), form.value("surname")].compactMap { $0 }.filter { !$0.isEmpty }
         let name = names.isEmpty ? nil : names.joined(separator: " ")
         _ = try await AddUser.perform(

@@ -34,7 +34,7 @@ struct InBandRegistration: Feature {
       do throws(Problem) { try turn.accounts.checkManages(turn.session.handle) } catch { throw StanzaError(error) }
       switch change {
       case .remove: Self.remove(turn)
-      case .password(let password): try Self.setPassword(password, turn)
+      case .password(let password): Self.setPassword(password, turn)
       }
     }
   }
@@ -72,11 +72,10 @@ struct InBandRegistration: Feature {
     }
   }
 
-  private static func setPassword(_ password: String, _ turn: Turn) throws(StanzaError) {
-    let (accounts, user, session) = (turn.accounts, turn.party.id, turn.session.handle.id)
-    do throws(Problem) { try accounts.pace(.passwordChange(user)) } catch { throw StanzaError(error) }
+  private static func setPassword(_ password: String, _ turn: Turn) {
+    let (accounts, session) = (turn.accounts, turn.session.handle)
     turn.await { () throws(Problem) in
-      try await accounts.setPassword(of: user, password, except: session)
+      try await accounts.changePassword(by: session, to: password)
     } then: { result in
       switch result {
       case .success: turn.reply()

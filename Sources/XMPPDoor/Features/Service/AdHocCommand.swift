@@ -1,18 +1,21 @@
 public import Dialogs
 public import XMPP
 
-/// One ad-hoc command (XEP-0050), as the program that composes the server defines it: its form and its action. It has
-/// one form at most, so no state is kept between the form and its submission.
+/// One ad-hoc command (XEP-0050), as the program that composes the server defines it: its forms and its action.
 ///
-///     let motd = AdHocCommand(node: "motd", title: "Message of the day", audience: .users) { _, party in
-///         .done(try await text(for: party))
+///     let motd = AdHocCommand(node: "motd", title: "Message of the day", audience: .users) { session in
+///         .done(.done(try await text(for: session.party)))
 ///     }
 public struct AdHocCommand: Sendable {
   /// The users who may see and execute a command.
   public enum Audience: Sendable, Hashable {
-    /// The domain's own users.
+    /// Everybody with a session, guests and users of the other domains included.
+    case everybody
+    /// The domain's own users, without guests.
     case users
-    /// `Parley.admins`.
+    /// Of these, the users whose session may manage the account: it was not opened with an app password.
+    case managers
+    /// `Parley.admins`, in such a session.
     case admins
   }
 
@@ -25,23 +28,58 @@ public struct AdHocCommand: Sendable {
     case incomplete([String])
   }
 
+  /// The way from the execution of a command to its outcome.
+  public enum Course: Sendable {
+    /// One form. Its submission is complete in itself, so that nothing is kept in between. The form is made each time:
+    /// it may show the present state.
+    case form(
+      @Sendable (any LiveSession) -> DataForm,
+      perform: @Sendable (DataForm, any LiveSession) async throws(Problem) -> Outcome)
+    /// Several stages, or none if the first step is the outcome.
+    case steps(@Sendable (any LiveSession) async throws(Problem) -> Step)
+  }
+
+  public enum Step: Sendable {
+    case stage(Stage)
+    case done(Outcome)
+  }
+
+  /// A form within a command of several stages.
+  public struct Stage: Sendable {
+    public let form: DataForm
+    /// Whether its submission completes the command.
+    public let isLast: Bool
+    /// Takes the submitted form.
+    public let submit: @Sendable (DataForm, any LiveSession) async throws(Problem) -> Step
+
+    public init(
+      _ form: DataForm, isLast: Bool,
+      submit: @escaping @Sendable (DataForm, any LiveSession) async throws(Problem) -> Step
+    ) {
+      self.form = form
+      self.isLast = isLast
+      self.submit = submit
+    }
+  }
+
   public let node: String
   public let title: String
   public let audience: Audience
-  /// Returns the form; without one the command runs at once. It is called each time: a form may show the present state.
-  public let form: (@Sendable (Party) -> DataForm)?
-  /// Runs the command with the submitted form, which is empty if there is none.
-  public let perform: @Sendable (DataForm, Party) async throws(Problem) -> Outcome
+  public let course: Course
 
-  public init(
-    node: String, title: String, audience: Audience, form: (@Sendable (Party) -> DataForm)? = nil,
-    perform: @escaping @Sendable (DataForm, Party) async throws(Problem) -> Outcome
-  ) {
+  public init(node: String, title: String, audience: Audience, course: Course) {
     self.node = node
     self.title = title
     self.audience = audience
-    self.form = form
-    self.perform = perform
+    self.course = course
+  }
+
+  /// Creates a command of several stages, or of none.
+  public init(
+    node: String, title: String, audience: Audience,
+    begin: @escaping @Sendable (any LiveSession) async throws(Problem) -> Step
+  ) {
+    self.init(node: node, title: title, audience: audience, course: .steps(begin))
   }
 }
 

@@ -1,14 +1,19 @@
 import Accounts
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0050: the door's commands, at the server's domain. Each has one stage; a session id is issued and not stored,
-/// since a submission is complete in itself, and permission is checked each time.
+/// XEP-0050: the door's commands, at the server's domain. The session id of a command with one form is issued and not
+/// stored, since a submission is complete in itself; `CommandExecutions` keeps those of several stages. Permission is
+/// checked each time.
 struct AdHocCommands: Feature {
-  static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "Commands of one stage, at the server's domain.")
+  static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "At the server's domain, for its users and admins.")
+
+  private typealias Executions = CommandExecutions<AdHocCommand.Stage>
+  private static let executions = Slot(Executions())
 
   private static let command = Name("command", NS.commands)
   private static let note = Name("note", NS.commands)
@@ -30,8 +35,9 @@ struct AdHocCommands: Feature {
     }
     guard let command = turn.session.door.commands[node] else { return false }
     try check(turn, command)
-    let features = ["\(NS.commands)"] + (command.form == nil ? [] : ["\(NS.dataForm)"])
-    reply(turn, node, .init(category: "automation", type: "command-node", name: command.title), features)
+    reply(
+      turn, node, .init(category: "automation", type: "command-node", name: command.title),
+      ["\(NS.commands)", "\(NS.dataForm)"])
     return true
   }
 
@@ -44,7 +50,8 @@ struct AdHocCommands: Feature {
   /// Lists the commands that the requester may execute (2.2).
   static func items(_ turn: Turn) {
     let domain = turn.to?.domain ?? turn.party.address.domain
-    let commands = turn.session.door.commands.all.filter { mayExecute($0, turn) }
+    let audiences = audiences(of: turn)
+    let commands = turn.session.door.commands.all.filter { audiences.contains($0.audience) }
     turn.reply { writer in
       writer.element(.discoItems) { writer in
         writer.attribute("node", NS.commands)
@@ -61,16 +68,26 @@ struct AdHocCommands: Feature {
 
   // MARK: Execution
 
-  private static func mayExecute(_ command: AdHocCommand, _ turn: Turn) -> Bool {
-    switch command.audience {
-    case .users: turn.to.map { $0.domain == turn.party.address.domain } ?? true
-    case .admins:
-      turn.parley.options.admins.contains(turn.party.address) && !turn.accounts.isLimited(turn.session.handle)
-    }
+  private enum Action: String {
+    case execute, cancel, prev, next, complete
+  }
+
+  /// Returns the audiences that the requester belongs to.
+  private static func audiences(of turn: Turn) -> Set<AdHocCommand.Audience> {
+    var audiences: Set = [AdHocCommand.Audience.everybody]
+    let isLimited = turn.accounts.isLimited(turn.session.handle)
+    if !isLimited, turn.parley.options.admins.contains(turn.party.address) { audiences.insert(.admins) }
+    let isAtHome = turn.to.map { $0.domain == turn.party.address.domain } ?? true
+    guard isAtHome, !turn.parley.isGuest(turn.party.id) else { return audiences }
+    audiences.insert(.users)
+    if !isLimited { audiences.insert(.managers) }
+    return audiences
   }
 
   private static func check(_ turn: Turn, _ command: AdHocCommand) throws(StanzaError) {
-    guard mayExecute(command, turn) else { throw StanzaError(.forbidden, "this is not for you to do") }
+    guard audiences(of: turn).contains(command.audience) else {
+      throw StanzaError(.forbidden, "this is not for you to do")
+    }
   }
 
   private static func refusal(_ name: StaticString, _ text: String) -> StanzaError {
@@ -85,41 +102,128 @@ struct AdHocCommands: Feature {
     let id = payload["sessionid"]
     if id?.isEmpty == true { throw refusal("bad-sessionid", "an empty sessionid") }
     let submitted = try payload.payload(DataForm.self)
-    switch payload["action"] ?? "execute" {
-    case "cancel": return write(turn, node, id ?? DoorContext.randomID(), status: "canceled") { _ in }
-    case "execute", "complete", "next": break
-    // There is nothing before the only stage.
-    case "prev": throw refusal("bad-action", "this command has one stage")
-    default: throw refusal("malformed-action", "there is no such action")
+    guard var action = Action(rawValue: payload["action"] ?? "execute") else {
+      throw refusal("malformed-action", "there is no such action")
     }
-    guard let form = command.form else { return perform(turn, command, id, DataForm(.submit)) }
-    switch submitted?.kind {
-    case nil where id == nil, .form?, .result?:
-      write(turn, node, id ?? DoorContext.randomID(), status: "executing") { writer in
-        writer.element("actions") { writer in
-          writer.attribute("execute", "complete" as StaticString)
-          writer.element("complete")
-        }
-        form(turn.party).write(into: &writer)
-      }
-    case nil: throw refusal("bad-payload", "the form is missing")
     // 3.5: a client that declines the form means to cancel.
-    case .cancel?: write(turn, node, id ?? DoorContext.randomID(), status: "canceled") { _ in }
-    case .submit?: perform(turn, command, id, submitted ?? DataForm(.submit))
+    if submitted?.kind == .cancel { action = .cancel }
+    switch command.course {
+    case .form(let form, let perform):
+      try fillIn(turn, command, id ?? DoorContext.randomID(), isNew: id == nil, action, submitted, form, perform)
+    case .steps(let begin):
+      if let id { return try goOn(turn, command, id, action, submitted) }
+      switch action {
+      case .cancel: writeCanceled(turn, node, DoorContext.randomID())
+      case .prev: throw noStageBefore
+      case .execute, .next, .complete:
+        let session = turn.session.handle
+        step(turn, .init(node: node), DoorContext.randomID()) { () throws(Problem) in try await begin(session) }
+      }
     }
   }
 
-  private static func perform(_ turn: Turn, _ command: AdHocCommand, _ id: String?, _ form: DataForm) {
-    let party = turn.party
-    let perform = command.perform
-    turn.await { () throws(Problem) in
-      try await perform(form, party)
-    } then: { result in
-      switch result {
-      case .failure(let problem): turn.fail(problem)
-      case .success(let outcome):
-        write(turn, command.node, id ?? DoorContext.randomID(), status: "completed") { write(outcome, into: &$0) }
+  private static var noStageBefore: StanzaError { refusal("bad-action", "there is no stage before this one") }
+  private static var noForm: StanzaError { refusal("bad-payload", "the form is missing") }
+
+  // MARK: One form
+
+  private static func fillIn(
+    _ turn: Turn, _ command: AdHocCommand, _ id: String, isNew: Bool, _ action: Action, _ submitted: DataForm?,
+    _ form: (any LiveSession) -> DataForm,
+    _ perform: @escaping @Sendable (DataForm, any LiveSession) async throws(Problem) -> AdHocCommand.Outcome
+  ) throws(StanzaError) {
+    let session = turn.session.handle
+    switch (action, submitted?.kind) {
+    case (.cancel, _): writeCanceled(turn, command.node, id)
+    case (.prev, _): throw noStageBefore
+    case (_, nil) where !isNew: throw noForm
+    case (_, .submit?):
+      let filled = submitted ?? DataForm(.submit)
+      step(turn, .init(node: command.node), id) { () throws(Problem) in .done(try await perform(filled, session)) }
+    default: write(turn, command.node, id, form(session), isFirst: true, isLast: true)
+    }
+  }
+
+  // MARK: Several stages
+
+  /// Continues a command (2.4.2).
+  private static func goOn(
+    _ turn: Turn, _ command: AdHocCommand, _ id: String, _ action: Action, _ submitted: DataForm?
+  ) throws(StanzaError) {
+    let now = turn.parley.clock.now
+    guard var execution = turn.session[executions].take(id, of: command.node, now: now),
+      let stage = execution.stages.last
+    else { throw refusal("bad-sessionid", "this command has ended, or waited too long") }
+    if action == .cancel { return writeCanceled(turn, command.node, id) }
+    do throws(StanzaError) {
+      switch action {
+      case .prev:
+        guard execution.stages.count > 1 else { throw noStageBefore }
+        execution.stages.removeLast()
+        return show(turn, execution, id)
+      case .complete where !stage.isLast: throw refusal("bad-action", "there is another stage behind this one")
+      case .execute, .next, .complete, .cancel: break
       }
+      guard let submitted, submitted.kind == .submit else { throw noForm }
+      let session = turn.session.handle
+      step(turn, execution, id) { () throws(Problem) in try await stage.submit(submitted, session) }
+    } catch {
+      turn.session[executions].put(execution, as: id, now: now)
+      throw error
+    }
+  }
+
+  /// Takes the next step. After a failure the command stays at its stage, so that the client can correct the form.
+  private static func step(
+    _ turn: Turn, _ execution: Executions.Execution, _ id: String,
+    _ work: @escaping @Sendable () async throws(Problem) -> AdHocCommand.Step
+  ) {
+    turn.await(work) { result in
+      switch result {
+      case .failure(let problem):
+        if !execution.stages.isEmpty { keep(turn, execution, id) }
+        turn.fail(problem)
+      case .success(.stage(let stage)):
+        var execution = execution
+        execution.stages.append(stage)
+        show(turn, execution, id)
+      case .success(.done(let outcome)):
+        write(turn, execution.node, id, status: "completed") { write(outcome, into: &$0) }
+      }
+    }
+  }
+
+  private static func keep(
+    _ turn: Turn, _ execution: Executions.Execution, _ id: String
+  ) {
+    turn.session[executions].put(execution, as: id, now: turn.parley.clock.now)
+  }
+
+  private static func show(
+    _ turn: Turn, _ execution: Executions.Execution, _ id: String
+  ) {
+    guard let stage = execution.stages.last else { return }
+    keep(turn, execution, id)
+    write(turn, execution.node, id, stage.form, isFirst: execution.stages.count == 1, isLast: stage.isLast)
+  }
+
+  // MARK: Writing
+
+  private static func writeCanceled(_ turn: Turn, _ node: String, _ id: String) {
+    write(turn, node, id, status: "canceled") { _ in }
+  }
+
+  /// Writes a form with the actions that it allows (3.4).
+  private static func write(
+    _ turn: Turn, _ node: String, _ id: String, _ form: DataForm, isFirst: Bool, isLast: Bool
+  ) {
+    write(turn, node, id, status: "executing") { writer in
+      writer.element("actions") { writer in
+        writer.attribute("execute", (isLast ? "complete" : "next") as StaticString)
+        if !isFirst { writer.element("prev") }
+        writer.element((isLast ? "complete" : "next") as StaticString)
+      }
+      form.write(into: &writer)
     }
   }
 
