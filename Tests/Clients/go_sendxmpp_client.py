@@ -37,14 +37,16 @@ def converse(checks, server):
             send(server, "It is the east", direct=True)
             juliet.message("It is the east")
         with checks.check("go-sendxmpp: receives what the app says"):
+            # What it reads is shown, for version 0.5.6 ends at the ping behind the message (docs/clients.md), before it may
+            # have printed that.
             listener = subprocess.Popen(
-                command(server, "romeo", "-l"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                command(server, "romeo", "-l", "-d"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, env=environment(server))
             try:
                 log = Log(listener.stdout)
                 juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"])
                 juliet.say(juliet.dialog("romeo"), "Ay me")
-                log.until("the message", lambda text: "juliet@localhost" in text and "Ay me" in text)
+                log.until("the message", lambda text: "<body>Ay me</body>" in text)
             finally:
                 listener.kill()
                 listener.wait()
