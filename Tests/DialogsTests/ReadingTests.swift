@@ -319,6 +319,10 @@ import Testing
     return people
   }
 
+  private func reserveNick(of party: Party, in room: RoomName, _ stage: Stage) async throws {
+    try await stage.act(.register(.dialog(room.dialog), nick: party.name), by: party)
+  }
+
   /// - Parameter texts: what is said when everybody has come.
   private func scene(
     _ kind: Kind, _ texts: [String], _ name: String, _ people: [Viewer: Party], _ stage: Stage
@@ -334,6 +338,8 @@ import Testing
     func say(_ text: String) async throws {
       said[text] = try await stage.say(text, in: room, by: author).entry
     }
+    // Entering reserves a nick, which is an entry: it is not to come between what is said.
+    for viewer in early + [.admin] { try await reserveNick(of: try party(viewer), in: room, stage) }
     try await say("early")
     if kind.isOpen { try await stage.enter(room, RecordingSession(try party(.occupant))) }
     for viewer in [Viewer.returned, .former] {
@@ -341,6 +347,7 @@ import Testing
     }
     for viewer in [Viewer.returned, .latecomer] {
       try await stage.affiliate(try party(viewer), .member, in: room, by: author)
+      try await reserveNick(of: try party(viewer), in: room, stage)
     }
     try await stage.affiliate(try party(.outcast), .outcast, in: room, by: author)
     try await stage.enter(room, RecordingSession(try party(.kicked)))

@@ -262,7 +262,7 @@ import Testing
     // A moderator is shown.
     let street = RecordingSession(paris)
     #expect(try await stage.enter(room, street)?.others.count == Limits.shownOccupantsMax)
-    #expect(orchard.effects() == [.occupant("paris", .moderator, codes: [], .roomOpen)])
+    #expect(orchard.effects().last == .occupant("paris", .moderator, codes: [], .roomOpen))
     // An occupant who speaks is shown as well: before the message, and once.
     for text in ["one", "two"] { try await stage.say(text, in: room, by: balcony) }
     let appeared = Heard.occupant("Capulet", .participant, codes: [], .roomOpen)

@@ -23,7 +23,11 @@ import Testing
     let second = try #require(try await stage.enter(room, balcony))
     #expect(second.others.map(\.nick) == ["romeo"])
     #expect(second.own.role == .participant)
-    #expect(orchard.effects() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
+    // She enters for the first time, so her nick is reserved, of which members' apps are told.
+    let reserved = MemberChange(
+      party: juliet, was: .member, now: .member, nick: "juliet", reason: nil, wasKicked: false, isKicked: false)
+    #expect(
+      orchard.effects() == [.noted(.member(reserved)), .occupant("juliet", .participant, codes: [], .roomOpen)])
     // A presence that the receipt contains is not told twice.
     #expect(balcony.effects() == [])
   }

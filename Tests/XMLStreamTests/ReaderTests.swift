@@ -178,7 +178,9 @@ import Testing
     }
     _ = read("<x:a><b/></x:a>".utf8, by: &reader)
     let held = reader.heldBytes
-    let turns: [(stream: Int, namespace: StaticString)] = [(0, "jabber:client"), (1, "jabber:server"), (0, "jabber:client")]
+    let turns: [(stream: Int, namespace: StaticString)] = [
+      (0, "jabber:client"), (1, "jabber:server"), (0, "jabber:client"),
+    ]
     for (stream, namespace) in turns {
       reader.wake(streams[stream], limits: .authenticated)
       let seen = read("<a><b/></a>".utf8, step: 3, by: &reader)

@@ -37,7 +37,7 @@ struct FormRegistryTests {
     }
   }
 
-  @Test func nodeMetadata() {
+  @Test func nodeMetadata() throws {
     let registry = FormRegistry(
       "http://jabber.org/protocol/pubsub#meta-data",
       [
@@ -50,8 +50,9 @@ struct FormRegistryTests {
     configuration.title = "Tunes"
     configuration.about = "Heard"
     configuration.type = "urn:tune"
+    let juliet = try BareJID("juliet@capulet.lit")
     let node = Node(owner: UserID(1), name: "n", configuration: configuration, createdAt: someTime)
-    #expect(registry.faults(of: NodeForm.metadata(of: node, owner: "juliet@capulet.lit", subscribers: 2)) == [])
+    #expect(registry.faults(of: NodeForm.metadata(of: node, at: juliet, NodePeople())) == [])
   }
 
   @Test func subscriptions() throws {
@@ -70,7 +71,8 @@ struct FormRegistryTests {
     let registry = FormRegistry(
       "http://jabber.org/protocol/muc#roomconfig",
       [
-        "muc#roomconfig_allowinvites": .boolean, "muc#roomconfig_allowpm": .listSingle,
+        "muc#maxhistoryfetch": .textSingle, "muc#roomconfig_allowinvites": .boolean,
+        "muc#roomconfig_allowpm": .listSingle,
         "muc#roomconfig_changesubject": .boolean, "muc#roomconfig_lang": .textSingle,
         "muc#roomconfig_maxusers": .listSingle, "muc#roomconfig_membersonly": .boolean,
         "muc#roomconfig_moderatedroom": .boolean, "muc#roomconfig_passwordprotectedroom": .boolean,

@@ -277,7 +277,7 @@ struct RoomsQueryTests {
       draft
         == MemberDraft(
           address: try bare("hag66@shakespeare.lit"), affiliation: .member, nick: "thirdwitch", reason: "why",
-          keepsWatchers: true))
+          keepsWatchers: true, bansAddress: true))
   }
 
   // MARK: Refusals

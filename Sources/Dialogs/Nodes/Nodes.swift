@@ -56,7 +56,7 @@ extension Judge {
     }
     if case .avatar(let avatar)? = draft.item?.content, avatar.bytes.isEmpty {
       // A picture without bytes removes those before it, and is not kept itself.
-      if node.itemCount > 0 { return try purge(post, node.name) }
+      if node.itemCount > 0 { return try purge(post, node.name, of: owner) }
     } else if let item = draft.item {
       // The complete item is checked: its profile fields must be valid before anything is written.
       try Self.check(item, in: node.name)
