@@ -4,10 +4,11 @@ public import NIOCore
 /// the first is tiny and serves one read; each further one is freed when its bytes have been used. An idle connection keeps
 /// a hundred bytes instead of 2 KiB, which would be a fifth of all that an idle session takes.
 public struct ReadBuffers: RecvByteBufferAllocator {
-  /// What is kept, in bytes.
+  /// The bytes of the first buffer.
   private static let first = 64
-  /// The allocator of glibc serves up to 1,032 bytes from a list of its own for each thread, several times as fast as more.
+  /// The bytes of the usual buffer. The allocator of glibc serves up to 1,032 bytes from a list of its own for each thread, several times as fast as more.
   private static let usual = 1_024
+  /// The most bytes of a buffer, for a sender of files.
   private static let most = 65_536
 
   private var size = ReadBuffers.first

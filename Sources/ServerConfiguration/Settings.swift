@@ -96,7 +96,7 @@ public struct Settings: Hashable, Sendable {
   public let allowsRegistration: Bool
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
-  /// Who may create nodes at the pubsub services.
+  /// The users who may create nodes at the pubsub services.
   public let nodeCreators: PubsubServices.Creators
   /// The policy for users without an account.
   public let guests: GuestPolicy

@@ -1,42 +1,37 @@
 """bitlbee, a gateway that is an IRC server to its user and an XMPP client of its own to the server, with an app client on the
 other side. It is driven by a bare IRC client.
 """
-import contextlib
+import os
 import pathlib
 import shutil
 import socket
-import time
+import subprocess
 
 from lib.across import Across
 from lib.apps import App
-from lib.harness import PASSWORD, PATIENCE, Failure, expect, free_port
+from lib.harness import PASSWORD, PATIENCE, Failure
 from lib.irc import Irc
-from lib.services import Program
 
 
-def until_open(port):
-    """bitlbee says nothing once it listens."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
-            return
-        expect(time.monotonic() < end, "it does not listen")
-        time.sleep(0.02)
-
-
-def start(server, port):
+def start(server):
+    """Starts it for one connection, as inetd does, and returns it with that connection."""
     folder = pathlib.Path(server.folder, "bitlbee")
     folder.mkdir()
     configuration = folder / "bitlbee.conf"
     configuration.write_text(f"[settings]\nCAfile = {server.certificate}\n")
-    return Program(
-        server.folder, shutil.which("bitlbee"), "-n", "-D", "-v", "-i", "127.0.0.1", "-p", str(port), "-d", str(folder), "-c",
-        str(configuration), ready=lambda log: until_open(port))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.create_connection(listener.getsockname(), PATIENCE)
+        theirs, _ = listener.accept()
+    with theirs:
+        process = subprocess.Popen(
+            [shutil.which("bitlbee"), "-I", "-d", str(folder), "-c", str(configuration)], stdin=theirs, stdout=theirs, cwd=folder,
+            env={**os.environ, "HOME": str(folder)})
+    return process, ours
 
 
-def converse(checks, server, port):
+def converse(checks, server, link):
     juliet, dialog = server.juliet, server.dialog
-    romeo = Irc(port, "romeo")
+    romeo = Irc(link, "romeo")
 
     def tell(*commands):
         romeo.say(*(f"PRIVMSG &bitlbee :{command}" for command in commands))
@@ -93,11 +88,12 @@ def converse(checks, server, port):
 def run(checks):
     if not shutil.which("bitlbee"):
         raise Failure("bitlbee is needed: `make test` installs it")
-    port = free_port()
     # It takes no other ports for XMPP.
     with Across(ports=range(5220, 5230)) as server:
-        bitlbee = start(server, port)
-        try:
-            converse(checks, server, port)
-        finally:
-            bitlbee.stop()
+        bitlbee, link = start(server)
+        with link:
+            try:
+                converse(checks, server, link)
+            finally:
+                bitlbee.terminate()
+                bitlbee.wait(PATIENCE)

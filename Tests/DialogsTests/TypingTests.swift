@@ -5,7 +5,7 @@ import Testing
 
 @testable import Dialogs
 
-/// Who is typing, and for how long (XEP-0085). The time is moved by hand.
+/// The state of typing (XEP-0085), and its end. The time is moved by hand.
 @Suite struct TypingTests {
   private static let start: Int64 = 1_700_000_000_000
 
@@ -19,7 +19,7 @@ import Testing
       extras: isOfApp ? [] : [1], typing: isTyping)
   }
 
-  /// What a session was told of typing.
+  /// Returns the states of typing that a session was told.
   private func told(_ session: RecordingSession) -> [Bool] {
     session.deliveries().compactMap { delivery in
       if case .signal(.stanza(let stanza), _) = delivery { stanza.typing } else { nil }
@@ -68,7 +68,7 @@ import Testing
     #expect(try note(0) == .apps)
   }
 
-  /// What an app does not end is ended for both doors, once.
+  /// Typing that an app does not end is ended for both doors, once.
   @Test func anAppsTypingRunsOut() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

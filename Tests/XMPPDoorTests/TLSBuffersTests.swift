@@ -46,7 +46,7 @@ import Testing
     withExtendedLifetime(others) {}
   }
 
-  /// What is freed may be allocated for somebody else, at the same address.
+  /// A freed buffer's address may be allocated for somebody else.
   @Test func releasesNothingThatWasFreedMeanwhile() {
     var kept: [ByteBuffer] = []
     let buffers = TLSBuffers {

@@ -52,7 +52,7 @@ final class OpenSession {
   var staleTyping: Set<DialogID> = []
   /// The private dialogs with these users, as far as typing needed them.
   var dialogs: [BareJID: DialogID] = [:]
-  /// What continues when such a dialog was read.
+  /// A continuation for when such a dialog has been read.
   typealias DialogContinuation = (AppSession, DialogID, OpenSession) -> Void
   var waitingForDialogs: [BareJID: [DialogContinuation]] = [:]
   /// The dialogs in which this session is typing, and since when.

@@ -5,11 +5,11 @@ from lib.harness import PATIENCE, Log
 
 
 class Irc:
-    """A person on IRC (RFC 2812), in as many lines as that takes."""
+    """A person on IRC (RFC 2812), in as many lines as that takes. `link` is the connection, or the port to connect to."""
 
-    def __init__(self, port, nick):
+    def __init__(self, link, nick):
         self.nick = nick
-        self.link = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.link = socket.create_connection(("127.0.0.1", link), PATIENCE) if isinstance(link, int) else link
         self.log = Log(self._lines())
         self.say(f"NICK {nick}", f"USER {nick} 0 * :{nick}")
         self.log.until("the welcome", lambda text: " 001 " in text)

@@ -9,9 +9,9 @@ import Synchronization
 /// statements takes as long as a hundred posts. Each script has users of its own, so that it meets nothing of the others but
 /// their places in the log.
 final class Database {
-  /// How many scripts one database carries.
+  /// The number of scripts that one database carries.
   static let scriptsMax = 32
-  /// Not more than hear of every marker in a room (`Limits.markersToldMax`).
+  /// The number of users, which is not more than hear of every marker in a room (`Limits.markersToldMax`).
   static let usersMax = 20
   static let domain = "localhost"
   static let rooms = "conference.localhost"

@@ -42,8 +42,9 @@ struct Generator {
     let rooms: Int
   }
 
-  /// Of the time the middle ones take half. They find most for it: few users meet each other again and again, and have a
-  /// past. The short ones compare everything with little in it; the long ones have many users, and much to remember.
+  /// The sizes of scripts. The middle ones take half of the time, and find most for it: few users meet each other again
+  /// and again, and have a past. The short ones compare everything with little in it; the long ones have many users, and
+  /// much to remember.
   private static let sizes =
     Array(repeating: Size(steps: 200, users: 12, rooms: 4), count: 9)
     + Array(repeating: Size(steps: 700, users: 8, rooms: 4), count: 6)

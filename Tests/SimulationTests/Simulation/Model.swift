@@ -256,7 +256,7 @@ struct Model {
   /// Everybody who is told anything, and one user who is not.
   var users: Range<Int> { 0..<min(Database.usersMax, (events.compactMap { $0.audience.max() }.max() ?? 0) + 2) }
 
-  /// Who has changed what counts as unread for them, and where.
+  /// Returns the user whose unread count an action changes, and the place; `nil` for none.
   func reading(by action: Action) -> (user: Int, place: Place)? {
     switch action {
     case .mark(let user, _, let target), .hide(let user, let target): messages[target].map { (user, $0.place) }

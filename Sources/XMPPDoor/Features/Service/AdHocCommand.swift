@@ -13,7 +13,7 @@ public struct AdHocCommand: Sendable {
     case everybody
     /// The domain's own users, without guests.
     case users
-    /// Of these, the users whose session may manage the account: it was not opened with an app password.
+    /// Users whose session may manage the account, as it was not opened with an app password.
     case managers
     /// `Parley.admins`, in such a session.
     case admins
