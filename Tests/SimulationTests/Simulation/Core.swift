@@ -120,9 +120,10 @@ final class Core {
         case .admin: .admin
         case .owner: .owner
         }
-      return (
-        actor, .room(.members(at(room), [MemberDraft(address: parties[user].address, affiliation: affiliation)]))
-      )
+      // With the nick under which they will enter: one that is chosen then is an entry.
+      let draft = MemberDraft(
+        address: parties[user].address, affiliation: affiliation, nick: wanted.isMember ? "user\(user)" : nil)
+      return (actor, .room(.members(at(room), [draft])))
     case .join(let user, let room): return (user, .room(.register(at(room), nick: nil)))
     case .enter(let user, let room):
       guard let session else { return nil }

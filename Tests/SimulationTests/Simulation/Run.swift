@@ -213,9 +213,11 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
     case .say(_, _, _, let number):
       said[number] = (action, number)
       post(action)
-    case .enter(_, let room):
-      // Who enters a room that is not there makes one, which the model does not know.
-      if model.rooms[room] != nil { post(action) }
+    case .enter(let user, let number):
+      // Who enters a room that is not there, or their own that was destroyed, makes one, which the model does not know.
+      let isEnding = batch.contains { if case .destroy(_, let room) = $0.action { room == number } else { false } }
+      if isEnding { return false }
+      if let room = model.rooms[number], !room.isDestroyed || room.affiliation(user) != .owner { post(action) }
     case .forward, .change, .mark, .hide, .clear, .block, .unblock, .create, .affiliate, .join, .exit, .kick,
       .configure, .destroy:
       post(action)
