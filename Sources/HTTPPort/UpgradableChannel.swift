@@ -32,6 +32,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let pipeline = channel.pipeline.syncOperations
       if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls())) }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+      // One read at a time: of several NIO would keep a buffer each.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
       try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
       let encoder = HTTPResponseEncoder()

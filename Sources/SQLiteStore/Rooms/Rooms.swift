@@ -227,7 +227,8 @@ extension Query {
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog
     WHERE r.temporary = 1 AND r.dialog > ?1 ORDER BY r.dialog LIMIT ?2
     """)
-  /// A search looks at each room of the realm, or each listed one.
+  /// A search looks at each room of the realm, or each listed one. `destroyed < 2` is the condition of the index, which
+  /// the engine uses only where a query repeats it.
   private static func rooms(by index: String, where condition: String) -> Query {
     Query(
       """

@@ -1,8 +1,9 @@
 import JSON
 
 /// The `data` of each event. An object of the protocol is always a member under its own name (`message`, `marker`), and
-/// what concerns the change alone is beside it, so that a later event can tell more. Durable events have a cursor and are the same for every viewer, except for the ids of
-/// users in a semi-anonymous dialog; the others are sent to connected clients only.
+/// what concerns the change alone is beside it, so that a later version can tell more. Durable events have a cursor and
+/// are the same for every viewer, except for the ids of users in a semi-anonymous dialog; the others are sent to
+/// connected clients only.
 
 /// `message.deleted`, durable: for everyone, permanently, or for the caller alone.
 struct MessageDeletedBody: Hashable, Sendable, JSONObjectWritable {
