@@ -52,7 +52,8 @@ public final class SQLiteStore: Store {
     }
     let pageSize = try connection.int("PRAGMA page_size") ?? 4096
     checkpointer = Checkpointer(
-      path: path, pool: pool, framesMax: options.checkpointBytes / max(512, pageSize), busyTimeout: options.busyTimeout)
+      path: path, pool: pool, bytesMax: options.checkpointBytes, pageSize: max(512, pageSize),
+      busyTimeout: options.busyTimeout)
     checkpointer.watch(connection)
   }
 

@@ -14,6 +14,20 @@ public enum StoreLimits {
   /// enough the log grows, and it is tried again after the next commit.
   static let walRestartPatience: Duration = .milliseconds(50)
 
+  /// The bytes that a checkpoint writes into the database before it syncs them: a commit that comes meanwhile waits for so
+  /// much, about a millisecond.
+  static let checkpointSliceBytes = 256 << 10
+  /// The longest pause of a checkpoint between two slices.
+  static let checkpointPauseMax: Duration = .milliseconds(20)
+  /// The passes of a checkpoint beside the writer, and the pages that may be left for the step in which the writer waits.
+  /// With more passes the log would be copied for ever where commits are as fast as the checkpoint.
+  static let checkpointPassesMax = 4
+  static let checkpointPagesLeft: Int32 = 32
+  /// The slices in which the log's blocks are written beforehand, for each of which the committer waits a third of a
+  /// millisecond; only where so many times as much is free.
+  static let preparedSliceBytes: Int64 = 1 << 20
+  static let preparedShareOfDisk: Int64 = 10
+
   /// The bytes of pages that a backup keeps in memory: each page passes once.
   static let copyCacheBytes = 2 << 20
 

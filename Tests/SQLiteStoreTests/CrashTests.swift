@@ -45,7 +45,8 @@ import Testing
 
   @Test func aTornLogEndsWithAWholeCommit() throws {
     let folder = try Folder()
-    let store = try folder.open()
+    // So that no blocks are written beforehand: the file ends with the log.
+    let store = try folder.open { $0.checkpointBytes = 1 << 30 }
     let verona = try Verona(store)
     try store.pool.write { try $0.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
     var lengths: [Int] = []
@@ -62,6 +63,19 @@ import Testing
         #expect(try headLeft(in: folder, verona, cut: cut) == Int64(whole * 7), "cut at \(cut)")
       }
     }
+    try store.close()
+  }
+
+  @Test func theBlocksOfTheLogAreWrittenBeforehand() throws {
+    let folder = try Folder()
+    let store = try folder.open { $0.checkpointBytes = 4 << 20 }
+    let verona = try Verona(store)
+    for position in 1...7 { try store.write { try verona.say(Int64(position), $0) } }
+    store.checkpointer.settle()
+    let attributes = try FileManager.default.attributesOfItem(atPath: folder.database + "-wal")
+    #expect(try #require(attributes[.size] as? Int) >= 5 << 20)
+    try store.write { try verona.say(8, $0) }
+    #expect(try headLeft(in: folder, verona) == 8)
     try store.close()
   }
 

@@ -1,33 +1,43 @@
 import CSQLite
 import Dispatch
+import Glibc
 import Synchronization
 
 /// Keeps the write-ahead log short. Theory:
 ///
 /// The log grows with each commit; a checkpoint copies its pages into the database. The engine would do that in the
 /// commit that crosses a bound, and make the committer wait for it. Here it happens on a queue of its own, in two
-/// steps: first everything committed so far is copied beside the running writer; then, between two transactions, the
-/// few pages that came meanwhile, after which the writer restarts the log from its beginning. A log that is never
-/// restarted would grow for ever under load; and rewriting the same blocks costs half of what new blocks cost.
+/// steps: first everything committed so far is copied beside the running writer, in passes, each of which has less to
+/// copy than the one before; then, between two transactions, the few pages that came meanwhile, after which the writer
+/// restarts the log from its beginning. A log that is never restarted would grow for ever under load; and rewriting the
+/// same blocks costs half of what new blocks cost. For that reason the log's blocks are also written once, as zeros,
+/// before the first commits need them: a commit into new blocks waits for the file system's journal as well. That is
+/// done when the log has a thirty-second of its length, since a server that is hardly used does not need it.
 ///
 /// States: idle; pending (one run is queued); each commit that leaves the log longer than
-/// `SQLiteStore.Options.checkpointBytes` asks for a run.
+/// `SQLiteStore.Options.checkpointBytes` asks for a run. A run is slow for the sake of commits (`CheckpointPacing`)
+/// until the log is a quarter longer than that.
 final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
   private let isPending = Atomic<Bool>(false)
+  private let isPrepared = Atomic<Bool>(false)
   private let path: String
   private let pool: ConnectionPool
   private let framesMax: Int32
+  private let bytesMax: Int64
   private let busyTimeout: Duration
+  private let pressure: CheckpointPacing.Pressure
   /// The connection that copies beside the running writer; opened with the first run, used on `queue` alone.
   private let connection = Mutex<Connection?>(nil)
 
-  /// Creates a checkpointer that copies the log when it has `framesMax` pages.
-  init(path: String, pool: ConnectionPool, framesMax: Int64, busyTimeout: Duration) {
+  /// Creates a checkpointer that copies the log when it has `bytesMax` bytes.
+  init(path: String, pool: ConnectionPool, bytesMax: Int64, pageSize: Int64, busyTimeout: Duration) {
     self.path = path
     self.pool = pool
-    self.framesMax = Int32(clamping: framesMax)
+    framesMax = Int32(clamping: bytesMax / pageSize)
+    self.bytesMax = bytesMax
     self.busyTimeout = busyTimeout
+    pressure = CheckpointPacing.Pressure(urgentFrames: framesMax + framesMax / 4)
   }
 
   /// Has the writer's connection report its commits, until `stop`.
@@ -37,6 +47,8 @@ final class Checkpointer: Sendable {
       { itself, _, _, frames in
         guard let itself else { return SQLITE_OK }
         let checkpointer = Unmanaged<Checkpointer>.fromOpaque(itself).takeUnretainedValue()
+        checkpointer.pressure.pages = frames
+        if frames >= checkpointer.framesMax / 32 { checkpointer.prepareLog() }
         if frames >= checkpointer.framesMax { checkpointer.ask() }
         return SQLITE_OK
       }, Unmanaged.passUnretained(self).toOpaque())
@@ -54,13 +66,9 @@ final class Checkpointer: Sendable {
   /// broken that commit itself fails.
   private func run() {
     do {
-      try connection.withLock { connection in
-        if connection == nil {
-          // The default cache would cost memory for nothing; a checkpoint needs none.
-          connection = try Connection(path: path)
-          try connection?.execute("PRAGMA synchronous = FULL")
-        }
-        try connection?.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
+      for _ in 0..<StoreLimits.checkpointPassesMax {
+        let copied = try connected { try $0.checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+        if pressure.pages - copied <= StoreLimits.checkpointPagesLeft { break }
       }
       try pool.write { writer in
         writer.connection.wait(upTo: StoreLimits.walRestartPatience)
@@ -70,11 +78,65 @@ final class Checkpointer: Sendable {
     } catch {}
   }
 
+  /// Runs `body` with the checkpointer's connection, which is opened if need be; called on `queue`.
+  private func connected<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+    try connection.withLock { connection in
+      if let connection { return try body(connection) }
+      try CheckpointPacing.install()
+      // The default cache would cost memory for nothing; a checkpoint needs none.
+      let opened = try Connection(path: path, layer: CheckpointPacing.name)
+      try opened.execute("PRAGMA synchronous = FULL")
+      CheckpointPacing.pace(opened, by: pressure)
+      connection = opened
+      return try body(opened)
+    }
+  }
+
+  // MARK: Preparation
+
+  /// Writes the blocks that the log will need until a checkpoint is urgent, in slices between transactions. Zeros behind
+  /// the log are no frames (sqlite.org/fileformat2.html 4.1), so they change nothing for readers, nor after a crash. A
+  /// disk that is nearly full is left as it is.
+  private func prepareLog() {
+    guard !isPrepared.load(ordering: .relaxed), !isPrepared.exchange(true, ordering: .relaxed) else { return }
+    let bytes = bytesMax + bytesMax / 4
+    guard Self.freeBytes(path) / StoreLimits.preparedShareOfDisk >= bytes else { return }
+    queue.async { [self] in
+      let zeros = [UInt8](repeating: 0, count: StoreLimits.gatheredBytesMax)
+      while !pressure.isUrgent {
+        let isLong = try? pool.write { writer in
+          guard let log = writer.connection.log, let methods = log.pointee.pMethods?.pointee else { return true }
+          var size: Int64 = 0
+          guard methods.xFileSize?(log, &size) == SQLITE_OK else { return true }
+          let end = min(size + StoreLimits.preparedSliceBytes, bytes)
+          while size < end {
+            guard methods.xWrite?(log, zeros, Int32(zeros.count), size) == SQLITE_OK else { return true }
+            size += Int64(zeros.count)
+          }
+          return size >= bytes
+        }
+        // Synced beside the transactions, so that none of them waits for more than a slice.
+        try? connected { connection in
+          _ = try connection.int("PRAGMA schema_version")
+          if let log = connection.log { _ = log.pointee.pMethods?.pointee.xSync?(log, SQLITE_SYNC_NORMAL) }
+        }
+        if isLong != false { return }
+      }
+    }
+  }
+
+  private static func freeBytes(_ path: String) -> Int64 {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return 0 }
+    return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+  }
+
   /// Waits for the requested runs.
   func settle() { queue.sync {} }
 
   /// Waits for the requested runs, after which no checkpoint runs.
   func stop() {
+    pressure.stop()
     try? pool.write { writer in _ = sqlite3_wal_hook(writer.connection.handle, nil, nil) }
     settle()
     connection.withLock { $0 = nil }
@@ -82,10 +144,22 @@ final class Checkpointer: Sendable {
 }
 
 extension Connection {
-  /// Copies pages of the write-ahead log into the database.
+  /// Copies pages of the write-ahead log into the database. Returns the number of pages of the log that are copied.
   ///
   /// - Parameter mode: `SQLITE_CHECKPOINT_PASSIVE`, `_RESTART` or `_TRUNCATE`.
-  func checkpoint(_ mode: Int32) throws(StoreFailure) {
-    guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw StoreFailure(handle) }
+  @discardableResult
+  func checkpoint(_ mode: Int32) throws(StoreFailure) -> Int32 {
+    var copied: Int32 = 0
+    guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, &copied) == SQLITE_OK else { throw StoreFailure(handle) }
+    return copied
+  }
+
+  /// The file of the write-ahead log; `nil` if it is not open.
+  fileprivate var log: UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(handle, nil, SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
+      file?.pointee.pMethods != nil
+    else { return nil }
+    return file
   }
 }

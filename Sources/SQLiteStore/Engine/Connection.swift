@@ -25,11 +25,14 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   /// - Parameters:
   ///   - cacheBytes: the memory for pages of the file; at least 64 KiB.
   ///   - busyTimeout: how long a statement waits for another process that holds the file.
+  ///   - layer: the name of the file layer; `nil` for the default one.
   /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is no database.
-  init(path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero) throws(StoreFailure) {
+  init(
+    path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero, layer: String? = nil
+  ) throws(StoreFailure) {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(
-      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer)
     guard code == SQLITE_OK, let opened else {
       defer { sqlite3_close(opened) }
       throw Self.openingFailed(opened, path)
