@@ -1,3 +1,4 @@
+import Basics
 import CCurl
 import Glibc
 
@@ -151,17 +152,16 @@ final class Transfer: @unchecked Sendable {
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
   }
 
-  /// Returns the 4 or 16 bytes of an address.
-  private static func address(_ address: UnsafeMutablePointer<curl_sockaddr>) -> [UInt8]? {
+  private static func address(_ address: UnsafeMutablePointer<curl_sockaddr>) -> IPAddress? {
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     let start = UnsafeRawPointer(address) + offset
     switch address.pointee.family {
     case AF_INET:
       var found = start.loadUnaligned(as: sockaddr_in.self).sin_addr
-      return withUnsafeBytes(of: &found) { Array($0) }
+      return withUnsafeBytes(of: &found) { IPAddress(bytes: $0) }
     case AF_INET6:
       var found = start.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-      return withUnsafeBytes(of: &found) { Array($0) }
+      return withUnsafeBytes(of: &found) { IPAddress(bytes: $0) }
     default: return nil
     }
   }

@@ -1,3 +1,4 @@
+public import Basics
 import CCurl
 import Glibc
 public import Logging
