@@ -216,27 +216,37 @@ final class StreamScope: Sendable {
       ? [] : [Declaration(prefix: 0, space: 0, prefixCount: 0, spaceCount: UInt16(clamping: bytes.count), hash: hash)]
   }
 
-  /// Creates the scope within a root element just read.
-  init(root: Element, bindings: borrowing BindingStack, builder: borrowing ArenaBuilder) {
+  /// Creates the scope within a root element just read, with the namespace `content` read as `jabber:client`.
+  init(
+    root: Element, bindings: borrowing BindingStack, builder: borrowing ArenaBuilder, content: StaticString? = nil
+  ) {
     var bytes: [UInt8] = []
     var declarations: [Declaration] = []
     let source = builder.start
+    func read(_ namespace: BindingStack.Namespace) -> UnsafeRawBufferPointer {
+      let space = slice(source, namespace.space, Int(namespace.count))
+      if let content, equals(space, content) { return XMLNamespace.client.raw }
+      return space
+    }
     bindings.forEach { _, prefixCount, namespace in
       guard prefixCount == 0 else { return }
-      bytes.append(contentsOf: slice(source, namespace.space, Int(namespace.count)))
+      let space = read(namespace)
+      bytes.append(contentsOf: space)
       declarations.append(
-        Declaration(prefix: 0, space: 0, prefixCount: 0, spaceCount: namespace.count, hash: namespace.hash))
+        Declaration(
+          prefix: 0, space: 0, prefixCount: 0, spaceCount: UInt16(space.count), hash: NameHash.bytes(space)))
     }
     defaultCount = bytes.count
     bindings.forEach { prefix, prefixCount, namespace in
       guard prefixCount > 0 else { return }
       let at = UInt32(bytes.count)
+      let space = read(namespace)
       bytes.append(contentsOf: slice(source, prefix, Int(prefixCount)))
-      bytes.append(contentsOf: slice(source, namespace.space, Int(namespace.count)))
+      bytes.append(contentsOf: space)
       declarations.append(
         Declaration(
-          prefix: at, space: at + UInt32(prefixCount), prefixCount: prefixCount, spaceCount: namespace.count,
-          hash: namespace.hash))
+          prefix: at, space: at + UInt32(prefixCount), prefixCount: prefixCount, spaceCount: UInt16(space.count),
+          hash: NameHash.bytes(space)))
     }
     rootStart = bytes.count
     root.read { nodes, at, rootBytes in

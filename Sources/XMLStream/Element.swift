@@ -233,8 +233,9 @@ extension Element: CustomStringConvertible {
 
 // MARK: - Reading records
 
-/// The namespaces that every document knows (Namespaces in XML 1.0, 3).
+/// The namespaces that every document knows (Namespaces in XML 1.0, 3), and the one that contents of streams are read in.
 enum XMLNamespace {
+  static let client: StaticString = "jabber:client"
   static let xml: StaticString = "http://www.w3.org/XML/1998/namespace"
   static let xmlns: StaticString = "http://www.w3.org/2000/xmlns/"
 }

@@ -38,7 +38,15 @@ public struct ElementReader: ~Copyable {
     set { scanner.limits = newValue.effective }
   }
 
-  public init(limits: ReaderLimits) { scanner = Scanner(mode: .stream, limits: limits) }
+  /// Creates a reader of a stream whose header is still to come.
+  ///
+  /// - Parameter contentNamespace: the content namespace (RFC 6120 4.8.2) that is read as `jabber:client`, wherever it is
+  ///   declared behind the header: a stanza then is the same element on the streams of clients, components and servers.
+  ///   It is at least as long as `jabber:client`.
+  public init(limits: ReaderLimits, contentNamespace: StaticString? = nil) {
+    precondition(contentNamespace.map { $0.utf8CodeUnitCount >= XMLNamespace.client.utf8CodeUnitCount } ?? true)
+    scanner = Scanner(mode: .stream, limits: limits, content: contentNamespace)
+  }
 
   fileprivate init(limits: ReaderLimits, scope: StreamScope?) {
     scanner = Scanner(mode: .stream, limits: limits, scope: scope)

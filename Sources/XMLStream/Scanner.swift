@@ -76,6 +76,8 @@ struct Scanner: ~Copyable {
 
   let mode: Mode
   var limits: ReaderLimits
+  /// The content namespace of the stream that is read as `jabber:client`.
+  let content: StaticString?
   var state = State.start
   var builder = ArenaBuilder()
   var bindings = BindingStack()
@@ -143,8 +145,9 @@ struct Scanner: ~Copyable {
   static let noNode = -1
   static let carriageReturn: UInt8 = 0xFF
 
-  init(mode: Mode, limits: ReaderLimits, scope: StreamScope? = nil) {
+  init(mode: Mode, limits: ReaderLimits, content: StaticString? = nil, scope: StreamScope? = nil) {
     self.mode = mode
+    self.content = content
     self.limits = limits.effective
     self.scope = scope
     switch mode {
@@ -189,7 +192,7 @@ struct Scanner: ~Copyable {
 
   /// Begins anew, with the buffers that there are; a scope is that of a stream whose header has been read.
   mutating func restart(limits: ReaderLimits, scope: StreamScope?) {
-    var next = Scanner(mode: mode, limits: limits, scope: scope)
+    var next = Scanner(mode: mode, limits: limits, content: content, scope: scope)
     swap(&next.builder, &builder)
     swap(&next.bindings, &bindings)
     next.builder.removeAll()
@@ -316,8 +319,10 @@ struct Scanner: ~Copyable {
   /// Handles the complete start tag of the root: its bindings become the scope.
   private mutating func finishHeader() -> StreamHeader {
     let header = Element(arena: builder.finish(), index: 0)
+    // The header tells its namespaces as they were sent; what follows has them as they are read.
     let scope = StreamScope(root: header, bindings: bindings, builder: builder)
-    self.scope = scope
+    self.scope =
+      content == nil ? scope : StreamScope(root: header, bindings: bindings, builder: builder, content: content)
     builder.nodeCount = 0
     bindings = BindingStack()
     load()

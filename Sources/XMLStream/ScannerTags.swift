@@ -276,7 +276,13 @@ extension Scanner {
     let bytes = builder.start
     let isDefault = declared.prefixCount == 0
     let prefix = slice(bytes, declared.name, isDefault ? 0 : Int(declared.nameCount))
-    let space = UnsafeRawBufferPointer(start: bytes + tokenStart, count: count)
+    var space = UnsafeRawBufferPointer(start: bytes + tokenStart, count: count)
+    if let content, scope != nil, equals(space, content) {
+      let client = XMLNamespace.client.raw
+      UnsafeMutableRawBufferPointer(start: bytes + tokenStart, count: count).copyBytes(from: client)
+      builder.byteCount = tokenStart &+ client.count
+      space = UnsafeRawBufferPointer(rebasing: space[..<client.count])
+    }
     let isXML = equals(space, XMLNamespace.xml)
     if equals(prefix, "xml") {
       guard isXML else { throw .notWellFormed("prefix xml bound to another namespace") }

@@ -36,4 +36,8 @@ public enum XMPPLimits {
   public static let resultSetAnchorBytesMax = 1023
   /// The features and identities of one capability set that are hashed (XEP-0115); the largest client has under 120.
   public static let capabilityItemsMax = 1024
+  /// The bytes of a dialback key (XEP-0220), which is opaque to the receiving server: those of XEP-0185 have 64.
+  public static let dialbackKeyBytesMax = 1024
+  /// The SASL attempts of one stream between servers; then it is closed. There is one mechanism.
+  public static let externalAttemptsMax = 3
 }

@@ -134,4 +134,39 @@ import Testing
     #expect(try Element(parsing: bytes).first(Name("body", "")) != nil)
     #expect(try Element(xml: "<a/>").namespace == "")
   }
+
+  /// RFC 6120 4.8.2: the content namespace is another one between servers; stanzas are the same elements.
+  @Test(arguments: [1, 7, Int.max]) func readsAnotherContentNamespaceAsThatOfClients(step: Int) throws {
+    let sent =
+      "<stream:stream xmlns='jabber:server' xmlns:stream='http://etherx.jabber.org/streams' xmlns:s='jabber:server'>"
+      + "<message><body>1</body></message><s:iq/>"
+      + "<x xmlns='urn:x'><forwarded xmlns='urn:f'><message xmlns='jabber:server'><a xmlns=''/></message></forwarded>"
+      + "<p:b xmlns:p='jabber:server' p:c='jabber:server'/></x><presence xmlns='jabber:serves'/>"
+    var reader = ElementReader(limits: .authenticated, contentNamespace: "jabber:server")
+    let seen = read(sent.utf8, step: step, by: &reader)
+    guard seen.count == 5, case .opened(let header) = seen[0] else {
+      Issue.record("\(seen)")
+      return
+    }
+    #expect(header.defaultNamespace == "jabber:server" && header.declarations["s"] == "jabber:server")
+    #expect(
+      seen[1...] == [
+        .element(try Element(xml: "<message xmlns='jabber:client'><body>1</body></message>")),
+        .element(try Element(xml: "<iq xmlns='jabber:client'/>")),
+        .element(
+          try Element(
+            xml: "<x xmlns='urn:x'><forwarded xmlns='urn:f'><message xmlns='jabber:client'><a xmlns=''/></message>"
+              + "</forwarded><p:b xmlns:p='jabber:client' p:c='jabber:server'/></x>")),
+        .element(try Element(xml: "<presence xmlns='jabber:serves'/>")),
+      ])
+  }
+
+  @Test func aLongerContentNamespaceIsReadTheSameWay() throws {
+    var reader = ElementReader(limits: .authenticated, contentNamespace: "jabber:component:accept")
+    let seen = read(
+      ("<stream xmlns='jabber:component:accept'><a><b xmlns='jabber:component:accept' c='1'>text</b></a>").utf8,
+      by: &reader)
+    #expect(
+      seen.last == .element(try Element(xml: "<a xmlns='jabber:client'><b c='1'>text</b></a>")))
+  }
 }

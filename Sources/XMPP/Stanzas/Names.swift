@@ -6,9 +6,6 @@ extension Name {
   public static let iq = Name("iq", NS.client)
   public static let message = Name("message", NS.client)
   public static let presence = Name("presence", NS.client)
-  public static let serverIQ = Name("iq", NS.server)
-  public static let serverMessage = Name("message", NS.server)
-  public static let serverPresence = Name("presence", NS.server)
   /// RFC 6121 5.2.3.
   public static let body = Name("body", NS.client)
   /// RFC 6120 8.3.2.

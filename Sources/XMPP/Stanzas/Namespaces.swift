@@ -14,6 +14,10 @@ public enum NS {
   public static let bind: StaticString = "urn:ietf:params:xml:ns:xmpp-bind"
   /// XEP-0386.
   public static let bind2: StaticString = "urn:xmpp:bind:0"
+  /// XEP-0288.
+  public static let bidi: StaticString = "urn:xmpp:bidi"
+  /// XEP-0288 2.1: the stream feature.
+  public static let bidiFeature: StaticString = "urn:xmpp:features:bidi"
   /// XEP-0191.
   public static let blocking: StaticString = "urn:xmpp:blocking"
   /// XEP-0231.
@@ -70,6 +74,8 @@ public enum NS {
   public static let delegation: StaticString = "urn:xmpp:delegation:2"
   /// XEP-0220.
   public static let dialback: StaticString = "jabber:server:dialback"
+  /// XEP-0220 2.4.2: the stream feature.
+  public static let dialbackFeature: StaticString = "urn:xmpp:features:dialback"
   /// XEP-0030.
   public static let discoInfo: StaticString = "http://jabber.org/protocol/disco#info"
   /// XEP-0030.

@@ -9,18 +9,18 @@ public enum StanzaKind: UInt8, Sendable, CaseIterable {
 
   /// Returns the kind of an element; `nil` if it is no stanza. One hash comparison in the common case.
   public init?(_ element: Element) {
-    if element.is(.message) || element.is(.serverMessage) {
+    if element.is(.message) {
       self = .message
-    } else if element.is(.presence) || element.is(.serverPresence) {
+    } else if element.is(.presence) {
       self = .presence
-    } else if element.is(.iq) || element.is(.serverIQ) {
+    } else if element.is(.iq) {
       self = .iq
     } else {
       return nil
     }
   }
 
-  /// The name on client-to-server streams.
+  /// The name, which is the same on all streams: readers read other content namespaces as `jabber:client`.
   public var name: Name {
     switch self {
     case .message: .message
@@ -203,7 +203,7 @@ public struct Stanza: Sendable, Equatable {
   }
 
   /// The first `<body/>`, whatever its language.
-  public var body: Element? { element.first(kind == .message && element.is(.serverMessage) ? .serverBody : .body) }
+  public var body: Element? { element.first(.body) }
 
   /// Checks the rules of RFC 6120 8.2.3 for IQs and of RFC 6121 4.7.1 for presence.
   ///
@@ -232,10 +232,6 @@ public struct Stanza: Sendable, Equatable {
       }
     }
   }
-}
-
-extension Name {
-  static let serverBody = Name("body", NS.server)
 }
 
 extension UnsafeRawBufferPointer {

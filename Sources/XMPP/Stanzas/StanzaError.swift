@@ -218,7 +218,7 @@ extension StanzaError {
   /// Reads the error of a stanza of type `error`; `nil` if it reports none.
   public init?(reportedBy stanza: Stanza) {
     guard stanza.isError else { return nil }
-    guard let error = stanza.element.first(.error) ?? stanza.element.first(.serverError) else { return nil }
+    guard let error = stanza.element.first(.error) else { return nil }
     self.init(error)
   }
 }
@@ -242,8 +242,4 @@ extension Stanza {
     if let from { writer.attribute("from", from) } else { copy("to", to: "from", in: &writer) }
     if let to { writer.attribute("to", to) } else { copy("from", to: "to", in: &writer) }
   }
-}
-
-extension Name {
-  static let serverError = Name("error", NS.server)
 }

@@ -4,7 +4,8 @@ import Crypto
 public import XMLStream
 
 /// A component's stream from the server's side (XEP-0114 3): header, handshake, stanzas, the end. It is a value: events
-/// come in, and the caller carries out the outputs.
+/// come in, and the caller carries out the outputs. Its reader reads the content namespace as `jabber:client`
+/// (`ElementReader.init(limits:contentNamespace:)`).
 public struct ComponentMachine: Sendable {
   public enum Phase: Sendable, Equatable { case opening, handshaking, accepted, closed }
 
@@ -61,7 +62,7 @@ public struct ComponentMachine: Sendable {
   }
 
   private mutating func handshake(_ element: Element) -> Output {
-    guard element.is(Name("handshake", NS.component)), let domain, let secret = secrets[domain] else {
+    guard element.is(Name("handshake", NS.client)), let domain, let secret = secrets[domain] else {
       return refuse(StreamError(.notAuthorized, "a handshake comes first"))
     }
     // 3: in lower case.
@@ -81,11 +82,7 @@ public struct ComponentMachine: Sendable {
 
   /// Processes a stanza, which must have an addressee, and a sender of the component's domain (3).
   private mutating func stanza(_ element: Element) -> Output {
-    // The content namespace there is jabber:client here.
-    let bytes = element.serialised(defaultNamespace: NS.component)
-    guard let read = try? Element(parsing: bytes, defaultNamespace: String(describing: NS.client)),
-      let stanza = Stanza(read)
-    else { return refuse(StreamError(.unsupportedStanzaType)) }
+    guard let stanza = Stanza(element) else { return refuse(StreamError(.unsupportedStanzaType)) }
     // Missing or wrong addresses are an error of that stanza alone: some libraries send such stanzas.
     guard let from = try? stanza.from(), (try? stanza.to()) ?? nil != nil else {
       return .unaddressed(stanza)

@@ -192,4 +192,14 @@ extension StreamFeature {
   public static func capabilities(node: String, version: String) -> StreamFeature {
     StreamFeature(Element(.caps, ["hash": "sha-1", "node": node, "ver": version]), needs: .authenticated)
   }
+
+  /// SASL EXTERNAL (RFC 6120 6.4.1, XEP-0178 3), for a server whose certificate is good for the domain that it names.
+  public static let external = StreamFeature(Element(.mechanisms, [:], [Element(.mechanism, text: "EXTERNAL")]))
+
+  /// Server dialback with error handling (XEP-0220 2.4.2).
+  public static let dialback = StreamFeature(
+    Element(Name("dialback", NS.dialbackFeature), [:], [Element(Name("errors", NS.dialbackFeature))]))
+
+  /// Bidirectional streams between servers (XEP-0288 2.1).
+  public static let bidi = StreamFeature(Element(Name("bidi", NS.bidiFeature)))
 }

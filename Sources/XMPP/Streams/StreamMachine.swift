@@ -566,7 +566,7 @@ public struct StreamMachine: Sendable {
   private static let sasl2Namespace = String(describing: NS.sasl2)
 
   /// The `<major>.<minor>` as two numbers, leading zeros ignored (RFC 6120 4.7.5).
-  private struct Version {
+  struct Version {
     let major: Int
     let minor: Int
 

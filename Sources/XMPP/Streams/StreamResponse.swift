@@ -67,14 +67,15 @@ public enum StreamFraming: Sendable, Equatable {
   }
 }
 
-/// The response stream header (RFC 6120 4.7).
+/// A stream header of this server (RFC 6120 4.7): the response to a peer's, or the initial one of a stream to another
+/// server.
 public struct StreamResponse: Sendable, Equatable {
-  /// The domain that answers; empty if none was requested and there is no default (RFC 6120 4.9.1.3).
+  /// The domain that answers or asks; empty if none was requested and there is no default (RFC 6120 4.9.1.3).
   public var from: String
-  /// The bare JID that the client claims; `nil` if it sent none (RFC 6120 4.7.2).
+  /// The bare JID that the client claims, or the domain of a server; `nil` if it sent none (RFC 6120 4.7.2).
   public var to: String?
-  /// The stream id: random, never reused (RFC 6120 4.7.3).
-  public var id: String
+  /// The stream id: random, never reused (RFC 6120 4.7.3); `nil` in an initial header.
+  public var id: String?
   /// The language of the server's texts (RFC 6120 4.7.4).
   public var language: String
   /// Whether the client uses XMPP 1.0: `version` is left out for others (RFC 6120 4.7.5 rule 4).
@@ -83,7 +84,7 @@ public struct StreamResponse: Sendable, Equatable {
   public var content: StaticString
 
   public init(
-    from: String, to: String?, id: String, language: String, isVersioned: Bool, content: StaticString = NS.client
+    from: String, to: String?, id: String?, language: String, isVersioned: Bool, content: StaticString = NS.client
   ) {
     self.from = from
     self.to = to
@@ -92,6 +93,15 @@ public struct StreamResponse: Sendable, Equatable {
     self.isVersioned = isVersioned
     self.content = content
   }
+
+  /// Returns the initial header of a stream to another server.
+  public static func initial(from: String, to: String, language: String) -> StreamResponse {
+    StreamResponse(from: from, to: to, id: nil, language: language, isVersioned: true, content: NS.server)
+  }
+
+  /// Whether the stream is one between servers, on which the prefix `db` is declared: it advertises dialback (XEP-0220
+  /// 2.4.1).
+  private var declaresDialback: Bool { String(describing: content) == String(describing: NS.server) }
 
   public static func == (a: Self, b: Self) -> Bool {
     a.from == b.from && a.to == b.to && a.id == b.id && a.language == b.language && a.isVersioned == b.isVersioned
@@ -114,28 +124,36 @@ public struct StreamResponse: Sendable, Equatable {
       writer.raw("<?xml version='1.0'?><stream:stream xmlns='")
       writer.raw(content)
       writer.raw("' xmlns:stream='http://etherx.jabber.org/streams'")
-      attribute(" from='", from, &writer)
-      if let to { attribute(" to='", to, &writer) }
-      attribute(" id='", id, &writer)
+      if declaresDialback {
+        writer.raw(" xmlns:db='")
+        writer.raw(NS.dialback)
+        writer.raw("'")
+      }
+      writer.rawAttribute(" from='", from)
+      if let to { writer.rawAttribute(" to='", to) }
+      if let id { writer.rawAttribute(" id='", id) }
       if isVersioned { writer.raw(" version='1.0'") }
-      attribute(" xml:lang='", language, &writer)
+      writer.rawAttribute(" xml:lang='", language)
       writer.raw(">")
     }
   }
+}
 
-  /// Writes an attribute of the start tag, which stays open; `ElementWriter` cannot do that, so it is escaped by hand.
-  private func attribute(_ start: StaticString, _ value: String, _ writer: inout ElementWriter) {
-    writer.raw(start)
+extension ElementWriter {
+  /// Writes an attribute of a tag written by hand (one that stays open, or has a prefix), up to its closing quotation
+  /// mark.
+  mutating func rawAttribute(_ start: StaticString, _ value: String) {
+    raw(start)
     for byte in value.utf8 {
       switch byte {
-      case UInt8(ascii: "&"): writer.raw("&amp;")
-      case UInt8(ascii: "<"): writer.raw("&lt;")
-      case UInt8(ascii: ">"): writer.raw("&gt;")
-      case UInt8(ascii: "'"): writer.raw("&apos;")
-      case UInt8(ascii: "\""): writer.raw("&quot;")
-      default: writer.raw(CollectionOfOne(byte))
+      case UInt8(ascii: "&"): raw("&amp;")
+      case UInt8(ascii: "<"): raw("&lt;")
+      case UInt8(ascii: ">"): raw("&gt;")
+      case UInt8(ascii: "'"): raw("&apos;")
+      case UInt8(ascii: "\""): raw("&quot;")
+      default: raw(CollectionOfOne(byte))
       }
     }
-    writer.raw("'")
+    raw("'")
   }
 }
