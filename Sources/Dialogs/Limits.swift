@@ -1,5 +1,10 @@
 /// The bounds of the core: each with its number, its reason, and what happens at it.
 public enum Limits {
+  /// The presences of contacts elsewhere that are kept in memory, with some hundred bytes each. At the bound the oldest is
+  /// forgotten: a later session asks the other server.
+  public static let remotePresencesMax = 200_000
+  /// The bytes of one of them; a larger one is not kept. Real ones have a few hundred.
+  static let remotePresenceBytesMax = 4_096
   // The committer's inbox. At the bound HTTP answers 503 with Retry-After, and a session stops reading its socket until
   // the inbox is half empty.
   public static let inboxPostsMax = 16_384
@@ -23,6 +28,21 @@ public enum Limits {
   public static let avatarBytesMax = 98_304
   /// Bytes of a subscription request that are stored until it is answered.
   public static let requestBytesMax = 4_096
+
+  // The outbox: what waits for servers elsewhere. At the bounds the author is told `outbox-full`: `resource-constraint`
+  // in XMPP, 503 in HTTP. What accepted posts entail may exceed them; at twice the bounds it is not kept.
+  /// Rows of one pair of domains: with the most that a busy server says to another in an hour, about 30 a second.
+  public static let outboxRowsPerPairMax = 100_000
+  /// Rows of one author to all domains: nobody writes more while a server is away, but programs would.
+  public static let outboxRowsPerAuthorMax = 1_000
+  /// Rows that one transaction gives up, so that other posts wait a few milliseconds at most; the rest follows.
+  public static let outboxBouncedMax = 500
+  /// Seconds after which an author may try again.
+  public static let outboxRetry = 60
+  /// The time after which the server gives up, unless the operator sets another.
+  public static let federationGiveUp = Duration.seconds(3_600)
+  /// Bytes of another server's explanation of an error.
+  public static let failureTextMax = 512
 
   // Contacts. At the bound: `policy-violation`; other servers allow about as many.
   public static let contactsMax = 10_000
@@ -336,6 +356,27 @@ public enum Limits {
   public static let avatarURLBytesMax = 2_048
   /// Users in one request; more are `malformed`.
   public static let usersAtOnceMax = 100
+
+  // Users elsewhere. At a bound the post is refused with `tooFast`; nobody who is known is concerned.
+  /// Users of one domain who become known to a home in an hour by acts of their own: a busy domain has fewer, and a
+  /// flood of accounts that were made for it cannot fill the store.
+  public static let strangersPerDomainPerHour = 200
+  /// Users of all domains who become known to a home in a day, likewise: against a flood of domains.
+  public static let strangersPerDay = 20_000
+  /// Conversations that one stranger begins in an hour (`StrangerPolicy.limit`): who looks for somebody finds them.
+  public static let conversationsPerStranger = 3
+  /// Conversations that all strangers of a domain begin in an hour: a wave of new accounts is soon at an end.
+  public static let conversationsPerDomain = 30
+  /// The same for a domain with acquaintances of somebody here, which has real users.
+  public static let conversationsPerKnownDomain = 1_000
+  /// Conversations of all strangers in an hour: some 10 MB of memory.
+  public static let conversationsOfStrangers = 50_000
+  /// Domains that are remembered as known; at the bound all are forgotten, and known again with their next message.
+  static let knownDomains = 100_000
+  /// New addresses elsewhere to which one account writes in an hour: people write to few, spam to many.
+  public static let addressesPerAccount = 100
+  /// The same for an account that is younger than a day.
+  public static let addressesPerYoungAccount = 20
 
   // Invitations.
   /// The lifetime of an invitation: enough for users who read their mail once a week (XEP-0379 4).

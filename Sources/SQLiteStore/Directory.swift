@@ -2,18 +2,19 @@ import Addresses
 import Dialogs
 import Synchronization
 
-/// The data that every entry needs and that never changes: the addresses of users and rooms and the realms' sealers.
-/// Shared by all connections.
+/// The data that every entry needs and that never changes: the addresses of users and rooms, the realms and their
+/// sealers. Shared by all connections.
 ///
 /// A user or room of a transaction that is rolled back must not stay, since its number is issued again. So a rollback
 /// empties the directory; until then no other transaction can have met the number.
 ///
-/// A realm's rooms all move when their domain changes, which happens only at start, before any read: that empties it
-/// too.
+/// Realms are created, and a realm's rooms all move when their domain changes, only at start, before any read: that
+/// empties it too.
 final class Directory: Sendable {
   private let parties = Mutex<[UserID: Party]>([:])
   private let rooms = Mutex<[DialogID: RoomName]>([:])
   private let seals = Mutex<[RealmID: Sealer]>([:])
+  private let table = Mutex<RealmTable?>(nil)
 
   func party(_ id: UserID, _ find: () throws -> Party?) rethrows -> Party? {
     if let party = parties.withLock({ $0[id] }) { return party }
@@ -44,7 +45,15 @@ final class Directory: Sendable {
     return seal
   }
 
+  func realms(_ find: () throws -> [Realm]) rethrows -> RealmTable {
+    if let table = table.withLock({ $0 }) { return table }
+    let found = RealmTable(try find())
+    table.withLock { $0 = found }
+    return found
+  }
+
   func forget() {
+    table.withLock { $0 = nil }
     parties.withLock { $0 = [:] }
     rooms.withLock { $0 = [:] }
     seals.withLock { $0 = [:] }

@@ -73,9 +73,13 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
       epoch: UInt32(truncatingIfNeeded: row.int(4)))
   }
 
-  /// Returns a stored address, which is in normal form already and therefore cheap to parse.
+  func realmTable() throws -> RealmTable { try directory.realms { try realms() } }
+
+  /// Returns a stored address, which is in normal form already and therefore cheap to parse. In a federated realm the
+  /// name is the whole address.
   static func address(_ name: String, _ domain: String) throws(StoreFailure) -> BareJID {
-    try address(name.isEmpty ? domain : name + "@" + domain)
+    if domain.utf8.first == UInt8(ascii: "@") { return try address(name) }
+    return try address(name.isEmpty ? domain : name + "@" + domain)
   }
 
   static func address(_ text: String) throws(StoreFailure) -> BareJID {

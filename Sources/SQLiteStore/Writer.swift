@@ -33,6 +33,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   // MARK: Entries
 
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws {
+    try check(stored: entry.author.id)
     try insertPayload(entry, key)
     try moveOrigins(entry.position)
     switch entry.fact {
@@ -40,7 +41,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     // Members of a room follow its entries: a marker that only the reader may see is not among them.
     case .marker: if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds) }
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
-      .scheduledMessage, .notification:
+      .scheduledMessage, .notification, .undelivered:
       break
     }
     if let key { try insertOrigins(entry, key, stanzaID: entry.fact.stanza?.envelope.id) }
@@ -84,8 +85,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     case .message(let message): message.traits.contains(.archived)
     case .room(let change): if case .topic = change.change { true } else { false }
     case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
-      .scheduledMessage,
-      .call, .notification:
+      .scheduledMessage, .call, .notification, .undelivered:
       false
     }
   }
@@ -124,10 +124,17 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     return true
   }
 
+  /// Refuses the provisional id of a remote user without a row (`Party.isProvisional`): it is another one after a
+  /// restart.
+  func check(stored user: UserID) throws {
+    if user.number < 0 { throw StoreFailure.provisional(user.number) }
+  }
+
   // MARK: Dialogs and marks
 
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog {
     let (first, second) = first.id <= second.id ? (first, second) : (second, first)
+    try check(stored: first.id)
     let id = try connection(.insertDialog, kind.rawValue, first.id, second.id, createdAt).first { DialogID($0.int(0)) }
     guard let id else { throw StoreFailure.corrupt("a new dialog got no number") }
     for user in first.id == second.id ? [first.id] : [first.id, second.id] {
@@ -140,6 +147,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp
   ) throws -> Dialog {
     let (first, second) = first.id <= second.id ? (first, second) : (second, first)
+    try check(stored: first.id)
     let id = try connection(
       .insertWhispers, Dialog.Kind.whispered.rawValue, first.id, second.id, createdAt, room.dialog
     )
@@ -153,6 +161,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   }
 
   func put(_ mark: Mark, superseded: Position) throws {
+    try check(stored: mark.user)
     let own = try connection(.updateOwn, mark.dialog, mark.user, mark.own)
     try own.run()
     try connection(

@@ -99,7 +99,7 @@ import Testing
             id: PublicID(high: 1, low: 2), isSemiAnonymous: true))
       // These are entries of the user alone, or of two users who know each other.
       case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draftOrScheduled, .call,
-        .notification:
+        .notification, .undelivered:
         break
       }
     }

@@ -63,7 +63,7 @@ enum Samples {
     reactions: ReactionsBody(lines: [
       .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
     ]), version: 7, senderNick: "R", forwardedFrom: ForwardedFromBody(senderId: "nurse", sentAt: time), pinnedAt: time,
-    pinnedBy: "juliet")
+    pinnedBy: "juliet", delivery: DeliveryBody(state: .failed, code: "remote-server-timeout", text: "Nobody there."))
   static let receipt = ReceiptBody(userId: "romeo", delivered: true, read: true, deliveredAt: time, readAt: time)
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
@@ -181,6 +181,7 @@ enum Samples {
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
+      try Sample("Delivery", DeliveryBody(state: .failed, code: "remote-server-timeout", text: "Nobody there.")),
       try Sample("ForwardedFrom", ForwardedFromBody(senderId: "nurse", sentAt: time)),
       try Sample("EditPage", PageBody(items: [EditBody(text: "t", at: time)], nextCursor: "n")),
       try Sample("Edit", EditBody(text: "t", at: time)),

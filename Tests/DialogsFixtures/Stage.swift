@@ -156,7 +156,7 @@ package final class RecordingSession: LiveSession {
       switch delivery {
       case .signal(.occupant(let presence), _): presence.listStep
       case .signal(.notice(let notice), _): notice.listStep
-      case .signal, .entry, .outcome, .handedOver: nil
+      case .signal, .entry, .outcome, .handedOver, .owed: nil
       }
     }
   }
@@ -197,15 +197,20 @@ package enum Heard: Equatable {
   case call(CallAct, Call.State, Call.Reason?, Form)
   case signalled(CallSignal.Body)
   case notification(String)
+  /// A message that was not delivered, and the condition.
+  case undelivered(Position, String)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
   case refused(UInt64, Problem.Kind)
   case handedOver
+  /// A row of the outbox: its text, or the name of its stanza.
+  case owed(String)
 
   package init(_ delivery: Delivery) {
     switch delivery {
     case .handedOver: self = .handedOver
+    case .owed(let row): self = .owed(row.summary)
     case .entry(let entry, let form):
       switch entry.fact {
       case .message(let message): self = .said(message.content.text, form)
@@ -223,6 +228,8 @@ package enum Heard: Equatable {
       case .room(let change): self = .noted(change.change)
       case .invitation(let invitation): self = .invited(invitation.room.address.description)
       case .node(let change): self = .recorded(change)
+      case .undelivered(let undelivered):
+        self = .undelivered(undelivered.target, undelivered.failure.condition)
       case .settings(let change): self = .settings(change)
       case .perUser(let change): self = .perUser(change)
       case .draft(let dialog, let draft): self = .draft(dialog, draft)
@@ -245,6 +252,7 @@ package enum Heard: Equatable {
       case .node(let event): self = .event(event.owner.name, event.node, event.kind)
       case .announcement(let announcement): self = .announced(announcement.text)
       case .call(let signal): self = .signalled(signal.body)
+      case .undelivered(_, let failure): self = .undelivered(.zero, failure.condition)
       }
     case .outcome(let token, let result):
       switch result {
@@ -351,4 +359,20 @@ package final class Gate: Sendable {
     }
   }
   package func open() { state.withLock { $0.open = true } }
+}
+
+extension OutboxRow {
+  /// A short text to compare: what is said, or the name of the stanza.
+  package var summary: String {
+    switch item {
+    case .stanza(let stanza): "\(stanza.name) to \(stanza.to)"
+    case .entry(let entry):
+      switch entry.fact {
+      case .message(let message): message.content.text
+      case .marker(let marker): "\(marker.kind)"
+      case .call(let change): "\(change.act)"
+      default: "\(entry.fact.kind)"
+      }
+    }
+  }
 }

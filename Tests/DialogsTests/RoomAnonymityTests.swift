@@ -119,7 +119,7 @@ extension RecordingSession {
     deliveries().compactMap {
       switch $0 {
       case .entry(_, let form), .signal(_, let form): form
-      case .outcome, .handedOver: nil
+      case .outcome, .handedOver, .owed: nil
       }
     }
   }

@@ -9,10 +9,11 @@ import Testing
   /// that a new intent must state here what strangers learn by it.
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
-    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure, .abandon,
+    case .introduce, .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure,
+      .abandon,
       .topic,
       .invite,
-      .decline, .askForVoice, .register, .destroy, .occupants, .place, .probe:
+      .decline, .askForVoice, .register, .destroy, .occupants, .place, .probe, .lose:
       true
     // Of a room that is not there yet; of a session; answered the same whatever there is; for the server, which names
     // listed rooms only.
@@ -30,7 +31,7 @@ import Testing
     let marked = RoomMessageDraft(content: Content(kind: .none), envelope: Envelope(), traits: [], key: nil)
     let nobody = try BareJID("nobody@localhost")
     var intents: [RoomIntent] = [
-      .show(room, stage.presence(session)), .exit(room, nil), .say(room, stage.draft("x")),
+      .show(room, stage.presence(session)), .exit(room, nil), .lose(room), .say(room, stage.draft("x")),
       .say(room, stage.draft("x", app: true)), .signal(room, stanza), .pass(room, nick: "romeo", stanza),
       .pass(room, nick: "nobody", stanza), .face(room, nick: "romeo"), .face(room, nick: "nobody"),
       .whisper(room, nick: "romeo", stage.draft("x")),

@@ -43,6 +43,8 @@ import Testing
       "0034-temporary-rooms": 9_101_932_753_410_754_325,
       "0035-node-creators": 16_337_075_886_098_530_903,
       "0036-registered-nicks": 15_074_652_022_281_990_166,
+      "0038-outbox": 2_300_558_440_095_609_795,
+      "0040-federation-rules": 9_042_913_547_139_352_532,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

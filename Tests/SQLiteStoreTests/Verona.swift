@@ -9,9 +9,12 @@ struct Verona {
   let romeo: Party
   let juliet: Party
   let dialog: Dialog
+  /// Each message also waits for another server.
+  static let pair = DomainPair(local: "verona.example", remote: "mantua.example")
+  let number: Int64
 
   init(_ store: SQLiteStore) throws {
-    (romeo, juliet, dialog) = try store.write { writer in
+    (romeo, juliet, dialog, number) = try store.write { writer in
       let realm = try writer.insertRealm(
         domain: "verona.example", rooms: "rooms.verona.example", key: [UInt8](0..<32), epoch: 1)
       func party(_ name: String) throws -> Party {
@@ -22,7 +25,7 @@ struct Verona {
       let (romeo, juliet) = (try party("romeo"), try party("juliet"))
       let dialog = try writer.insert(
         dialog: .privately, first: romeo, second: juliet, createdAt: Timestamp(milliseconds: 0))
-      return (romeo, juliet, dialog)
+      return (romeo, juliet, dialog, try writer.put(DomainPairState(Self.pair)).id)
     }
   }
 
@@ -41,6 +44,9 @@ struct Verona {
       feeds: [
         FeedRow(user: romeo.id, traits: .archived), FeedRow(user: juliet.id, traits: [.archived, .inbound]),
       ], key: RepeatKey(rule: .xmpp, id: "m\(position)", bodyHash: 1))
+    try writer.insert(
+      OutboxRow(position: entry.position, expiresAt: Timestamp(milliseconds: position), item: .entry(entry)),
+      by: romeo.id, pair: number)
     var dialog = dialog
     dialog.sequence = position
     dialog.ordinal = position
@@ -61,6 +67,10 @@ struct Verona {
     ]
     for view in views where view.map(\.position.number) != expected {
       throw Torn(description: "\(view.count) entries under head \(head)")
+    }
+    let waiting = try reader.outbox(of: Self.pair, after: .zero, limit: 10_000)
+    guard waiting.map(\.position.number) == expected else {
+      throw Torn(description: "\(waiting.count) rows of the outbox under head \(head)")
     }
     let dialog = try reader.dialog(dialog.id)
     guard dialog?.last.number == head, dialog?.ordinal == head,

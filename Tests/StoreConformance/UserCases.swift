@@ -32,6 +32,68 @@ extension StoreConformance {
         try equal(try reader.users(in: scene.realm.id, matching: nil, after: nil, limit: 100).contains(user), false)
       }
     },
+    Case(name: "a federated realm has users of any domain, whom each home sees for itself") { scene in
+      let (home, federated, other) = try scene.write { writer in
+        let mantua = try writer.insertRealm(
+          domain: "mantua.example", rooms: "halls.mantua.example", key: [9, 0, 255], epoch: 1)
+        return (
+          mantua, try writer.insertRealm(remote: "@verona.example", home: scene.realm),
+          try writer.insertRealm(remote: "@mantua.example", home: mantua)
+        )
+      }
+      try equal([federated.isFederated, federated.id.isRemote, home.isFederated], [true, true, false])
+      let (rosaline, server) = (try BareJID("rosaline@capulet.example"), try BareJID("capulet.example"))
+      let (here, there, domain) = try scene.write { writer in
+        (
+          try writer.insertUser(rosaline, in: federated.id, profile: Profile(), createdAt: scene.time),
+          try writer.insertUser(rosaline, in: other.id, profile: Profile(), createdAt: scene.time),
+          try writer.insertUser(server, in: federated.id, profile: Profile(), createdAt: scene.time)
+        )
+      }
+      try scene.read { reader in
+        try equal(here.id == there.id, false)
+        try equal(try reader.user(rosaline, seenFrom: scene.realm.id), here)
+        try equal(try reader.user(rosaline, seenFrom: federated.id), here)
+        try equal(try reader.user(rosaline, seenFrom: home.id), there)
+        try equal(try reader.user(server, seenFrom: scene.realm.id), domain)
+        try equal(try reader.user(here.id), here)
+        try equal(try reader.party(here.id)?.address, rosaline)
+        try equal(try reader.party(here.id)?.name, "rosaline@capulet.example")
+        // No domain of theirs is known, and no list has them.
+        try equal(try reader.user(rosaline), nil)
+        try equal(try reader.users(in: scene.realm.id, matching: "rosaline", after: nil, limit: 100), [])
+        try equal(try reader.home(of: federated.id), scene.realm.id)
+        try equal(try reader.home(of: scene.realm.id), scene.realm.id)
+      }
+      // A user of another realm of this store is a user elsewhere, too.
+      let native = try BareJID("native@mantua.example")
+      try scene.write { writer in
+        _ = try writer.insertUser(native, in: home.id, profile: Profile(), createdAt: scene.time)
+      }
+      try scene.read { reader in
+        try equal(try reader.user(native, seenFrom: home.id)?.realm, home.id)
+        try equal(try reader.user(native, seenFrom: scene.realm.id), nil)
+      }
+    },
+    Case(name: "a provisional id of a user elsewhere is never stored") { scene in
+      let (first, second) = try scene.write { writer in
+        (
+          try writer.insertUser(
+            BareJID("first@verona.example"), in: scene.realm.id, profile: Profile(), createdAt: scene.time),
+          try writer.insertRealm(remote: "@verona.example", home: scene.realm)
+        )
+      }
+      let stranger = Party(remote: try BareJID("rosaline@capulet.example"), realm: second.id)
+      var isRefused = false
+      do {
+        _ = try scene.write {
+          try $0.insert(dialog: .privately, first: first.party, second: stranger, createdAt: scene.time)
+        }
+      } catch {
+        isRefused = true
+      }
+      try equal(isRefused, true)
+    },
     Case(name: "a user is found by address and by number") { scene in
       let profile = Profile(displayName: "Tybalt \u{1F431}", status: "", avatarHash: "ab", metadata: "{\"a\":1}")
       let tybalt = try scene.write {

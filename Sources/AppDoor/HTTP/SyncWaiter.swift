@@ -37,7 +37,7 @@ final class SyncWaiter: LiveSession {
     case .signal(.closed(let reason), _):
       if reason == .revoked || reason == .passwordChanged { isRevoked.withLock { $0 = true } }
       wake()
-    case .signal, .outcome, .handedOver: break
+    case .signal, .outcome, .handedOver, .owed: break
     }
   }
 

@@ -100,6 +100,9 @@ final class EventForm: Sendable {
     case .settings(let change):
       return form(.settingsUpdated, entry, cursor, SettingsUpdatedBody(settings: rendering.settings(change)))
     case .perUser(let change): return form(of: change, entry, cursor, rendering)
+    case .undelivered(let undelivered):
+      let message = undelivered.outcome ?? subjects.targets[undelivered.target]
+      return form(.messageUpdated, entry, cursor, message.flatMap { rendering.message($0, naming) })
     case .draft(let dialog, let draft):
       return form(
         .draftUpdated, entry, cursor,

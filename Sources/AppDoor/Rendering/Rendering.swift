@@ -164,6 +164,7 @@ struct Rendering: Sendable {
       body.pinnedAt = state.pin?.at
       body.pinnedBy = state.pin.map { naming.id($0.by) }
       body.version = state.revision
+      body.delivery = state.failure.map { DeliveryBody(state: .failed, code: $0.condition, text: $0.text) }
     }
     return body
   }

@@ -27,6 +27,7 @@ extension AppSession {
       }
     // An app session is never handed over: its client reconnects with a cursor.
     case .handedOver: break
+    case .owed: break
     }
   }
 
@@ -223,9 +224,9 @@ extension AppSession {
       // The user's own change comes as an entry.
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
-    // Occupants concern XMPP; an app lists the members. Announcements have no event: an app informs its users in its
+    // Occupants concern XMPP; an app lists the members. So do undelivered subscription stanzas. Announcements have no event: an app informs its users in its
     // own way.
-    case .occupant, .notice, .node, .announcement, .shown: break
+    case .occupant, .notice, .node, .announcement, .shown, .undelivered: break
     case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }
@@ -282,7 +283,7 @@ extension AppSession {
       on: session.handle.lane,
       { reader in
         // The id of a remote user is not that of their row (`Party`).
-        let peer = party.realm.isRemote ? try reader.user(address)?.id : party.id
+        let peer = party.realm.isRemote ? try reader.user(address, seenFrom: party.realm)?.id : party.id
         return try peer.flatMap { try reader.dialog(between: user, and: $0) }
       }
     ) { result in
@@ -339,8 +340,7 @@ extension AppSession {
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .draft, .scheduledMessage,
-      .call,
-      .notification:
+      .call, .notification, .undelivered:
       return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }

@@ -58,7 +58,9 @@ extension Judge {
     key: RepeatKey?
   ) throws -> Call {
     try checkMayCall(callParty.party, peer)
+    try checkStranger(callParty.party, peer.address)
     try checkPace(of: callParty.party)
+    try checkOutbox(from: callParty.party, to: peer)
     let open = try writer.openCalls(of: peer.id, limit: Limits.callsOpenMax)
     let opening = CallOpening.of(
       name: name, isApp: callParty.isApp, caller: callParty.party.id, callee: peer.id, among: open
@@ -72,7 +74,7 @@ extension Judge {
       callParty = Call.CallParty(
         try known(callParty.party), resource: callParty.resource, isApp: callParty.isApp)
     }
-    let callee = Call.CallParty(try known(peer), resource: nil, isApp: false)
+    let callee = Call.CallParty(try known(peer, metBy: callParty.party), resource: nil, isApp: false)
     let (state, _) = try dialog(of: callParty.party, and: callee.party)
     if case .instead(let old, let reason) = opening {
       // The callee would have two calls, and ends the first; if both called at once, the caller of the old call ends
@@ -327,6 +329,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.inbound, .archived] : [.inbound]))
     }
     try writer.insert(entry, feeds: feeds, key: key)
+    if change.message != nil { try owe(entry, to: peer) }
     try writer.put(change.call)
     if change.rings { try owe(entry) }
     // The caller's session also receives what is recorded in the callee's name.

@@ -17,7 +17,7 @@ extension Judge {
       }
       return Post(post, by: Party(id: UserID(0), realm: home, address: behalf.user))
     }
-    guard let user = try user(behalf.user), user.party.realm == home, user.state == .active else {
+    guard let user = try user(behalf.user, seenFrom: home), user.party.realm == home, user.state == .active else {
       throw Problem.unprivileged
     }
     if case .signal(_, .user(let address, _)) = post.intent,

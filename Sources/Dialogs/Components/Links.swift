@@ -4,41 +4,79 @@ public import Basics
 /// Links to other servers. Theory:
 ///
 /// Beside the sessions of local users the hub knows links: a live session that represents all users of one remote
-/// domain, today a component (XEP-0114). Deliveries to such a user go to the link, in the order of the log like all
-/// others; their stanzas come from it as posts of a remote author and as signals. Their roster, presence and blocks are
-/// stored by their own server: here is only the side of the local user.
+/// domain: a component (XEP-0114), or another server as it is reached from one domain of this one (`DomainPair`).
+/// Deliveries to such a user go to the link, in the order of the log like all others; their stanzas come from it as posts
+/// of a remote author and as signals. Their roster, presence and blocks are stored by their own server: here is only the
+/// side of the local user.
 extension Hub {
-  func link(to address: BareJID) -> (any LiveSession)? { link(domain: address.domain) }
+  /// Returns the link that takes what is sent from a domain of this server to an address: that of a component of the
+  /// same home, or of a server elsewhere, which is made at its first use. `nil` for a local address, and if there is no
+  /// way.
+  public func link(from local: String, to address: BareJID) -> (any LiveSession)? { link(to: address) { local } }
+
+  func link(from local: BareJID, to address: BareJID) -> (any LiveSession)? { link(to: address) { local.domain } }
+
+  private func link(to address: BareJID, from local: () -> String) -> (any LiveSession)? {
+    let domain = address.domain
+    let (component, federation) = links(to: domain)
+    guard let federation else { return component }
+    let local = local()
+    let home = realms.home(ofDomain: local)
+    if let component, realms.home(of: component.party.realm) == home { return component }
+    guard let home, realms.home(ofDomain: domain) != home else { return nil }
+    return federation.link(DomainPair(local: local, remote: domain))
+  }
+
+  /// Returns the reason why users of a realm cannot communicate with a domain elsewhere; `nil` if they can.
+  func refusal(of domain: String, from realm: RealmID) -> Problem? {
+    guard let federation, let home = realms.realm(realms.home(of: realm)) else { return .notFederated(domain) }
+    return federation.refusal(of: domain, from: home.domain)
+  }
 
   /// Returns the links of a realm's components with a privilege (XEP-0356).
   func links(of realm: RealmID, where test: (Privileges) -> Bool) -> [any LiveSession] {
     let holders = privileges.holders(in: realm, where: test)
     if holders.isEmpty { return [] }
-    return withLinks { links in links.values.filter { holders.contains($0.party.realm) } }
+    return withComponents { links in links.values.filter { holders.contains($0.party.realm) } }
   }
 
-  /// Registers the link to a domain. Returns `false` if there already is one, which stays.
+  /// Registers the link of a component. Returns `false` if there already is one, which stays.
   public func attach(_ link: any LiveSession, domain: String) -> Bool {
-    withLinks { links in
+    withComponents { links in
       if links[domain] != nil { return false }
       links[domain] = link
       return true
     }
   }
 
-  /// Removes a link: those who see the presence of its users are told that they are offline.
+  /// Removes the link of a component: those who see the presence of its users are told that they are offline.
   public func detach(_ link: any LiveSession, domain: String, time: Timestamp) {
-    let wasThere = withLinks { links in
+    let wasThere = withComponents { links in
       guard links[domain] === link else { return false }
       links[domain] = nil
       return true
     }
-    guard wasThere else { return }
+    if wasThere { gone(domain, of: link.party.realm, from: nil, time: time) }
+  }
+
+  /// Tells the users of a domain of this server that all their contacts at a domain elsewhere are offline: the other
+  /// server cannot be reached, or has said that it goes. A link that is only idle is not gone.
+  public func gone(_ pair: DomainPair, time: Timestamp) {
+    guard let realm = realms.home(ofDomain: pair.local).flatMap({ realms.federated(of: $0) }) else { return }
+    gone(pair.remote, of: realm.id, from: pair.local, time: time)
+  }
+
+  private func gone(_ domain: String, of realm: RealmID, from local: String?, time: Timestamp) {
+    let home = realms.home(of: realm)
+    remotePresences.forget(domain: domain, toldAt: local)
     var batch = LaneBatch()
-    for online in allOnline() {
-      for address in online.contactSnapshot.remoteSubscriptions where address.domain == domain {
+    for online in allOnline()
+    where online.contactSnapshot.user.realm == home
+      && local.map({ online.contactSnapshot.user.address.hasDomain($0) }) != false
+    {
+      for address in online.contactSnapshot.remoteSubscriptions where address.hasDomain(domain) {
         let gone = Presence(
-          from: Party(remote: address, realm: link.party.realm), resource: "", availability: .offline, time: time)
+          from: Party(remote: address, realm: realm), resource: "", availability: .offline, time: time)
         for onlineSession in online.onlineSessions where onlineSession.isAvailable {
           batch.add(.signal(.presence(gone), .direct), to: onlineSession.session)
         }
@@ -52,7 +90,9 @@ extension Hub {
   func show(_ presence: Presence, to viewers: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch)
   {
     for viewer in viewers {
-      guard let link = link(to: viewer), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer)) else {
+      guard let link = link(from: presence.from.address, to: viewer),
+        contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer))
+      else {
         continue
       }
       batch.add(.signal(.shown(presence, to: viewer), .direct), to: link)
@@ -62,7 +102,9 @@ extension Hub {
   /// Sends presence probes (RFC 6121 4.3), which the remote server answers.
   func probe(_ contacts: [BareJID], for party: Party, contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
     for contact in contacts {
-      guard let link = link(to: contact), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact)) else {
+      guard let link = link(from: party.address, to: contact),
+        contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact))
+      else {
         continue
       }
       let probe = RelayedStanza(
@@ -75,13 +117,22 @@ extension Hub {
 
   /// Delivers the presence of a remote user to a local user: to their available resources, or to the addressed one. App
   /// sessions get presences of contacts only.
-  public func present(_ presence: Presence, to address: BareJID) {
+  ///
+  /// - Returns: whether a contact on another server has become available with this resource; `nil` for all others, and
+  ///   if it is not available.
+  @discardableResult
+  public func present(_ presence: Presence, to address: BareJID) -> Bool? {
     let from = presence.from.address
     if !presence.isAvailable { endTyping(of: from, resource: presence.resource) }
-    guard let user = user(at: address), let online = online(user) else { return }
+    let isKept = presence.toResource == nil && realms.realm(presence.from.realm)?.isFederated == true
+    guard let online = online(at: address, near: presence.from) else {
+      if isKept { remotePresences.note(presence, to: address, begins: false) }
+      return nil
+    }
     let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
-    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return }
+    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return nil }
     let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true
+    let isNew = isKept ? remotePresences.note(presence, to: address, begins: isContact) : nil
     var batch = LaneBatch()
     for onlineSession in online.onlineSessions {
       let isMeant =
@@ -99,6 +150,7 @@ extension Hub {
       }
     }
     batch.send()
+    return isNew
   }
 
   /// Answers a probe that a server sends for one of its users (RFC 6121 4.3.2), if the subscription allows it.

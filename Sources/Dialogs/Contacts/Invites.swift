@@ -153,7 +153,7 @@ extension Judge {
     of token: [UInt8], at address: BareJID, for guest: Party
   ) throws -> (party: Party, invite: Int64)? {
     guard let invite = try writer.invite(token: token), invite.kind == .contact, !invite.isUsed, invite.expires > time,
-      let host = try user(address), host.state == .active, host.party.id == invite.inviter,
+      let host = try user(address, seenFrom: guest.realm), host.state == .active, host.party.id == invite.inviter,
       host.party.id != guest.id, host.party.realm == guest.realm,
       try !isBlocked(guest, resource: nil, by: host.party)
     else { return nil }

@@ -69,7 +69,7 @@ extension Judge {
     _ id: String, by reported: BlockPattern, to owner: Party
   ) throws -> String? {
     guard let position = PublicID(id).flatMap({ realms.position(of: $0, in: owner.realm) }),
-      let author = try user(reported.jid.bare)?.party,
+      let author = try user(reported.jid.bare, seenFrom: owner.realm)?.party,
       let dialog = try writer.dialog(between: owner.id, and: author.id),
       let entry = try writer.entry(position, in: .server(dialog.id, .rules)), entry.author.id == author.id,
       case .message(let message) = entry.fact, message.content.kind == .text

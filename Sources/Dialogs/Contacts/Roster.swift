@@ -75,7 +75,8 @@ extension Judge {
       throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
     }
     let peer =
-      realms.realm(domain: address.domain)?.id == owner.realm ? try user(address)?.party.id : nil
+      realms.realm(domain: address.domain)?.id == owner.realm
+      ? try user(address, seenFrom: owner.realm)?.party.id : nil
     return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
   }
 
@@ -109,19 +110,19 @@ extension Judge {
     _ post: Post, _ act: SubscriptionAct, to address: BareJID, stanza: [UInt8]?
   ) throws {
     if address == post.author.address { return settle(post) }
-    guard let realm = realms.realm(domain: address.domain, reachedFrom: post.author.realm),
-      !(realm.id.isRemote && post.author.realm.isRemote)
-    else {
-      throw Problem(
-        .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
-    }
+    let realm = try realm(of: address, reachedFrom: post.author.realm, isEnding: act != .subscribe)
     // A remote user's side is stored by their own server.
     if post.author.realm.isRemote {
+      // Before it is known whether there is such a user: a refusal must not tell.
+      if act == .subscribe { try checkStranger(post.author, address) }
       try receive(act, from: post.author, at: address, stanza: stanza, post)
       return settle(post)
     }
     // A request is not kept for an unreachable server; the end of a subscription takes effect here all the same.
-    if realm.id.isRemote, act == .subscribe { _ = try reachable(address, for: post.author) }
+    if realm.id.isRemote, act == .subscribe {
+      let peer = try reachable(address, for: post.author)
+      try checkOutbox(from: post.author, to: peer)
+    }
     try send(act, from: post.author, to: address, stanza: stanza, post)
     settle(post)
   }
@@ -153,11 +154,11 @@ extension Judge {
       let passed = RelayedStanza(
         name: .presence(act.name), from: sender, fromResource: nil, to: address, toResource: nil, id: nil,
         extras: stanza ?? [])
-      return tell(.signal(.stanza(passed), nil, sender, .user(address, resource: nil)))
+      return try send(passed, to: Party(remote: address, realm: realm.id), by: nil)
     }
     // An unknown user and one who blocks the sender look alike: neither answers.
     guard
-      let user = try user(address), user.state == .active,
+      let user = try user(address, seenFrom: sender.realm), user.state == .active,
       try !isBlocked(sender, resource: nil, by: user.party)
     else { return }
     let owner = user.party
@@ -190,7 +191,8 @@ extension Judge {
     if address == post.author.address {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "userId")
     }
-    _ = try reachable(address, for: post.author)
+    let peer = try reachable(address, for: post.author)
+    try checkOutbox(from: post.author, to: peer)
     var contact = try item(of: post.author, address, creating: true)
     if let name, contact.name != name || !contact.subscription.isInRoster {
       contact.name = name
@@ -287,7 +289,7 @@ extension Judge {
   ) throws {
     guard let contact = try writer.contact(of: owner.id, pattern.jid.bare) else { return }
     if contact.subscription.from { tell(.presence(of: owner.id, to: contact.address, available: available)) }
-    if available, contact.subscription.to, let peer = try user(contact.address)?.party {
+    if available, contact.subscription.to, let peer = try user(contact.address, seenFrom: owner.realm)?.party {
       tell(.presence(of: peer.id, to: owner.address, available: true))
     }
   }

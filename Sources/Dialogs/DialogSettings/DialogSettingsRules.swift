@@ -122,7 +122,9 @@ extension Judge {
 
   /// Returns the user's dialog or room; `nil` if there is none at this address.
   private mutating func dialog(at chat: BareJID, of user: Party) throws -> DialogID? {
-    if let peer = try self.user(chat)?.party { return try writer.dialog(between: user.id, and: peer.id)?.id }
+    if let peer = try self.user(chat, seenFrom: user.realm)?.party {
+      return try writer.dialog(between: user.id, and: peer.id)?.id
+    }
     guard let room = try lookUp(.address(chat), for: user)?.room, !room.isDestroyed else { return nil }
     return room.id
   }
@@ -136,7 +138,7 @@ extension Judge {
   private mutating func displayed(
     by user: Party, in dialog: DialogID, _ chat: BareJID
   ) throws -> Position {
-    if let peer = try self.user(chat)?.party {
+    if let peer = try self.user(chat, seenFrom: user.realm)?.party {
       return try self.dialog(of: user, and: peer).state.mark(of: user.id).displayed
     }
     guard let state = try lookUp(.dialog(dialog), for: user) else { return .zero }

@@ -8,6 +8,9 @@ extension Judge {
     case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
       .refused:
       return
+    case .outbox(.owe): break
+    // The reports of links.
+    case .outbox: return
     // Guests cannot report messages.
     case .perUser(_, .flag): break
     case .perUser: return
@@ -35,7 +38,7 @@ extension Judge {
     _ author: Party, writesTo address: BareJID
   ) throws {
     if address == author.address || guests.may(.messages, author.id) { return }
-    guard let peer = try user(address)?.party.id,
+    guard let peer = try user(address, seenFrom: author.realm)?.party.id,
       try writer.dialog(between: min(peer, author.id), and: max(peer, author.id)) != nil
     else { throw Problem.guestLimited }
   }

@@ -37,17 +37,24 @@ public final class Hub: Sendable {
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
 
-  /// The links to other servers, by domain.
-  private let links = Mutex<[String: any LiveSession]>([:])
+  /// The links of components, by domain, and the service that has those to other servers.
+  private struct Links {
+    var components: [String: any LiveSession] = [:]
+    var federation: (any FederationService)?
+  }
+  private let links = Mutex(Links())
 
   private let guests: GuestRegistry
+  let realms: RealmTable
   public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
+  public let remotePresences = RemotePresences()
   let typing = Typing()
   private let clock: any Clock
 
-  init(guests: GuestRegistry = GuestRegistry(.none), clock: any Clock = SystemClock()) {
+  init(guests: GuestRegistry, realms: RealmTable, clock: any Clock) {
     self.guests = guests
+    self.realms = realms
     self.clock = clock
   }
 
@@ -65,23 +72,37 @@ public final class Hub: Sendable {
       online.onlineSessions + online.lingering.map(\.onlineSession)
     }
   }
-  /// Returns the sessions of a user; for a remote user, the link to their server, if there is one.
-  func onlineSessions(of party: Party) -> [OnlineSession] {
+  /// Returns the sessions of a user; for a remote user, the link to their server from that of `other`, if there is one.
+  func onlineSessions(of party: Party, seenFrom other: Party) -> [OnlineSession] {
     guard party.realm.isRemote else { return onlineSessions(of: party.id) }
-    return link(to: party.address).map { [OnlineSession(session: $0, door: .remote, resource: "")] } ?? []
+    return link(from: other.address, to: party.address)
+      .map { [OnlineSession(session: $0, door: .remote, resource: "")] } ?? []
   }
   public func contactSnapshot(of user: UserID) -> ContactSnapshot? { online(user)?.contactSnapshot }
   /// Returns the id of an online user by address; `nil` if they are not online.
   public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
+  /// Returns an online user by address, if they are of the party's home. Those of another realm of this server are
+  /// reached as on another server.
+  func online(at address: BareJID, near party: Party) -> Online? {
+    guard let other = user(at: address).flatMap({ online($0) }),
+      other.contactSnapshot.user.realm == realms.home(of: party.realm)
+    else { return nil }
+    return other
+  }
   public func isOnline(_ user: UserID) -> Bool { !presences(of: user).isEmpty }
   /// Returns the presences of the user's sessions, including lingering ones.
   public func presences(of user: UserID) -> [Presence] { online(user)?.presences ?? [] }
 
   /// Returns the presence that represents the user: highest priority, then latest.
-  public func presence(of user: UserID) -> Presence? {
-    presences(of: user).max {
-      ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds)
-    }
+  public func presence(of user: UserID) -> Presence? { Self.first(of: presences(of: user)) }
+
+  /// Returns the same for a user elsewhere, as they have shown themselves to one here.
+  public func presence(of contact: BareJID, toldTo viewer: BareJID) -> Presence? {
+    Self.first(of: remotePresences.presences(of: contact, toldTo: viewer))
+  }
+
+  private static func first(of presences: [Presence]) -> Presence? {
+    presences.max { ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds) }
   }
 
   /// Returns the time at which a user was last available, as those who saw them were told.
@@ -142,10 +163,19 @@ public final class Hub: Sendable {
   }
   // MARK: Links (see Links.swift)
 
-  func link(domain: String) -> (any LiveSession)? { links.withLock { $0[domain] } }
+  func link(domain: String) -> (any LiveSession)? { links.withLock { $0.components[domain] } }
 
-  func withLinks<Result>(_ body: (inout [String: any LiveSession]) -> Result) -> Result {
-    links.withLock { body(&$0) }
+  /// The service that connects this server to others; `nil` if it does not federate.
+  public var federation: (any FederationService)? { links.withLock { $0.federation } }
+  /// Sets the service that connects this server to others; called once, at start, before any session opens.
+  public func setFederation(_ service: any FederationService) { links.withLock { $0.federation = service } }
+
+  func links(to domain: String) -> (component: (any LiveSession)?, federation: (any FederationService)?) {
+    links.withLock { ($0.components[domain], $0.federation) }
+  }
+
+  func withComponents<Result>(_ body: (inout [String: any LiveSession]) -> Result) -> Result {
+    links.withLock { body(&$0.components) }
   }
 
   func allOnline() -> [Online] { shards.flatMap { shard in shard.users.withLock { Array($0.values) } } }
@@ -329,9 +359,14 @@ public final class Hub: Sendable {
     for presence in online.presences where presence !== own {
       batch.add(.signal(.presence(presence), .direct), to: session)
     }
-    probe(
-      online.contactSnapshot.remoteSubscriptions, for: session.party, contactSnapshot: online.contactSnapshot,
-      into: &batch)
+    // Those elsewhere of whom nothing is known are asked.
+    let unknown = online.contactSnapshot.remoteSubscriptions.filter { contact in
+      let presences = remotePresences.presences(of: contact, toldTo: session.party.address)
+      if shuns(online.contactSnapshot, JID(contact)) { return false }
+      for presence in presences { batch.add(.signal(.presence(presence), .direct), to: session) }
+      return presences.isEmpty
+    }
+    probe(unknown, for: session.party, contactSnapshot: online.contactSnapshot, into: &batch)
   }
 
   /// Sends a presence to everyone who may see it: subscribers' available sessions and the user's own (RFC 6121 4.2.2,
@@ -365,7 +400,7 @@ public final class Hub: Sendable {
       presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true },
       contactSnapshot: contactSnapshot, into: &batch)
     for address in targets {
-      guard let user = user(at: address), let other = online(user) else { continue }
+      guard let other = online(at: address, near: presence.from) else { continue }
       // Subscribers have received the broadcast.
       if contactSnapshot.contacts[address]?.subscription.from == true { continue }
       if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
@@ -387,13 +422,12 @@ public final class Hub: Sendable {
       }
     }
     var batch = LaneBatch()
-    if user(at: address) == nil, let link = link(to: address) {
+    let other = online(at: address, near: session.party)
+    if other == nil, let link = link(from: session.party.address, to: address) {
       batch.add(.signal(.shown(presence, to: address), .direct), to: link)
       return batch.send()
     }
-    guard let user = user(at: address), let other = online(user),
-      !shuns(other.contactSnapshot, JID(session.party.address))
-    else { return }
+    guard let other, !shuns(other.contactSnapshot, JID(session.party.address)) else { return }
     for onlineSession in other.onlineSessions {
       if let resource {
         if onlineSession.resource == resource {
@@ -410,8 +444,9 @@ public final class Hub: Sendable {
   /// an unblock.
   func showPresence(of user: UserID, to viewer: BareJID, available: Bool, time: Timestamp) {
     guard let online = online(user) else { return }
-    let other = self.user(at: viewer).flatMap { self.online($0) }
-    let link = other == nil ? link(to: viewer) : nil
+    let party = online.contactSnapshot.user.party
+    let other = self.online(at: viewer, near: party)
+    let link = other == nil ? link(from: party.address, to: viewer) : nil
     guard other != nil || link != nil else { return }
     // If one blocks the other, only the end is sent.
     if available,
@@ -482,7 +517,7 @@ public final class Hub: Sendable {
     case .clients:
       return relay(.stanza(stanza.withoutTyping()), from: session, party: party, to: target, into: &batch)
     case .apps:
-      let other = user(at: address).flatMap { online($0) }
+      let other = online(at: address, near: party)
       if let other, !shuns(other.contactSnapshot, JID(party.address)) { tellApps(stanza, of: address, into: &batch) }
       return true
     case .no: return true
@@ -496,12 +531,12 @@ public final class Hub: Sendable {
     switch target {
     case .subscribers: return tellSubscribers(signal, from: session, of: party, into: &batch)
     case .user(let address, let resource):
-      if user(at: address) == nil, let link = link(to: address) {
+      let other = online(at: address, near: party)
+      if other == nil, let link = link(from: party.address, to: address) {
         batch.add(.signal(signal, .direct), to: link)
         if case .stanza(let stanza) = signal { copy(stanza, session, into: &batch) }
         return true
       }
-      let other = user(at: address).flatMap { online($0) }
       if let other, shuns(other.contactSnapshot, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
         for onlineSession in other?.onlineSessions ?? [] {
@@ -568,18 +603,18 @@ public final class Hub: Sendable {
   /// Records a chat state in a private dialog; that of an XMPP client only if there is an app session to show it.
   private func note(_ stanza: RelayedStanza, _ isTyping: Bool, to address: BareJID) -> Typing.Audience {
     if !stanza.isTypingOfApp {
-      let isShown = isTyping ? !appSessions(at: address).isEmpty : !typing.isEmpty
+      let isShown = isTyping ? !appSessions(at: address, near: stanza.from).isEmpty : !typing.isEmpty
       if !isShown { return .everyone }
     }
     return typing.note(stanza, isTyping, at: .user(address), now: clock.now)
   }
 
-  private func appSessions(at address: BareJID) -> [OnlineSession] {
-    user(at: address).map { onlineSessions(of: $0).filter { $0.door == .app } } ?? []
+  private func appSessions(at address: BareJID, near party: Party) -> [OnlineSession] {
+    online(at: address, near: party)?.onlineSessions.filter { $0.door == .app } ?? []
   }
 
   private func tellApps(_ stanza: RelayedStanza, of address: BareJID, into batch: inout LaneBatch) {
-    for onlineSession in appSessions(at: address) {
+    for onlineSession in appSessions(at: address, near: stanza.from) {
       batch.add(.signal(.stanza(stanza), .feed), to: onlineSession.session)
     }
   }

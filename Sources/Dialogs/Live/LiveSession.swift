@@ -18,6 +18,8 @@ public enum Delivery: Sendable {
   indirect case outcome(token: UInt64, Result<Receipt, Problem>)
   /// The session was handed over to another one (`Intent.handOver`): the committer delivers nothing after this.
   case handedOver
+  /// A new row of the outbox, for the link of its pair. It stands in place of the entry, which is not delivered.
+  indirect case owed(OutboxRow)
 }
 
 /// The form in which a session gets an entry or a message signal.

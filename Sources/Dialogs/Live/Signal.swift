@@ -20,6 +20,8 @@ public enum Signal: Sendable {
   indirect case announcement(Announcement)
   /// A signal to one device in a call, from the other.
   indirect case call(CallSignal)
+  /// A subscription stanza of the user's that did not reach another server.
+  indirect case undelivered(RelayedStanza, FederationFailure)
   /// The end of the session.
   case closed(CloseReason)
 }

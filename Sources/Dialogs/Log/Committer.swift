@@ -151,6 +151,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
       case .owed(let user): registries.pushes.wake(for: user)
       case .calls: registries.calls.wake()
+      case .outbox(let pair, let row):
+        if let link = hub.federation?.link(pair) { lanes.add(.owed(row), to: link) }
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
@@ -168,7 +170,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
     case .marker(let marker):
       guard let peer = entry.peer else { return mark(entry, marker, into: &lanes) }
-      let shown = marker.told ? hub.onlineSessions(of: peer) : []
+      let shown = marker.told ? sessions(of: peer, seenFrom: entry.author) : []
       if let stanza = marker.stanza, marker.told {
         spread(entry, stanza, to: peer, kind: .conversation, except: author, into: &lanes)
         return
@@ -223,7 +225,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       if let message = change.message {
         spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
       } else {
-        for onlineSession in hub.onlineSessions(of: peer) + hub.onlineSessions(of: entry.author)
+        for onlineSession in hub.onlineSessions(of: peer.id) + hub.onlineSessions(of: entry.author.id)
         where onlineSession.door == .app {
           lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
@@ -232,11 +234,21 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .node: break
     // For devices alone.
     case .notification: break
+    case .undelivered(let undelivered):
+      Routing.recipients(
+        hub.onlineSessions(of: entry.author.id), resource: undelivered.fromResource, kind: .conversation, copies: true,
+        except: nil
+      ) { session, form in lanes.add(.entry(entry, form), to: session) }
     case .settings, .perUser, .draft, .scheduledMessage:
       for onlineSession in hub.onlineSessions(of: entry.author.id) where onlineSession.door == .app {
         lanes.add(.entry(entry, .feed), to: onlineSession.session)
       }
     }
+  }
+
+  /// Returns the sessions that get an entry for a user: none for one elsewhere, who has a row of the outbox for it.
+  private func sessions(of peer: Party, seenFrom author: Party) -> [OnlineSession] {
+    judge.isElsewhere(peer) ? [] : hub.onlineSessions(of: peer, seenFrom: author)
   }
 
   // MARK: Rooms
@@ -351,7 +363,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     let copies = !message.traits.contains(.uncopied)
     let toSelf = entry.author.id == peer.id
     Routing.recipients(
-      hub.onlineSessions(of: peer), resource: message.envelope.toResource, kind: kind,
+      sessions(of: peer, seenFrom: entry.author), resource: message.envelope.toResource, kind: kind,
       copies: copies && !toSelf, except: author
     ) { session, form in lanes.add(.entry(entry, form), to: session) }
     if !toSelf {
@@ -391,6 +403,8 @@ enum Effect {
   case owed(UserID)
   /// A call has a time at which it ends.
   case calls
+  /// There is something that another server must get.
+  case outbox(DomainPair, OutboxRow)
   case room(RoomEffect)
   /// A node's event. `contactSnapshot` is the owner's, if they were not online.
   case node(NodeEvent, ContactSnapshot?)

@@ -108,6 +108,8 @@ public enum Fact: Sendable {
   case call(CallChange)
   /// A notification of the app's backend for the user's devices (in the owner's `self` dialog, in no feed).
   case notification(AppNotification)
+  /// A message that a user elsewhere did not get (in its author's `self` dialog).
+  case undelivered(Undelivered)
 
   /// The stored kind of an entry: never renumber. 1 to 9 are written by users, 10 and up by the server.
   public enum Kind: UInt8, Sendable {
@@ -125,6 +127,7 @@ public enum Fact: Sendable {
     /// A draft or a scheduled message.
     case draftOrScheduled = 25
     case call = 26
+    case undelivered = 27
     case notification = 40
   }
 
@@ -144,6 +147,7 @@ public enum Fact: Sendable {
     case .draft, .scheduledMessage: .draftOrScheduled
     case .call: .call
     case .notification: .notification
+    case .undelivered: .undelivered
     }
   }
 }
@@ -158,7 +162,7 @@ extension Fact {
     case .room(let change): change.stanza
     case .call(let change): change.message
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
-      .scheduledMessage, .notification:
+      .scheduledMessage, .notification, .undelivered:
       nil
     }
   }

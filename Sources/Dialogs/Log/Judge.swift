@@ -21,12 +21,15 @@ struct Judge {
   let pubsub: PubsubServices
   /// The time for which an unanswered call rings.
   let callRinging: Duration
+  /// The time after which a row of the outbox is given up.
+  let giveUp: Duration
   private(set) var head: Position
   private(set) var time: Timestamp
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
-  private var users: [BareJID: CachedUser?] = [:]
+  private var users: [SeenAddress: CachedUser?] = [:]
+  var strangers = StrangerCounts()
   private var blocks: [UserID: [BlockPattern]] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
@@ -34,6 +37,8 @@ struct Judge {
   private var handled: [StreamNonce: UInt32] = [:]
   private var written: Position
   var rooms = RoomCache()
+  /// The numbers of rows in the outbox; `nil` until they are needed.
+  var outbox: OutboxLedger?
   /// The sessions that came online in this batch: the hub registers them after it.
   private var arriving: [OnlineSession] = []
   /// Whether several bookmarks are changing: the list is announced after all of them.
@@ -42,6 +47,11 @@ struct Judge {
   struct CachedUser {
     let party: Party
     let state: User.State
+  }
+  /// An address as the users of one home see it.
+  struct SeenAddress: Hashable {
+    let address: BareJID
+    let home: RealmID
   }
   /// A pair of users; `room` is set for their private messages in a room.
   struct Pair: Hashable {
@@ -81,6 +91,7 @@ struct Judge {
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all)
     callRinging = options.callRinging
+    giveUp = options.giveUp
     blobs = options.blobs
     self.realms = realms
     self.hub = hub
@@ -144,6 +155,7 @@ struct Judge {
     handled = [:]
     arriving = []
     rooms.rollBack()
+    outbox = nil
     isGathering = false
   }
 
@@ -163,7 +175,7 @@ struct Judge {
   mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try decide(onBehalf(post))
+      try decide(identified(onBehalf(post)))
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }
@@ -205,6 +217,7 @@ struct Judge {
       replace(from: old.id, to: new, of: post.author.id)
       tell(.handedOver(from: old, to: new))
       settle(post)
+    case .outbox(let intent): try outbox(post, intent)
     case .signal(let signal, let target):
       try checkCustom(signal, to: target, from: post.author)
       effects.append(.signal(signal, session(of: post), post.author, target))
@@ -236,6 +249,7 @@ struct Judge {
         blocks = [:]
         preferences = [:]
         rooms.forget()
+        outbox = nil
       }
       for following in posts { try judge(following) }
       receipt.position = head
@@ -271,43 +285,85 @@ struct Judge {
     return head
   }
 
-  mutating func user(_ address: BareJID) throws -> CachedUser? {
-    if let known = users[address] { return known }
-    let found = try writer.user(address).map {
-      CachedUser(party: Party(id: $0.id, realm: $0.realm, address: $0.address), state: $0.state)
-    }
-    users[address] = .some(found)
+  /// Returns the stored user at an address, as users of a realm see it.
+  mutating func user(_ address: BareJID, seenFrom realm: RealmID) throws -> CachedUser? {
+    let seen = SeenAddress(address: address, home: realms.home(of: realm))
+    if let known = users[seen] { return known }
+    let found = try writer.user(address, seenFrom: seen.home).map { CachedUser(party: $0.party, state: $0.state) }
+    users[seen] = .some(found)
     return found
   }
 
   /// Returns the active user at `address` whom `author` may reach. A remote user may not be stored yet: then `known`
   /// stores them, once nothing can be refused any more.
   mutating func reachable(_ address: BareJID, for author: Party) throws -> Party {
-    // Two remote users communicate through their own servers.
-    guard let realm = realms.realm(domain: address.domain, reachedFrom: author.realm),
-      !(realm.id.isRemote && author.realm.isRemote)
-    else {
-      throw Problem(
-        .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
-    }
+    let realm = try realm(of: address, reachedFrom: author.realm)
     if realm.id.isRemote {
-      guard hub.link(to: address) != nil else {
+      if isComponent(realm), hub.link(from: author.address, to: address) == nil {
         throw Problem(.unreachable, "server-absent", "\(address.domain) is not connected. Try again later.")
       }
-      return try user(address)?.party ?? Party(remote: address, realm: realm.id)
+      return try user(address, seenFrom: author.realm)?.party ?? Party(remote: address, realm: realm.id)
     }
-    guard let user = try user(address), user.state == .active else { throw Problem.unreachable }
+    guard let user = try user(address, seenFrom: author.realm), user.state == .active else { throw Problem.unreachable }
     return user.party
   }
 
-  /// Returns the stored user, and stores a remote user who is new.
-  mutating func known(_ party: Party) throws -> Party {
-    guard party.realm.isRemote, party.id.number < 0 else { return party }
-    if let known = try user(party.address) { return known.party }
-    let user = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time)
-    let made = Party(id: user.id, realm: user.realm, address: user.address)
-    users[party.address] = CachedUser(party: made, state: user.state)
+  /// Returns the realm of the users at an address, if those of `origin` may communicate with it.
+  ///
+  /// - Parameter isEnding: whether something is ended, which may be also where the domain is no longer admitted.
+  func realm(of address: BareJID, reachedFrom origin: RealmID, isEnding: Bool = false) throws -> Realm {
+    let domain = address.domain
+    // Two remote users communicate through their own servers.
+    guard let realm = realms.realm(domain: domain, reachedFrom: origin), !(realm.id.isRemote && origin.isRemote) else {
+      throw Problem.notFederated(domain)
+    }
+    if realm.id.isRemote, !isComponent(realm), !(isEnding && hub.federation != nil),
+      let refusal = hub.refusal(of: domain, from: origin)
+    {
+      throw refusal
+    }
+    return realm
+  }
+
+  /// Returns whether a remote realm is reached by a component's link. The realm of a former component is reached as
+  /// any other domain elsewhere, or not at all without federation.
+  func isComponent(_ realm: Realm) -> Bool {
+    !realm.isFederated && (realms.isComponent(realm) || hub.federation == nil)
+  }
+
+  /// Returns the post of a remote user under their stored id, if there is one. Throws if their domain is not admitted.
+  private mutating func identified(_ post: Post) throws -> Post {
+    let author = post.author
+    guard author.realm.isRemote else { return post }
+    if realms.isFederated(author.realm), !post.intent.isLeaving,
+      let refusal = hub.refusal(of: author.address.domain, from: author.realm)
+    {
+      throw refusal
+    }
+    guard author.isProvisional, let known = try user(author.address, seenFrom: author.realm) else { return post }
+    return Post(post, from: known.party)
+  }
+
+  /// Returns the stored user, and stores a remote user who is new: with their first act that is accepted, or that of a
+  /// user here towards them.
+  ///
+  /// - Parameter host: the user here whose act it is; `nil` if it is the remote user's own.
+  mutating func known(_ party: Party, metBy host: Party? = nil) throws -> Party {
+    guard party.isProvisional else { return party }
+    if let known = try user(party.address, seenFrom: party.realm) { return known.party }
+    let home = realms.home(of: party.realm)
+    if realms.isFederated(party.realm) { try count(party, in: home, metBy: host) }
+    let made = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time).party
+    users[SeenAddress(address: party.address, home: home)] = CachedUser(party: made, state: .active)
     return made
+  }
+
+  private mutating func count(_ stranger: Party, in home: RealmID, metBy host: Party?) throws {
+    guard let host else { return try strangers.count(stranger.address, home: home, at: time) }
+    let created = try writer.user(host.id)?.createdAt ?? time
+    let isYoung = time.milliseconds - created.milliseconds < 86_400_000
+    try strangers.count(
+      host: host.id, atMost: isYoung ? Limits.addressesPerYoungAccount : Limits.addressesPerAccount, at: time)
   }
 
   mutating func blockList(of user: UserID) throws -> [BlockPattern] {
@@ -335,7 +391,7 @@ struct Judge {
   /// Checks blocks in both directions (XEP-0191 3.3): the blocker is told, the blocked user sees an unreachable one.
   mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party) throws {
     if author.id == peer.id { return }
-    let mine = try blockList(of: author.id)
+    let mine = author.realm.isRemote ? [] : try blockList(of: author.id)
     if !mine.isEmpty, mine.contains(where: { $0.matches(JID(peer.address)) }) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this user. Unblock them to write.")
     }
@@ -343,6 +399,8 @@ struct Judge {
   }
 
   mutating func isBlocked(_ author: Party, resource: String?, by peer: Party) throws -> Bool {
+    // A remote user's list is their own server's.
+    if peer.realm.isRemote { return false }
     let theirs = try blockList(of: peer.id)
     if theirs.isEmpty { return false }
     let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
@@ -394,6 +452,13 @@ struct Judge {
     return state
   }
 
+  /// Returns whether a user has written something in their dialog with another.
+  func hasWritten(_ user: UserID, to other: UserID) throws -> Bool {
+    if let state = dialogs[Pair(user, other)] { return state.mark(of: user).own > 0 }
+    guard let dialog = try writer.dialog(between: min(user, other), and: max(user, other)) else { return false }
+    return (try writer.mark(user, in: dialog.id)?.own ?? 0) > 0
+  }
+
   mutating func touch(_ state: DialogState) {
     if !state.isDirty && !state.firstDirty && !state.secondDirty { dirty.append(state) }
     state.isDirty = true
@@ -419,7 +484,7 @@ struct Judge {
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: realms.entryID(position, in: owner.realm), isSemiAnonymous: isSemiAnonymous)
-    try writer.insert(entry, feeds: isInFeed ? [FeedRow(user: owner.id, traits: traits)] : [], key: key)
+    try writer.insert(entry, feeds: isInFeed ? FeedRow.rows(of: owner, traits) : [], key: key)
     state.dialog.last = position
     touch(state)
     return entry
@@ -464,7 +529,7 @@ struct Judge {
   private mutating func openDialog(_ post: Post, _ address: BareJID) throws {
     var peer = try reachable(address, for: post.author)
     if try isBlocked(post.author, resource: nil, by: peer) { throw Problem.unreachable }
-    peer = try known(peer)
+    peer = try known(peer, metBy: post.author)
     let (state, isNew) = try dialog(of: post.author, and: peer)
     var receipt = Receipt(position: head)
     if isNew {
@@ -473,7 +538,7 @@ struct Judge {
         position: position, time: time, dialog: state.dialog.id, author: post.author, place: .peer(peer),
         fact: .dialogOpened, id: realms.entryID(position, in: post.author.realm))
       var feeds = [FeedRow(user: post.author.id, traits: [])]
-      if peer.id != post.author.id, !peer.realm.isRemote { feeds.append(FeedRow(user: peer.id, traits: [.inbound])) }
+      if peer.id != post.author.id { feeds += FeedRow.rows(of: peer, [.inbound]) }
       try writer.insert(entry, feeds: feeds, key: nil)
       state.dialog.last = position
       touch(state)

@@ -26,6 +26,8 @@ extension Parley {
     public var services = ExternalServices.none
     /// The time for which an unanswered call rings.
     public var callRinging = Limits.callRinging
+    /// The time after which the server gives up what a server elsewhere does not take.
+    public var giveUp = Limits.federationGiveUp
     /// The push providers that this server reaches.
     public var pushes = PushPolicy.none
     /// The hook that is called before a message is committed; `nil` if there is none.

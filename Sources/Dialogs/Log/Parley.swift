@@ -33,7 +33,9 @@ public final class Parley: Sendable {
     let realms = try Self.realms(options, store)
     // Realms that are no longer served keep their users; ids of theirs still open.
     let served = options.domains.compactMap { domain in realms.first { $0.domain == domain } }
-    let realmTable = RealmTable(served + realms.filter { !served.contains($0) })
+    let realmTable = RealmTable(
+      served + realms.filter { !served.contains($0) }, components: Set(options.remotes.map(\.domain)),
+      services: options.pubsub)
     self.realmTable = realmTable
     pubsub = PubsubServices(options, realms)
     self.realms = served
@@ -43,7 +45,7 @@ public final class Parley: Sendable {
     self.options = options
     self.logger = logger
     registries = try store.read { try Registries($0, served, guests: options.guests) }
-    hub = Hub(guests: registries.guests, clock: clock)
+    hub = Hub(guests: registries.guests, realms: realmTable, clock: clock)
     let inbox = Inbox()
     self.inbox = inbox
     let threads = max(2, options.threads)
@@ -88,6 +90,10 @@ public final class Parley: Sendable {
     for domain in domains where realms.contains(where: { $0.domain == domain && $0.id.isRemote }) {
       throw taken(domain)
     }
+    for home in realms.filter({ domains.contains($0.domain) })
+    where !realms.contains(where: { $0.domain == home.federatedDomain }) {
+      realms.append(try store.write { try $0.insertRealm(remote: home.federatedDomain, home: home) })
+    }
     for realm in realms where domains.contains(realm.domain) && realm.rooms != rooms(realm.domain) {
       try store.write { try $0.setRooms(rooms(realm.domain), of: realm.id) }
     }
@@ -107,10 +113,14 @@ public final class Parley: Sendable {
     realmTable.remotes(of: realm).filter { remoteDomains.contains($0.domain) }.sorted { $0.domain < $1.domain }
   }
 
-  /// Returns the remote realm at this domain, if users of `realm` reach it.
+  /// Returns the remote realm of the users at this domain, if users of `realm` reach it: a component's, or the federated
+  /// one if the domain is elsewhere and federation admits it.
   public func remote(domain: String, reachedFrom realm: RealmID) -> Realm? {
-    guard remoteDomains.contains(domain) else { return nil }
-    return realmTable.realm(domain: domain, reachedFrom: realm)
+    if !remoteDomains.contains(domain), hub.federation == nil { return nil }
+    guard let found = realmTable.realm(domain: domain, reachedFrom: realm), found.id.isRemote,
+      realmTable.isComponent(found) || hub.refusal(of: domain, from: realm) == nil
+    else { return nil }
+    return found
   }
 
   public func remote(domain: String) -> Realm? {
@@ -131,6 +141,13 @@ public final class Parley: Sendable {
   public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
 
   public func realm(domain: String) -> Realm? { realms.first { $0.domain == domain } }
+
+  /// Returns the federated realm of a served one: the realm of all users elsewhere whom its users know, by their whole
+  /// addresses. Each home has its own, so that two apps on one server share nothing.
+  public func federatedRealm(of home: RealmID) -> Realm {
+    guard let realm = realmTable.federated(of: home) else { preconditionFailure("a realm that is not served") }
+    return realm
+  }
 
   public func entryID(_ position: Position, in realm: RealmID) -> PublicID {
     realmTable.entryID(position, in: realm)
@@ -301,8 +318,10 @@ public final class Parley: Sendable {
   // MARK: Sessions
 
   /// Ends a session: it leaves its rooms, and nothing is delivered to it any more.
-  public func vacate(_ party: Party, session: SessionID) {
-    submitSurely(Post(author: party, intent: .room(.vacate(session)), completion: .none))
+  ///
+  /// - Parameter isLost: whether the others are told that it was lost for a technical reason.
+  public func vacate(_ party: Party, session: SessionID, isLost: Bool = false) {
+    submitSurely(Post(author: party, intent: .room(.vacate(session, isLost: isLost)), completion: .none))
   }
 
   /// Records the user's last-seen time if the ended session was the last one.

@@ -47,6 +47,16 @@ public final class Post: Sendable {
     component = nil
   }
 
+  /// Creates the post of the same author under their stored id.
+  init(_ post: Post, from author: Party) {
+    self.author = author
+    intent = post.intent
+    inbound = post.inbound
+    completion = post.completion
+    behalf = post.behalf
+    component = post.component
+  }
+
   /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
   init(_ post: Post, by user: Party) {
     author = user
@@ -133,6 +143,9 @@ public enum Intent: Sendable {
   /// go to the former one, then `Delivery.handedOver`, and later ones to the new one. No one is told (XEP-0198 5). It
   /// does nothing if the former session is not registered.
   case handOver(from: any LiveSession, to: any LiveSession)
+  /// Reports what became of rows of the outbox, or adds one. For `failed`, `Receipt.isRepeat` tells that there is no such
+  /// message.
+  case outbox(OutboxIntent)
   /// Sends a signal in order behind its sender's posts.
   case signal(Signal, to: SignalTarget)
   /// Records that a client of the author has received all inbound entries up to here.
@@ -145,6 +158,16 @@ public enum Intent: Sendable {
   case refused(Problem)
   /// Writes anything else in order with the log (accounts, grants).
   case work(WriteTransaction)
+}
+
+extension Intent {
+  /// Whether a session leaves, which it may whatever has become of its user.
+  var isLeaving: Bool {
+    switch self {
+    case .room(.vacate), .room(.exit), .leave: true
+    default: false
+    }
+  }
 }
 
 /// A message to send.

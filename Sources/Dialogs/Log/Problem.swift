@@ -41,6 +41,10 @@ public struct Problem: Error, Hashable, Sendable {
 
   public static let unreachable = Problem(
     .unreachable, "user-unreachable", "There is no such user, or they cannot be reached.")
+  /// The problem with a domain elsewhere, if this server does not federate.
+  public static func notFederated(_ domain: String) -> Problem {
+    Problem(.foreign, "domain-not-served", "\(domain) is not served here, and this server does not federate.")
+  }
   public static let overloaded = Problem(
     .overloaded, "overloaded", "The server has too much to do. Try again shortly.", retryAfter: 1)
   public static let storage = Problem(

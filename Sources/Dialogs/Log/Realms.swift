@@ -7,6 +7,11 @@ package struct RealmTable: Sendable {
   private let byID: [RealmID: Served]
   /// The realm to which a remote one is attached.
   private let homes: [RealmID: RealmID]
+  /// The domains of each home: those of its users, rooms and services, and of its components.
+  private let ownDomains: [String: RealmID]
+  private let components: Set<String>
+  /// The federated realm of each home.
+  private let federated: [RealmID: Realm]
   package let all: [Realm]
 
   private struct Served: Sendable {
@@ -19,8 +24,13 @@ package struct RealmTable: Sendable {
   }
 
   /// Creates the table. `realms` are in the order of the configuration: the first is the default.
-  init(_ realms: [Realm]) {
+  ///
+  /// - Parameters:
+  ///   - components: the remote domains that are reached by a component's link.
+  ///   - services: the domain of the pubsub service of a domain.
+  package init(_ realms: [Realm], components: Set<String> = [], services: (String) -> String? = { _ in nil }) {
     all = realms
+    self.components = components
     let served = realms.map {
       Served(
         realm: $0, entries: Sealer(realm: $0, purpose: .entry), dialogs: Sealer(realm: $0, purpose: .dialog),
@@ -35,7 +45,18 @@ package struct RealmTable: Sendable {
       realms.filter(\.id.isRemote).compactMap { remote in
         realms.first { !$0.id.isRemote && $0.key == remote.key }.map { (remote.id, $0.id) }
       }, uniquingKeysWith: { first, _ in first })
+    var federated: [RealmID: Realm] = [:]
+    for realm in realms where realm.isFederated { federated[homes[realm.id] ?? realm.id] = realm }
+    self.federated = federated
     byID = Dictionary(served.map { ($0.realm.id, $0) }, uniquingKeysWith: { first, _ in first })
+    var ownDomains: [String: RealmID] = [:]
+    for realm in realms where !realm.id.isRemote {
+      for domain in [realm.domain, realm.rooms] + [services(realm.domain)].compactMap({ $0 }) {
+        ownDomains[domain] = realm.id
+      }
+    }
+    for realm in realms where components.contains(realm.domain) { ownDomains[realm.domain] = homes[realm.id] }
+    self.ownDomains = ownDomains
   }
 
   package func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
@@ -43,13 +64,27 @@ package struct RealmTable: Sendable {
   package func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
 
   /// Returns the realm whose users can communicate with those of `realm`: for a remote realm the one it is attached to.
-  package func home(of realm: RealmID) -> RealmID { homes[realm] ?? realm }
+  package func home(of realm: RealmID) -> RealmID { realm.isRemote ? homes[realm] ?? realm : realm }
 
-  /// Returns the realm at this domain, if users of `realm` reach it: their own, or a remote one attached to it.
+  /// Returns the realm of the users at this domain, as those of `realm` see it: their own, a remote one attached to it,
+  /// and the federated one for every other domain, also for one that this server serves for another realm. `nil` for a
+  /// domain of services, which has no users.
   package func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
-    guard let found = self.realm(domain: domain), home(of: found.id) == home(of: realm) else { return nil }
-    return found
+    let home = home(of: realm)
+    if let found = self.realm(domain: domain), self.home(of: found.id) == home { return found }
+    return ownDomains[domain] == home ? nil : federated(of: home)
   }
+
+  func isFederated(_ realm: RealmID) -> Bool { realm.isRemote && federated[home(of: realm)]?.id == realm }
+
+  /// Returns whether a remote realm is that of a component. Users of any other are reached through their own servers.
+  func isComponent(_ realm: Realm) -> Bool { components.contains(realm.domain) }
+
+  /// Returns the realm whose users, rooms or services have this domain, or to which its component is attached.
+  func home(ofDomain domain: String) -> RealmID? { ownDomains[domain] }
+
+  /// Returns the federated realm of a home, which contains the users of all domains elsewhere that its users know.
+  package func federated(of home: RealmID) -> Realm? { federated[home] }
 
   func remotes(of realm: RealmID) -> [Realm] { all.filter { $0.id.isRemote && homes[$0.id] == realm } }
 

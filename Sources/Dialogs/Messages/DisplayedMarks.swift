@@ -50,7 +50,7 @@ extension Judge {
     guard let address = JID(parsing: chat), address.isBare, let id = PublicID(displayed.id),
       let position = realms.position(of: id, in: reader.realm)
     else { return nil }
-    if let peer = try user(address.bare)?.party {
+    if let peer = try user(address.bare, seenFrom: reader.realm)?.party {
       guard isOf(reader.address), let dialog = try writer.dialog(between: reader.id, and: peer.id),
         case .message? = try writer.entry(position, in: .server(dialog.id, .rules))?.fact
       else { return nil }

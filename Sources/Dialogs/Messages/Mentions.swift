@@ -74,7 +74,9 @@ extension Judge {
           ?? writer.member(nickKey: key, of: .server(room.id, .rules))?.party.id
       } else {
         // Users who may not see addresses cannot probe by this which member has one, in either protocol.
-        user = knowsPeople || address.bare == author.address ? try self.user(address.bare)?.party.id : nil
+        user =
+          knowsPeople || address.bare == author.address
+          ? try self.user(address.bare, seenFrom: room.name.realm)?.party.id : nil
       }
       guard let user, let member = try member(user, in: state), member.affiliation.isMember else {
         return nil

@@ -7,8 +7,10 @@ extension Judge {
     var peer = try reachable(draft.to, for: author)
     try checkBlocks(author, resource: draft.envelope.fromResource, peer)
     try checkResource(draft.envelope, of: peer)
+    try checkStranger(author, peer.address)
+    try checkOutbox(from: author, to: peer)
     author = try known(author)
-    peer = try known(peer)
+    peer = try known(peer, metBy: author)
     let (state, _) = try dialog(of: author, and: peer)
 
     if var receipt = try repeated(draft.key, by: author, in: state.dialog.id) {
@@ -87,8 +89,8 @@ extension Judge {
   /// Checks the addressed resource (RFC 6121 8.5.3.2.1): if it is gone, a `chat` message goes to the others, but a
   /// `normal` one was for that resource alone and is refused.
   private func checkResource(_ envelope: Envelope, of peer: Party) throws {
-    guard envelope.type == .normal, let resource = envelope.toResource,
-      !hub.onlineSessions(of: peer).contains(where: { $0.resource == resource || $0.door == .remote })
+    guard envelope.type == .normal, let resource = envelope.toResource, !peer.realm.isRemote,
+      !hub.onlineSessions(of: peer.id).contains(where: { $0.resource == resource })
     else { return }
     throw Problem.unreachable
   }
@@ -137,6 +139,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
     try writer.insert(entry, feeds: feeds, key: key)
+    try owe(entry, to: peer)
     try owe(entry, answering: answered)
     return entry
   }
@@ -149,9 +152,10 @@ extension Judge {
     // A private marker does not reach the other user.
     if !draft.isPrivate {
       try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer)
+      try checkOutbox(from: reader, to: peer)
     }
     reader = try known(reader)
-    peer = try known(peer)
+    peer = try known(peer, metBy: reader)
     let (state, _) = try dialog(of: reader, and: peer)
     guard let target = try resolve(draft.target, by: peer, in: state, for: reader),
       case .message(let message) = target.fact
@@ -218,6 +222,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.mark, .archived, .inbound] : [.mark, .inbound]))
     }
     try writer.insert(entry, feeds: feeds, key: nil)
+    if !draft.isPrivate { try owe(marker: entry, stanza, asked: mayTell, to: peer) }
     tell(.entry(entry, author: session(of: post)))
     if draft.kind == .displayed, !isSaidNow {
       // XMPP clients have displayed all stanzas of the message.
@@ -228,6 +233,24 @@ extension Judge {
     receipt.entry = entry
     receipt.dialog = state.dialog
     settle(post, receipt)
+  }
+
+  /// Adds a marker to what a user elsewhere must get. The stanza of an XMPP client is kept as it is: a later marker, which
+  /// replaces the entry, may be about another message. One that the door renders is replaced with it.
+  private mutating func owe(marker entry: Entry, _ stanza: Message?, asked: Bool, to peer: Party) throws {
+    guard isElsewhere(peer) else { return }
+    if let stanza {
+      try send(Self.relayed(stanza, from: entry.author, to: peer), to: peer, at: entry.position, by: nil)
+    } else if asked {
+      try owe(entry, to: peer)
+    }
+  }
+
+  private static func relayed(_ stanza: Message, from author: Party, to peer: Party) -> RelayedStanza {
+    RelayedStanza(
+      name: .message(stanza.envelope.type), from: author, fromResource: stanza.envelope.fromResource, to: peer.address,
+      toResource: stanza.envelope.toResource, id: stanza.envelope.id, language: stanza.envelope.language,
+      extras: stanza.content.extras, isPrivate: stanza.traits.contains(.uncopied))
   }
 
   /// Returns the message whose author is told: the last that the mark passes, that the peer wrote and that requests it
@@ -284,15 +307,9 @@ extension Judge {
         traits: stanza.traits, key: nil)
       tell(.entry(entry, author: session(of: post)))
     } else {
-      let relayed = RelayedStanza(
-        name: .message(stanza.envelope.type), from: post.author, fromResource: stanza.envelope.fromResource,
-        to: peer.address, toResource: stanza.envelope.toResource, id: stanza.envelope.id,
-        language: stanza.envelope.language, extras: stanza.content.extras,
-        isPrivate: stanza.traits.contains(.uncopied))
-      tell(
-        .signal(
-          .stanza(relayed), session(of: post), post.author,
-          .user(peer.address, resource: stanza.envelope.toResource)))
+      let stanza = Message(
+        sequence: 0, content: stanza.content, envelope: stanza.envelope, traits: stanza.traits)
+      try send(Self.relayed(stanza, from: post.author, to: peer), to: peer, by: session(of: post))
     }
     settle(post)
   }

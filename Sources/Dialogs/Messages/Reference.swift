@@ -134,11 +134,15 @@ public struct MessageState: Hashable, Sendable {
   public var reactions: [Reaction]
   /// The pin; `nil` if the message is not pinned.
   public var pin: Pin?
+  /// The reason why a user elsewhere did not get it; `nil` as far as is known.
+  public var failure: FederationFailure?
 
   public init(
     version: Position, revision: Int64 = 0, text: String? = nil, mentions: [Mention] = [],
-    editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = [], pin: Pin? = nil
+    editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = [], pin: Pin? = nil,
+    failure: FederationFailure? = nil
   ) {
+    self.failure = failure
     self.pin = pin
     self.version = version
     self.revision = revision

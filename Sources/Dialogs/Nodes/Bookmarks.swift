@@ -79,6 +79,8 @@ extension Judge {
   ///
   /// - Returns: whether clients that follow bookmarks are told.
   mutating func bookmark(_ room: Room, for party: Party, nick: String?) throws -> Bool {
+    // A remote user's bookmarks are at their own server.
+    if party.realm.isRemote { return false }
     let known = try writer.node(Bookmark.node, of: party.id)
     let id = room.address.description
     var bookmark = Bookmark(address: room.address)

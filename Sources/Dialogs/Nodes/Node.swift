@@ -241,7 +241,7 @@ public final class NodeEvent: Sendable {
   public let people: NodePeople
   /// The only recipient, if there is one.
   public let recipient: JID?
-  public let forms = FormSlot()
+  public let forms: FormSlot
 
   public init(
     owner: Party, node: String, kind: Kind, configuration: NodeConfiguration, isLast: Bool = false,
@@ -254,6 +254,19 @@ public final class NodeEvent: Sendable {
     self.isLast = isLast
     self.people = people
     self.recipient = recipient
+    forms = FormSlot()
+  }
+
+  /// Creates the same event for one recipient elsewhere; it is encoded once all the same.
+  init(_ event: NodeEvent, for recipient: JID) {
+    owner = event.owner
+    node = event.node
+    kind = event.kind
+    configuration = event.configuration
+    isLast = event.isLast
+    people = event.people
+    self.recipient = recipient
+    forms = event.forms
   }
 }
 

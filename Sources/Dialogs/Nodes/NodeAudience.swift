@@ -18,7 +18,11 @@ extension Hub {
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
       for contact in contactSnapshot.contacts.values where contact.subscription.from {
-        guard let peer = contact.peer, let other = online(peer),
+        guard let peer = contact.peer else {
+          addElsewhere(event, to: contact, contactSnapshot, into: &batch)
+          continue
+        }
+        guard let other = online(peer),
           event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
           !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
         else { continue }
@@ -34,6 +38,22 @@ extension Hub {
         if event.configuration.denial(to: relation) != nil { continue }
       }
       add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
+    }
+  }
+
+  /// Adds the clients of a contact elsewhere that want to be notified, as far as the contact shows itself to the owner.
+  private func addElsewhere(
+    _ event: NodeEvent, to contact: Contact, _ contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
+  ) {
+    guard contact.subscription.to, !contactSnapshot.blocks(JID(contact.address)) else { return }
+    let resources = remotePresences.interested(in: event.node, of: event.owner.address, at: contact.address)
+    guard !resources.isEmpty,
+      event.configuration.denial(to: event.people.relation(of: contact.address, contact)) == nil,
+      let link = link(from: event.owner.address, to: contact.address)
+    else { return }
+    for resource in resources {
+      guard let address = try? JID("\(contact.address)/\(resource)") else { continue }
+      batch.add(.signal(.node(NodeEvent(event, for: address)), .direct), to: link)
     }
   }
 
@@ -58,8 +78,8 @@ extension Hub {
     _ event: NodeEvent, to address: JID, _ contactSnapshot: ContactSnapshot?, _ told: inout Set<SessionID>,
     into batch: inout LaneBatch
   ) {
-    guard let user = user(at: address.bare), let other = online(user) else { return }
-    if user != event.owner.id {
+    guard let other = online(at: address.bare, near: event.owner) else { return }
+    if other.contactSnapshot.user.id != event.owner.id {
       if isBlocked(other.contactSnapshot, contactSnapshot, event.owner) || contactSnapshot?.blocks(address) == true {
         return
       }

@@ -59,6 +59,13 @@ public struct FeedPage: Sendable {
         let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
+      case .undelivered(let undelivered):
+        if hides, try reader.isHidden(undelivered.target, in: undelivered.dialog, for: user.id) {
+          subjects.hidden.insert(entry.position)
+          continue
+        }
+        subjects.targets[undelivered.target] = try reader.entry(
+          undelivered.target, in: MessageAccess(undelivered.dialog, for: nil, behind: .zero))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
         .draft, .scheduledMessage, .call, .notification:
         continue

@@ -10,13 +10,14 @@ public enum RoomAccess: Sendable {
   /// they may enter it; where history begins with joining there is none for them. Others may know of a listed room.
   ///
   /// - Parameters:
+  ///   - viewer: a user of the room's home.
   ///   - member: the user's row in the room's list; `nil` if there is none.
   ///   - role: the user's role as an occupant; `none` if they are not in the room.
   ///   - holdsAddress: whether they named the room by its address, as XMPP clients do.
   init(
     of room: Room, for viewer: Party, as member: Member?, role: Role = .none, holdsAddress: Bool = false
   ) {
-    guard !room.isDestroyed, room.name.realm == viewer.realm else {
+    if room.isDestroyed {
       self = .none
       return
     }
@@ -87,7 +88,8 @@ extension StoreReader {
   }
 
   public func access(to room: Room, for viewer: Party) throws -> RoomAccess {
-    RoomAccess(of: room, for: viewer, as: try member(viewer.id, of: .server(room.id, .rules)))
+    guard try room.name.realm == home(of: viewer.realm) else { return .none }
+    return RoomAccess(of: room, for: viewer, as: try member(viewer.id, of: .server(room.id, .rules)))
   }
 
   /// Returns the user's access to a dialog of either kind; `nil` if they may not read it. `room` is `nil` for a private

@@ -34,7 +34,7 @@ extension Judge {
     var others: [MemberDraft] = []
     for draft in drafts {
       let isBanned = try addressBans(in: state).contains(draft.address)
-      if actor >= .admin, try isNobodys(draft.address) {
+      if actor >= .admin, try isNobodys(draft.address, seenFrom: state.room.name.realm) {
         if draft.affiliation == .outcast, draft.bansAddress {
           added.append(AddressBan(address: draft.address, reason: Self.cut(draft.reason)))
           continue
@@ -56,8 +56,8 @@ extension Judge {
     return (added, lifted, others)
   }
 
-  private mutating func isNobodys(_ address: BareJID) throws -> Bool {
-    guard address.local != nil, let user = try user(address) else { return true }
+  private mutating func isNobodys(_ address: BareJID, seenFrom realm: RealmID) throws -> Bool {
+    guard address.local != nil, let user = try user(address, seenFrom: realm) else { return true }
     return user.state == .deleted
   }
 

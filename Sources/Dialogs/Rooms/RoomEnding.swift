@@ -57,7 +57,7 @@ extension Judge {
       guard page.count == Limits.feedPageMax else { break }
       after = page.last?.party.id
     }
-    let feeds = members.map { FeedRow(user: $0.id, traits: [.inbound]) }
+    let feeds = members.flatMap { FeedRow.rows(of: $0, [.inbound]) }
     state.room.isDestroyed = true
     state.room.isAddressFree = !state.room.settings.isPersistent
     rooms.changed(state)

@@ -66,7 +66,7 @@ extension Judge {
     var named: Set<UserID> = []
     var wishes: [MemberWish] = []
     for var draft in drafts {
-      guard let user = try user(draft.address), user.state == .active, user.party.realm == author.realm,
+      guard let user = try person(draft.address, in: author.realm), user.state == .active,
         try !isBlocked(author, resource: nil, by: user.party)
       else { throw Problem.userUnknown(draft.address, field: "memberIds") }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
@@ -77,7 +77,7 @@ extension Judge {
       draft.affiliation = affiliation
       wishes.append(MemberWish(draft: draft, party: user.party, was: nil))
     }
-    return wishes
+    return try wishes.map { try known($0, metBy: author) }
   }
 
   private mutating func make(

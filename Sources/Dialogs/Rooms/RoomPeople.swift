@@ -47,9 +47,9 @@ extension Judge {
         throw Problem.nickTaken
       }
       // Disabled users are included: they can be removed.
-      guard let user = try user(draft.address), user.party.realm == state.room.name.realm,
-        user.state != .deleted
-      else { throw Problem.userUnknown(draft.address) }
+      guard let user = try person(draft.address, in: state.room.name.realm) else {
+        throw Problem.userUnknown(draft.address)
+      }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
       let was = try member(user.party.id, in: state)
       if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher {
@@ -64,7 +64,22 @@ extension Judge {
     }
     try checkOwners(owners, in: state)
     try checkBans(changes, in: state)
-    return changes
+    return try changes.map { try known($0, metBy: author) }
+  }
+
+  /// Returns who may get an affiliation at a room of a realm: its users, and whoever its users may write to elsewhere,
+  /// known or not. A known user elsewhere can also be removed when their domain no longer is admitted.
+  mutating func person(_ address: BareJID, in home: RealmID) throws -> CachedUser? {
+    if let user = try user(address, seenFrom: home) { return user.state == .deleted ? nil : user }
+    guard let realm = try? realm(of: address, reachedFrom: home), realm.isFederated, address.local != nil else {
+      return nil
+    }
+    return CachedUser(party: Party(remote: address, realm: realm.id), state: .active)
+  }
+
+  /// Returns the wish with the stored user. Nothing of the room has been written yet.
+  mutating func known(_ wish: MemberWish, metBy author: Party) throws -> MemberWish {
+    MemberWish(draft: wish.draft, party: try known(wish.party, metBy: author), was: wish.was)
   }
 
   /// Checks one change. `count` is the number of members, including those of the drafts before this one.
@@ -162,8 +177,7 @@ extension Judge {
     if draft.keepsRoom, after.isMember, !before.isMember { try keep(state, by: post) }
 
     let reason = Self.cut(draft.reason)
-    var feeds: [FeedRow] = []
-    if after.isMember != before.isMember { feeds.append(FeedRow(user: party.id, traits: [.inbound])) }
+    let feeds = after.isMember != before.isMember ? FeedRow.rows(of: party, [.inbound]) : []
     if after.isMember && !before.isMember { state.room.memberCount += 1 }
     if !after.isMember && before.isMember { state.room.memberCount -= 1 }
     if let outcasts = state.outcasts {
@@ -441,8 +455,9 @@ extension Judge {
     _ continuing: Invitation.Continuation?
   ) throws {
     let (state, affiliation) = try findAsMember(reference, for: post.author)
-    let invited = try reachable(address, for: post.author)
+    var invited = try reachable(address, for: post.author)
     if try isBlocked(post.author, resource: nil, by: invited) { return settle(post) }
+    try checkOutbox(from: post.author, to: invited)
     let was = try member(invited.id, in: state)
     if try member(post.author.id, in: state)?.isKicked == true { throw Problem.roomKicked }
     // Inviting to a members-only room makes a member (7.8.2).
@@ -459,6 +474,9 @@ extension Judge {
     if admits {
       if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
       try checkRooms(of: invited, for: post.author)
+    }
+    invited = try known(invited, metBy: post.author)
+    if admits {
       try apply(
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
         in: state, continuing: continuing)
@@ -482,7 +500,8 @@ extension Judge {
     let affiliation = try affiliation(of: invited.id, in: state)
     let entry = try insertOwn(
       .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed],
-      isSemiAnonymous: !room.showsPeople(to: affiliation))
+      isSemiAnonymous: !room.showsPeople(to: affiliation), isInFeed: !isElsewhere(invited))
+    if isElsewhere(invited) { try owe(invitation, entry, to: invited) }
     try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
     tell(.entry(entry, author: nil))
   }
@@ -493,7 +512,7 @@ extension Judge {
     let state = try find(reference, for: post.author)
     // Only an invited user may decline, once, and only a present inviter is told: a room cannot be used to reach
     // others.
-    guard let inviter = try user(address)?.party,
+    guard let inviter = try user(address, seenFrom: state.room.name.realm)?.party,
       try writer.isInvited(post.author.id, by: inviter.id, to: state.room.id)
     else { return settle(post) }
     try writer.removeInvitation(of: post.author.id, by: inviter.id, to: state.room.id)
@@ -529,6 +548,7 @@ extension Judge {
       let (_, key) = try Self.nick(nick)
       guard try isFree(key: key, for: post.author.id, in: state) else { throw Problem.nickTaken }
     }
+    let post = Post(post, from: try known(post.author))
     let readmitted = try readmit(post, to: state)
     let entry =
       try apply(

@@ -11,6 +11,9 @@ public enum RoomReference: Hashable, Sendable {
 public enum RoomIntent: Sendable {
   /// Creates a room with its first members. The receipt has `room`; it is a repeat if the `externalID` is known.
   case create(RoomDraft)
+  /// Gives a remote user, who may enter the room, their stored id: the session that enters for them must have it.
+  /// `Receipt.value` is the `Party`.
+  case introduce(RoomReference, password: String?)
   /// Enters with the session, or changes its nick (XEP-0045 7.2, 7.6). `Receipt.value` is an `EnteredRoom`.
   case enter(RoomReference, Entering)
   /// Sets the session's availability in the room (7.7).
@@ -66,8 +69,10 @@ public enum RoomIntent: Sendable {
   /// Returns the number of occupants of each room that is not empty, in all realms; for the server's own use.
   /// `Receipt.value` is `[DialogID: Int]`.
   case headcounts
-  /// Removes a session that has ended from all rooms.
-  case vacate(SessionID)
+  /// Removes a session that has ended from all rooms. `isLost` tells the others that its end was a technical problem.
+  case vacate(SessionID, isLost: Bool = false)
+  /// Removes the author's session because an error has shown that its client is gone (XEP-0045 11.1).
+  case lose(RoomReference)
 }
 
 /// A room to create.

@@ -2,11 +2,25 @@ import Addresses
 
 /// Presence in a room: entering, changing nick and availability, leaving (XEP-0045 7.2, 7.6, 7.7, 7.14).
 extension Judge {
+  /// Stores a remote user who may enter: what a room keeps of its occupants (seats, occupant ids, bans) is by an id that
+  /// is always the same.
+  mutating func introduce(_ post: Post, _ reference: RoomReference, password: String?) throws {
+    guard let state = try lookUp(reference, for: post.author) else { throw Problem.roomUnknown }
+    if state.room.isDestroyed { throw Problem.roomDestroyed }
+    let affiliation = try affiliation(of: post.author.id, in: state)
+    if try isBanned(post.author, affiliation, in: state) { throw Problem.roomBanned }
+    try checkEntry(state.room, affiliation, password: password)
+    var receipt = Receipt(position: head)
+    receipt.value = try known(post.author)
+    settle(post, receipt)
+  }
+
   mutating func enter(
     _ post: Post, _ reference: RoomReference, _ entering: Entering
   ) throws {
     let author = post.author
     let session = entering.session.id
+    if entering.session.party.isProvisional { throw Problem.notIntroduced }
     guard let state = try lookUp(reference, for: author) else {
       return try lease(post, reference, entering)
     }
@@ -281,13 +295,25 @@ extension Judge {
     settle(post)
   }
 
+  /// Removes a session whose client is gone; it is told all the same (11.1).
+  mutating func lose(_ post: Post, _ reference: RoomReference) throws {
+    let state = try find(reference, for: post.author)
+    guard let session = session(of: post), leave(state.room, session, nil, isHeard: true, codes: [333]) else {
+      throw Problem.notOccupant
+    }
+    settle(post)
+  }
+
   /// Removes a session. `isHeard` tells whether the session still exists to be told.
-  mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
+  mutating func leave(
+    _ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool, codes: [UInt16] = []
+  ) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
     rooms.setPresent(session, in: room.id, false)
     let occupantSession = before.sessions.first { $0.session.id == session }
     let left = occupantPresence(
-      of: before, in: room, presence: presence ?? unavailable(before.party, occupantSession?.presence.resource))
+      of: before, in: room, presence: presence ?? unavailable(before.party, occupantSession?.presence.resource),
+      codes: codes)
     if !isHeard { tell(.sessionLeft(session, room.id)) }
     if let after {
       if isHeard, let occupantSession { tell(.shown(left, to: [occupantSession.session], own: true)) }
@@ -309,10 +335,10 @@ extension Judge {
     return true
   }
 
-  mutating func vacate(_ session: SessionID, _ post: Post) throws {
+  mutating func vacate(_ session: SessionID, isLost: Bool, _ post: Post) throws {
     for id in rooms.rooms(of: session) {
       guard let room = try rooms.states[id]?.room ?? writer.room(id) else { continue }
-      _ = leave(room, session, nil, isHeard: false)
+      _ = leave(room, session, nil, isHeard: false, codes: isLost ? [333] : [])
     }
     for address in rooms.leases(of: post.author.id) where rooms.leases[address]?.session.id == session {
       rooms.lease(address, nil)

@@ -23,6 +23,8 @@ extension Problem {
     .malformed, "nick-invalid", "This cannot be a nickname (RFC 8266).", field: "nick")
   public static let notOccupant = Problem(
     .forbidden, "not-occupant", "Enter the room first.")
+  static let notIntroduced = Problem(
+    .internal, "not-introduced", "The session of a user elsewhere is not theirs yet (RoomIntent.introduce).")
   public static let noVoice = Problem(.forbidden, "no-voice", "You may read here, not write.")
   public static let roomKicked = Problem(
     .forbidden, "room-kicked", "You were put out of this room. Join again to write.")

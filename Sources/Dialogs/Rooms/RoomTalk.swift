@@ -421,7 +421,7 @@ extension Judge {
         Marker(
           kind: draft.kind, mark: mark, target: target.position, targetID: target.id, targetStanzaID: nil,
           stanza: nil, told: told, asked: false)),
-      by: reader, in: state, feeds: told ? [] : [FeedRow(user: reader.id, traits: [.mark])])
+      by: reader, in: state, feeds: told ? [] : FeedRow.rows(of: reader, [.mark]))
     rooms.remember(mark, in: state)
     try writer.put(mark, superseded: superseded)
     tell(.entry(entry, author: session(of: post)))

@@ -9,6 +9,7 @@ extension Judge {
     }
     switch intent {
     case .create(let draft): try create(post, draft)
+    case .introduce(let room, let password): try introduce(post, room, password: password)
     case .enter(let room, let entering): try enter(post, room, entering)
     case .show(let room, let presence): try show(post, room, presence)
     case .probe(let room, let nick): try probe(post, room, nick: nick)
@@ -38,7 +39,8 @@ extension Judge {
     case .occupants(let room): try occupants(post, room, lists: true)
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
-    case .vacate(let session): try vacate(session, post)
+    case .vacate(let session, let isLost): try vacate(session, isLost: isLost, post)
+    case .lose(let room): try lose(post, room)
     }
     try endLeftRooms()
   }
@@ -69,16 +71,17 @@ extension Judge {
   mutating func lookUp(
     _ reference: RoomReference, for author: Party
   ) throws -> RoomCache.State? {
+    let home = realms.home(of: author.realm)
     switch reference {
     case .dialog(let id):
-      if let state = rooms.states[id] { return state.room.name.realm == author.realm ? state : nil }
-      guard let room = try writer.room(id), room.name.realm == author.realm else { return nil }
+      if let state = rooms.states[id] { return state.room.name.realm == home ? state : nil }
+      guard let room = try writer.room(id), room.name.realm == home else { return nil }
       return rooms.put(room)
     case .address(let address):
       if let id = rooms.numbers[address], let state = rooms.states[id] {
-        return state.room.name.realm == author.realm ? state : nil
+        return state.room.name.realm == home ? state : nil
       }
-      guard let room = try writer.room(at: address), room.name.realm == author.realm else { return nil }
+      guard let room = try writer.room(at: address), room.name.realm == home else { return nil }
       return rooms.put(room)
     }
   }
@@ -86,6 +89,8 @@ extension Judge {
   mutating func member(
     _ user: UserID, in state: RoomCache.State
   ) throws -> Member? {
+    // A remote user without a row belongs to no room.
+    if user.number < 0 { return nil }
     if let known = state.members[user] { return known }
     let found = try writer.member(user, of: .server(state.room.id, .rules))
     rooms.remember(found, of: user, in: state)

@@ -13,6 +13,14 @@ public struct Realm: Hashable, Sendable {
   /// new ones.
   public let epoch: UInt32
 
+  /// Whether this is the federated realm of a home: its users live on any domains elsewhere, and their names are their
+  /// whole addresses.
+  public var isFederated: Bool { domain.hasPrefix("@") }
+  /// Returns the name of a user of this realm, by which the store finds them.
+  package func name(of address: BareJID) -> String { isFederated ? address.description : address.local ?? "" }
+  /// The domain in whose place the federated realm of this home stands; no domain contains an `@` (RFC 7622 3.2).
+  var federatedDomain: String { "@" + domain }
+
   public init(id: RealmID, domain: String, rooms: String, key: [UInt8], epoch: UInt32) {
     self.id = id
     self.domain = domain
@@ -41,6 +49,7 @@ public struct User: Hashable, Sendable {
   public var delivered: Position
   /// Whether the user is a guest, without an account (`Parley.makeGuest`).
   public let isGuest: Bool
+  public var party: Party { Party(id: id, realm: realm, address: address) }
 
   public init(
     id: UserID, realm: RealmID, address: BareJID, state: State, createdAt: Timestamp,
@@ -95,13 +104,17 @@ public struct Party: Hashable, Sendable {
     self.address = address
   }
 
-  /// Creates a remote user as received: the store may not contain them. The id is no stored user's, and the same for
-  /// the same address as long as the process lives.
+  /// Creates a remote user as received: the store may not contain them. The id is provisional: no stored user's, and
+  /// the same for the same address and realm as long as the process lives. The judge replaces it by the stored one.
   public init(remote address: BareJID, realm: RealmID) {
     var hasher = Hasher()
     hasher.combine(address)
+    hasher.combine(realm)
     self.init(id: UserID(-1 - Int64(hasher.finalize() & (.max >> 1))), realm: realm, address: address)
   }
+  /// Whether the id is provisional (`init(remote:realm:)`), and so must not be stored.
+  public var isProvisional: Bool { id.number < 0 && !id.isService }
+
   public static func == (a: Party, b: Party) -> Bool { a.id == b.id }
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

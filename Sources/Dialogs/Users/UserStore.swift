@@ -4,7 +4,13 @@ public import Basics
 /// Reads realms and users.
 public protocol UserReader {
   func realms() throws -> [Realm]
+  /// Returns the user of the realm or component with the address's domain.
   func user(_ address: BareJID) throws -> User?
+  /// Returns the user at this address as users of a realm see it: of their own realm, of a component attached to it, or
+  /// of its federated realm.
+  func user(_ address: BareJID, seenFrom realm: RealmID) throws -> User?
+  /// Returns the realm to which a remote one is attached; any other is its own.
+  func home(of realm: RealmID) throws -> RealmID
   func user(_ id: UserID) throws -> User?
   func party(_ id: UserID) throws -> Party?
   /// Returns users by name, ascending, with names greater than `after`; `matching` is a prefix of the name or a
@@ -26,7 +32,8 @@ public protocol UserWriter {
   func insertRealm(remote domain: String, home: Realm) throws -> Realm
   /// Changes the domain of the realm's rooms; called before anything is read.
   func setRooms(_ domain: String, of realm: RealmID) throws
-  /// Creates a user. Throws `StoreConflict` if the address is or was taken.
+  /// Creates a user; in a federated realm the address is of any domain elsewhere. Throws `StoreConflict` if it is or
+  /// was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
   /// Creates a guest, like `insertUser`.
   func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User

@@ -14,6 +14,8 @@ public enum StoreFailure: Error, Hashable, Sendable {
   case locked
   /// No space is left on the device, or the file has reached its bound.
   case full
+  /// A user without a row was to be stored as an author or member.
+  case provisional(Int64)
   /// The stored data is invalid: a damaged file.
   case corrupt(String)
   /// The device failed or refuses writing.
@@ -35,6 +37,7 @@ extension StoreFailure: CustomStringConvertible {
       "the database engine does not sync its commits (synchronous is \(synchronous), not 2)"
     case .locked: "the database is in use by another process"
     case .full: "no space is left for the database"
+    case .provisional(let user): "the provisional id \(user) of a user elsewhere cannot be stored"
     case .corrupt(let what): "the database is damaged: \(what)"
     case .device(let code, let message): "the database's device failed: \(message) (SQLite \(code))"
     case .closed: "the database is closed"

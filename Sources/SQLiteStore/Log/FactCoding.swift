@@ -12,7 +12,7 @@ enum FactCoding {
     switch fact {
     case .message, .dialogOpened: return nil
     case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser,
-      .draft, .scheduledMessage, .call, .notification:
+      .draft, .scheduledMessage, .call, .notification, .undelivered:
       out.write(version)
     }
     switch fact {
@@ -37,6 +37,7 @@ enum FactCoding {
     case .scheduledMessage(let change): write(change, &out)
     case .call(let change): write(change, &out)
     case .notification(let notification): write(notification, &out)
+    case .undelivered(let undelivered): write(undelivered, &out)
     }
     return out.bytes
   }
@@ -51,8 +52,7 @@ enum FactCoding {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
     case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser, .draftOrScheduled,
-      .call,
-      .notification:
+      .call, .notification, .undelivered:
       break
     }
     var from = ByteReader(detail)
@@ -83,6 +83,7 @@ enum FactCoding {
     case .draftOrScheduled: return try draftOrScheduled(&from)
     case .call: return .call(try callChange(&from, in: dialog, stanza: stanza, party: party))
     case .notification: return .notification(try notification(&from))
+    case .undelivered: return .undelivered(try undelivered(&from, party: party))
     }
   }
 

@@ -34,7 +34,7 @@ extension Reader {
       switch kind {
       case .message: .message(try said(row, seal))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
-        .draftOrScheduled, .call, .notification:
+        .draftOrScheduled, .call, .notification, .undelivered:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })

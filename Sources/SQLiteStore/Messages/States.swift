@@ -53,8 +53,8 @@ extension FactCoding {
 
   static func encode(_ state: MessageState) -> [UInt8] {
     var out = ByteWriter()
-    // The second version ends with a pin.
-    out.write(state.pin == nil ? version : version + 1)
+    // The second version ends with a pin; the third with a pin, if there is one, and a failure.
+    out.write(state.failure != nil ? version + 2 : state.pin == nil ? version : version + 1)
     out.write(state.retraction) {
       $0.write($1.by.id.number)
       $0.write($1.at.milliseconds)
@@ -66,17 +66,19 @@ extension FactCoding {
       $0.write($1.user.id.number)
       $0.write($1.emoji) { $0.write($1) }
     }
+    if state.failure != nil { out.write(state.pin != nil) }
     if let pin = state.pin {
       out.write(pin.by.id.number)
       out.write(pin.at.milliseconds)
     }
+    if let failure = state.failure { write(failure, &out) }
     return out.bytes
   }
 
   static func decode(_ bytes: [UInt8], into state: inout MessageState, party: (UserID) throws -> Party) throws {
     var from = ByteReader(bytes)
     let found = try from.int()
-    guard (version...version + 1).contains(found) else { throw damaged }
+    guard (version...version + 2).contains(found) else { throw damaged }
     if try from.flag() {
       state.retraction = MessageState.Retraction(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()),
@@ -84,10 +86,11 @@ extension FactCoding {
     }
     let reactions = try from.list { from throws(StoreFailure) in (UserID(try from.int()), try from.list(text)) }
     state.reactions = try reactions.map { MessageState.Reaction(user: try party($0), emoji: $1) }
-    if found > version {
+    if try found > version && (found == version + 1 || from.flag()) {
       state.pin = MessageState.Pin(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()))
     }
+    if found == version + 2 { state.failure = try failure(&from) }
   }
 
   // MARK: Per-user changes

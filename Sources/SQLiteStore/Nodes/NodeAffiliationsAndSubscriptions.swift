@@ -138,8 +138,10 @@ extension Query {
     "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2")
 
   // For a deleted user: the rows of their nodes, and their own at others' nodes.
-  private static let address =
-    "(SELECT u.name || '@' || r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)"
+  private static let address = """
+    (SELECT iif(r.domain LIKE '@%', u.name, u.name || '@' || r.domain)
+      FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)
+    """
   static let deleteNodeAffiliations = Query(
     "DELETE FROM node_affiliations WHERE user = ?1 OR address = \(address)")
   fileprivate static let solelyOwned = Query(

@@ -182,6 +182,7 @@ extension Writer {
 
   /// Stores a member. Throws `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws {
+    try check(stored: member.party.id)
     let nick = member.affiliation.isMember ? member.nick : nil
     // A nick that has no key equals only itself.
     let key = nick.map { (try? Precis.nicknameKey($0)) ?? $0 }

@@ -10,6 +10,13 @@ extension Reader {
     try connection(.userByAddress, address.domain, address.local ?? "").first(Self.user)
   }
 
+  func user(_ address: BareJID, seenFrom realm: RealmID) throws -> User? {
+    guard let found = try realmTable().realm(domain: address.domain, reachedFrom: realm) else { return nil }
+    return try connection(.userByName, found.id, found.name(of: address)).first(Self.user)
+  }
+
+  func home(of realm: RealmID) throws -> RealmID { realm.isRemote ? try realmTable().home(of: realm) : realm }
+
   func user(_ id: UserID) throws -> User? { try connection(.user, id).first(Self.user) }
 
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
@@ -50,6 +57,7 @@ extension Writer {
       RealmID($0.int(0))
     }
     guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
+    directory.forget()
     return Realm(id: id, domain: domain, rooms: rooms, key: key, epoch: epoch)
   }
 
@@ -58,6 +66,7 @@ extension Writer {
       RealmID($0.int(0))
     }
     guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
+    directory.forget()
     return Realm(id: id, domain: domain, rooms: "", key: home.key, epoch: home.epoch)
   }
 
@@ -69,8 +78,9 @@ extension Writer {
   func insertUser(
     _ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp
   ) throws -> User {
+    let name = realm.isRemote ? try realmTable().realm(realm)?.name(of: address) : address.local
     let id = try connection(
-      .insertUser, realm, address.local ?? "", createdAt, profile.displayName,
+      .insertUser, realm, name ?? "", createdAt, profile.displayName,
       profile.displayName.map { DirectoryQuery.folded($0) }, profile.status
     ).bind(profile.avatarHash, profile.metadata, profile.avatarURL)
       .first { UserID($0.int(0)) }
@@ -119,7 +129,7 @@ extension Writer {
       Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
       .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
-      .deleteScheduledOfUser,
+      .deleteScheduledOfUser, .deleteOutboxOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
@@ -165,6 +175,8 @@ extension Query {
     """
     SELECT \(userColumns) FROM realms r CROSS JOIN users u ON u.realm = r.id WHERE r.domain = ?1 AND u.name = ?2
     """)
+  fileprivate static let userByName = Query(
+    "SELECT \(userColumns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.realm = ?1 AND u.name = ?2")
   /// A search looks at each user of the realm: it is an operator's, and rare.
   fileprivate static let users = Query(
     """

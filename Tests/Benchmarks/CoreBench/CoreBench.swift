@@ -49,7 +49,7 @@ final class Session: LiveSession {
 
   func receive(_ delivery: Delivery) {
     switch delivery {
-    case .entry, .signal, .handedOver: told.wrappingAdd(1, ordering: .relaxed)
+    case .entry, .signal, .handedOver, .owed: told.wrappingAdd(1, ordering: .relaxed)
     case .outcome(_, let result): settled(result)
     }
   }

@@ -54,7 +54,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
       if isOver { return }
       if door == .xmpp { return tell(entry) }
       if cursor?.arrived(entry, form, lags: isLagging) == true { tell(entry) }
-    case .signal, .handedOver: break
+    case .signal, .handedOver, .owed: break
     }
   }
 
@@ -111,8 +111,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
     switch entry.fact {
     case .message, .marker, .room: true
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
-      .scheduledMessage, .call,
-      .notification:
+      .scheduledMessage, .call, .notification, .undelivered:
       entry.author.id != party.id
     }
   }

@@ -34,7 +34,9 @@ enum PutMember: ServedOperation {
     let reason = try Checks.line(input.reason, field: "reason")
     let affiliation = try input.role.map { (role) throws(Problem) in try Checks.role(role) }
     let before = try await call.parley.read { reader in
-      try reader.user(address).map { try reader.affiliation(of: $0.id, in: room.dialog, for: caller) } ?? .none
+      try reader.user(address, seenFrom: caller.realm).map {
+        try reader.affiliation(of: $0.id, in: room.dialog, for: caller)
+      } ?? .none
     }
     if address == caller.address, affiliation == nil || (affiliation == .member && !before.isMember) {
       return .register(.dialog(room.dialog), nick: nick, bookmarks: true)
@@ -58,7 +60,7 @@ enum PutMember: ServedOperation {
   ) async throws(Problem) -> MemberBody {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> MemberBody? in
-      guard let user = try reader.user(address),
+      guard let user = try reader.user(address, seenFrom: caller.realm),
         let readable = try reader.access(to: room.dialog, for: caller).readable,
         let member = try reader.member(user.id, of: readable.members)
       else { return nil }

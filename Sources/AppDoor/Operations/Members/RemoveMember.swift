@@ -29,7 +29,9 @@ enum RemoveMember: ServedOperation {
     let address = try await MemberReference.address(input.userId, in: room, by: caller, call)
     let before = try await call.parley.read { reader in
       _ = try reader.access(to: room.dialog, for: caller).get()
-      return try reader.user(address).map { try reader.affiliation(of: $0.id, in: room.dialog, for: caller) } ?? .none
+      return try reader.user(address, seenFrom: caller.realm).map {
+        try reader.affiliation(of: $0.id, in: room.dialog, for: caller)
+      } ?? .none
     }
     if before == .none {
       throw MemberReference.unknown

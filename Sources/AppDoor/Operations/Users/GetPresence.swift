@@ -27,6 +27,9 @@ enum GetPresence: ServedOperation {
     guard contact?.subscription.to == true else {
       throw Problem(.forbidden, "presence-not-shared", "This user does not share their presence with you.")
     }
+    if let presence = call.parley.hub.presence(of: user.address, toldTo: viewer.address) {
+      return .ok(call.rendering.presence(presence))
+    }
     // To a blocked caller the user appears offline (XEP-0191 3.3).
     return .ok(call.rendering.absence(of: party, lastSeen: nil))
   }

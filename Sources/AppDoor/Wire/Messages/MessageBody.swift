@@ -36,6 +36,8 @@ struct MessageBody: Hashable, Sendable, JSONObjectWritable {
   /// The time at which the message was pinned.
   var pinnedAt: Timestamp?
   var pinnedBy: String?
+  /// The reason why a user on another server did not get it; absent as far as is known.
+  var delivery: DeliveryBody?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("id", id)
@@ -56,7 +58,24 @@ struct MessageBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("reactions", reactions)
     writer.member("pinnedAt", pinnedAt)
     writer.member("pinnedBy", pinnedBy)
+    writer.member("delivery", delivery)
     writer.member("version", version)
+  }
+}
+
+/// The delivery of a message to a user on another server.
+struct DeliveryBody: Hashable, Sendable, JSONObjectWritable {
+  enum State: String, Hashable, Sendable { case failed }
+  var state: State
+  /// The stable name of the reason: `remote-server-timeout`.
+  var code: String
+  /// The reason for people.
+  var text: String
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("state", state.rawValue)
+    writer.member("code", code)
+    writer.member("text", text)
   }
 }
 

@@ -1,0 +1,17 @@
+/// The service that connects this server to others, as the core needs it; the XMPP door implements it. It is set once,
+/// at start (`Hub.setFederation`). Without one every domain elsewhere is refused: `Problem.foreign`.
+public protocol FederationService: AnyObject, Sendable {
+  // The core never asks for a domain of users, rooms, pubsub or a component of the same home; that of its uploads it
+  // does not know.
+
+  /// Returns the reason why users of a domain of this server cannot communicate with a domain elsewhere: `nil` if they
+  /// can. This is policy alone; whether the other server answers is found out later.
+  ///
+  /// It is called on the committer's thread for each post to or from elsewhere, so it must not wait for anything.
+  func refusal(of domain: String, from local: String) -> Problem?
+  /// Returns the link that takes what is sent between the domains, made at its first use; `nil` if it is refused, or
+  /// there are too many. It may be called on any thread.
+  func link(_ pair: DomainPair) -> (any LiveSession)?
+  /// The hearing that users elsewhere get from those here who do not know them; `limit` unless it says otherwise.
+  var strangers: StrangerPolicy { get }
+}

@@ -1,0 +1,231 @@
+import Addresses
+import Basics
+
+/// The rules of the outbox (`Outbox.swift`).
+extension Judge {
+  /// Returns whether a party is a user elsewhere, for whom there are rows of the outbox. Components take what is for
+  /// their users while they are connected, and have none.
+  func isElsewhere(_ party: Party) -> Bool {
+    party.realm.isRemote && realms.isFederated(party.realm)
+  }
+
+  // MARK: Rows
+
+  /// Refuses a post for a user elsewhere if too much waits already. A post that is accepted may add several rows.
+  mutating func checkOutbox(from author: Party, to peer: Party) throws {
+    guard isElsewhere(peer) else { return }
+    let pair = DomainPair(local: author.address.domain, remote: peer.address.domain)
+    if try ledger().isFull(for: author.id, pair) {
+      throw Problem(
+        .overloaded, "outbox-full",
+        "Too much waits for \(pair.remote) and other servers that cannot be reached. Try again later.",
+        retryAfter: Limits.outboxRetry)
+    }
+  }
+
+  /// Adds an entry to what a user elsewhere must get, in place of a row of their feed. What occupants of a room say to
+  /// each other is for those who are there, and what only apps show is not sent.
+  mutating func owe(_ entry: Entry, to peer: Party) throws {
+    guard isElsewhere(peer), entry.peer != nil else { return }
+    if case .message(let message) = entry.fact, message.isUnspoken { return }
+    try owe(.entry(entry), at: entry.position, from: entry.author, to: peer.address)
+  }
+
+  /// Sends a stanza to a user: one elsewhere must get it, and any other gets it if they are online.
+  ///
+  /// - Parameter position: the position of the entry whose stanza it is; `nil` if it has none.
+  mutating func send(
+    _ stanza: RelayedStanza, to peer: Party, at position: Position? = nil, by session: SessionID?
+  ) throws {
+    if isElsewhere(peer) {
+      try owe(.stanza(stanza), at: position ?? nextPosition(), from: stanza.from, to: stanza.to)
+    } else {
+      tell(.signal(.stanza(stanza), session, stanza.from, .user(stanza.to, resource: stanza.toResource)))
+    }
+  }
+
+  /// Adds an invitation to a room, which the room sends (XEP-0045 7.8.2).
+  mutating func owe(_ invitation: Invitation, _ entry: Entry, to invited: Party) throws {
+    try owe(.entry(entry), at: entry.position, from: invitation.inviter, to: invited.address)
+  }
+
+  private mutating func owe(_ item: OutboxRow.Item, at position: Position, from: Party, to: BareJID) throws {
+    let pair = DomainPair(local: item.sender.domain, remote: to.domain)
+    // What accepted posts entail, and what answers others, may exceed the bounds once.
+    if try ledger().isFull(for: from.id, pair, times: 2) { return }
+    let row = OutboxRow(position: position, expiresAt: time + giveUp, item: item)
+    let number = try number(of: pair)
+    try writer.insert(row, by: from.id, pair: number)
+    outbox?.pairs[pair]?.rows += 1
+    outbox?.authors[from.id, default: 0] += 1
+    tell(.outbox(pair, row))
+  }
+
+  private mutating func remove(_ positions: ClosedRange<Position>, of pair: DomainPair) throws {
+    guard let number = try ledger().pairs[pair]?.number else { return }
+    let authors = try writer.removeOutbox(positions, pair: number)
+    outbox?.pairs[pair]?.rows -= authors.count
+    for author in authors {
+      let rest = (outbox?.authors[author] ?? 0) - 1
+      outbox?.authors[author] = rest > 0 ? rest : nil
+    }
+  }
+
+  // MARK: Reports of links
+
+  mutating func outbox(_ post: Post, _ intent: OutboxIntent) throws {
+    switch intent {
+    case .owe(let stanza):
+      guard let realm = realms.federated(of: realms.home(of: stanza.from.realm)) else { break }
+      let peer = Party(remote: stanza.to, realm: realm.id)
+      try checkOutbox(from: stanza.from, to: peer)
+      try send(stanza, to: peer, by: nil)
+    case .taken(let pair, let position): try remove(.zero...position, of: pair)
+    case .bounce(let pair, let positions, let failure):
+      // What is written from now on is not meant.
+      let end = min(positions.upperBound, head)
+      guard positions.lowerBound <= end else { break }
+      if let next = try bounce(positions.lowerBound...end, of: pair, failure) {
+        let rest = OutboxIntent.bounce(pair, positions: next...end, failure)
+        tell(.later(Post(author: post.author, intent: .outbox(rest), completion: .none)))
+      }
+    case .attempted(let pair, let failures, let next, let reason):
+      try change(pair) {
+        $0.failures = failures
+        $0.nextAttemptAt = next
+        $0.reason = reason
+      }
+    case .verified(let pair):
+      let now = time
+      try change(pair) { $0.verifiedAt = now }
+    case .failed(let id, let to, let failure):
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = try !fail(id, from: post.author, to: to, failure)
+      receipt.position = head
+      return settle(post, receipt)
+    case .expire:
+      guard let next = try writer.nextOutboxExpiry(), next.at <= time else { break }
+      let rows = try writer.outbox(of: next.pair, after: .zero, limit: Limits.outboxBouncedMax)
+      // Later rows expire later. A row whose entry is gone has nobody to be told.
+      let last = rows.last { $0.expiresAt <= time }?.position ?? rows.first?.position.previous ?? head
+      _ = try bounce(.zero...last, of: next.pair, .timedOut(next.pair.remote))
+    }
+    settle(post)
+  }
+
+  /// Gives up the first rows at these positions. Returns the position of the next ones; `nil` if there are none.
+  private mutating func bounce(
+    _ positions: ClosedRange<Position>, of pair: DomainPair, _ failure: FederationFailure
+  ) throws -> Position? {
+    let rows = try writer.outbox(of: pair, after: positions.lowerBound.previous, limit: Limits.outboxBouncedMax)
+    let isFull = rows.count == Limits.outboxBouncedMax
+    let end = isFull ? min(rows.last?.position ?? .zero, positions.upperBound) : positions.upperBound
+    try remove(positions.lowerBound...end, of: pair)
+    for row in rows where row.position <= end { try tellUndelivered(row, failure) }
+    return end < positions.upperBound ? end.next : nil
+  }
+
+  private mutating func tellUndelivered(_ row: OutboxRow, _ failure: FederationFailure) throws {
+    switch row.item {
+    case .entry(let entry): try tellUndelivered(entry, failure)
+    case .stanza(let stanza):
+      // Nobody waits for a marker, and errors are not answered (RFC 6120 8.3.1).
+      guard stanza.room == nil, !stanza.from.realm.isRemote, case .presence = stanza.name else { return }
+      tell(.signal(.undelivered(stanza, failure), nil, stanza.from, .user(stanza.from.address, resource: nil)))
+    }
+  }
+
+  /// Tells the author of an entry that it was not delivered, by an entry of their `self` dialog. Nobody waits for a
+  /// marker. Returns whether there is anybody to tell.
+  @discardableResult
+  private mutating func tellUndelivered(_ entry: Entry, _ failure: FederationFailure) throws -> Bool {
+    guard let message = entry.fact.stanza, let peer = entry.peer, !entry.author.realm.isRemote else { return false }
+    if case .marker = entry.fact { return false }
+    if entry.state?.failure != nil { return true }
+    let position = nextPosition()
+    var changed: Entry?
+    if message.sequence > 0, entry.state?.retraction == nil {
+      var state = entry.state ?? MessageState(version: position)
+      state.version = position
+      state.revision += 1
+      state.failure = failure
+      try writer.put(state, of: entry.position, in: entry.dialog)
+      changed = entry.with(state)
+    }
+    let undelivered = Undelivered(
+      dialog: entry.dialog, target: entry.position, peer: peer, fromResource: message.envelope.fromResource,
+      toResource: message.envelope.toResource,
+      // An app's message has one id everywhere.
+      stanzaID: (message.traits.contains(.fromApp) ? nil : message.envelope.id) ?? entry.id.description,
+      failure: failure, outcome: changed)
+    let told = try insertOwn(
+      .undelivered(undelivered), of: entry.author, at: position, traits: [.inbound, .replayed, .undelivered])
+    tell(.entry(told, author: nil))
+    return true
+  }
+
+  /// Notes that the server of `peer` has returned a message. Returns `false` if there is no such message to them.
+  private mutating func fail(
+    _ id: String, from peer: Party, to address: BareJID, _ failure: FederationFailure
+  ) throws -> Bool {
+    guard isElsewhere(peer), let peer = try user(peer.address, seenFrom: peer.realm)?.party,
+      let author = try user(address, seenFrom: peer.realm)?.party, !author.realm.isRemote,
+      let dialog = try writer.dialog(between: author.id, and: peer.id)
+    else { return false }
+    let position =
+      try PublicID(id).flatMap { realms.position(of: $0, in: author.realm) }
+      ?? writer.find(id, by: author.id, in: dialog.id)?.position
+    guard let position, let entry = try writer.entry(position, in: .server(dialog.id, .rules)),
+      entry.author.id == author.id
+    else { return false }
+    return try tellUndelivered(entry, failure)
+  }
+
+  // MARK: Pairs
+
+  private mutating func ledger() throws -> OutboxLedger {
+    if let outbox { return outbox }
+    let loaded = OutboxLedger(try writer.records(DomainPairState.self), try writer.outboxTotals())
+    outbox = loaded
+    return loaded
+  }
+
+  private mutating func number(of pair: DomainPair) throws -> Int64 {
+    if let known = try ledger().pairs[pair]?.number { return known }
+    let number = try writer.put(DomainPairState(pair)).id
+    outbox?.pairs[pair] = OutboxLedger.Waiting(number: number, rows: 0)
+    return number
+  }
+
+  private mutating func change(_ pair: DomainPair, _ change: (inout DomainPairState) -> Void) throws {
+    var state = try writer.state(of: pair) ?? DomainPairState(id: try number(of: pair), pair)
+    change(&state)
+    try writer.replace(state)
+  }
+}
+
+/// The number of rows that wait, in memory: counting them for each message would read them all. It is read from the
+/// store when it is first needed, and again after a failed batch.
+struct OutboxLedger {
+  struct Waiting {
+    let number: Int64
+    var rows: Int
+  }
+  var pairs: [DomainPair: Waiting] = [:]
+  var authors: [UserID: Int] = [:]
+
+  /// Returns whether as many rows wait as the bounds allow, or so many times as many.
+  func isFull(for author: UserID, _ pair: DomainPair, times: Int = 1) -> Bool {
+    pairs[pair]?.rows ?? 0 >= times * Limits.outboxRowsPerPairMax
+      || authors[author] ?? 0 >= times * Limits.outboxRowsPerAuthorMax
+  }
+
+  init(_ states: [DomainPairState], _ totals: [OutboxTotal]) {
+    var rows: [Int64: Int] = [:]
+    for total in totals {
+      rows[total.pair, default: 0] += total.rows
+      authors[total.author, default: 0] += total.rows
+    }
+    for state in states { pairs[state.pair] = Waiting(number: state.id, rows: rows[state.id] ?? 0) }
+  }
+}

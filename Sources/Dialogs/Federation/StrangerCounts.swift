@@ -1,0 +1,106 @@
+import Addresses
+import Basics
+
+/// Counts the users elsewhere who become known, so that no domain can fill the store with rows, and no account here can
+/// write to addresses that it tries; and the conversations that strangers begin (`StrangerPolicy`). Theory:
+///
+/// A user elsewhere gets a row with their first act that is accepted, or with that of a user here towards them, and
+/// keeps it: entries name it. The counts are of an hour or a day that ends for all at once, and are in memory alone: a
+/// restart begins new ones. Only the committer's thread uses them.
+struct StrangerCounts {
+  private struct Sender: Hashable {
+    let home: RealmID
+    let domain: String
+  }
+  private var hour: Int64 = 0
+  private var day: Int64 = 0
+  private var bySender: [Sender: Int] = [:]
+  private var byHome: [RealmID: Int] = [:]
+  private var byHost: [UserID: Int] = [:]
+  private struct Conversation: Hashable {
+    let stranger: BareJID
+    let host: BareJID
+    let home: RealmID
+  }
+  private struct Stranger: Hashable {
+    let address: BareJID
+    let home: RealmID
+  }
+  private var conversations: Set<Conversation> = []
+  private var byStranger: [Stranger: Int] = [:]
+  private var conversationsBySender: [Sender: Int] = [:]
+  /// The domains of acquaintances who have been heard since the start.
+  private var known: Set<Sender> = []
+
+  private mutating func turn(to time: Timestamp) {
+    let hour = time.milliseconds / 3_600_000
+    if hour != self.hour {
+      (self.hour, bySender, byHost) = (hour, [:], [:])
+      (conversations, byStranger, conversationsBySender) = ([], [:], [:])
+    }
+    if hour / 24 != day { (day, byHome) = (hour / 24, [:]) }
+  }
+
+  /// Counts a user of a domain elsewhere who becomes known to a home by an act of their own.
+  mutating func count(_ stranger: BareJID, home: RealmID, at time: Timestamp) throws(Problem) {
+    turn(to: time)
+    let sender = Sender(home: home, domain: stranger.domain)
+    if bySender[sender, default: 0] >= Limits.strangersPerDomainPerHour {
+      throw Problem(
+        .tooFast, "too-many-strangers",
+        "At most \(Limits.strangersPerDomainPerHour) new users of one domain are heard an hour.",
+        retryAfter: Self.rest(of: time, 3600))
+    }
+    if byHome[home, default: 0] >= Limits.strangersPerDay {
+      throw Problem(
+        .tooFast, "too-many-strangers", "At most \(Limits.strangersPerDay) new users elsewhere are heard a day.",
+        retryAfter: Self.rest(of: time, 86_400))
+    }
+    bySender[sender, default: 0] += 1
+    byHome[home, default: 0] += 1
+  }
+
+  /// Counts an address elsewhere that nobody of the home has known, to which a user writes.
+  mutating func count(host: UserID, atMost most: Int, at time: Timestamp) throws(Problem) {
+    turn(to: time)
+    if byHost[host, default: 0] >= most {
+      throw Problem(
+        .tooFast, "too-many-new-addresses", "You may write to at most \(most) new addresses elsewhere an hour.",
+        retryAfter: Self.rest(of: time, 3600))
+    }
+    byHost[host, default: 0] += 1
+  }
+
+  /// Counts a conversation of a stranger, once an hour.
+  mutating func begin(
+    from stranger: BareJID, to host: BareJID, home: RealmID, at time: Timestamp
+  ) throws(Problem) {
+    turn(to: time)
+    let conversation = Conversation(stranger: stranger, host: host, home: home)
+    if conversations.contains(conversation) { return }
+    let (one, sender) = (Stranger(address: stranger, home: home), Sender(home: home, domain: stranger.domain))
+    let most = known.contains(sender) ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
+    guard byStranger[one, default: 0] < Limits.conversationsPerStranger,
+      conversationsBySender[sender, default: 0] < most, conversations.count < Limits.conversationsOfStrangers
+    else {
+      throw Problem(
+        .tooFast, "strangers-limited",
+        "Those who are not known here begin only a few conversations an hour. Ask to be added as a contact later.",
+        retryAfter: Self.rest(of: time, 3600))
+    }
+    conversations.insert(conversation)
+    byStranger[one, default: 0] += 1
+    conversationsBySender[sender, default: 0] += 1
+  }
+
+  /// Notes that an acquaintance of somebody here has been heard.
+  mutating func met(_ acquaintance: BareJID, home: RealmID) {
+    if known.count >= Limits.knownDomains { known = [] }
+    known.insert(Sender(home: home, domain: acquaintance.domain))
+  }
+
+  /// Returns the seconds until the hour or day ends.
+  private static func rest(of time: Timestamp, _ seconds: Int64) -> Int {
+    Int(seconds - time.milliseconds / 1000 % seconds)
+  }
+}

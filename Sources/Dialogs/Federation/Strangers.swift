@@ -1,0 +1,46 @@
+import Addresses
+
+/// The hearing that strangers get. Theory:
+///
+/// A *stranger* to a user here is somebody elsewhere who is not in their roster, and to whom they have never written.
+/// What a stranger begins is a *conversation*: a message, a call or a subscription request to one user. It may be
+/// continued for the rest of the hour. Conversations are bounded for each stranger and for each domain, so that a wave
+/// of new accounts reaches few people; a domain with acquaintances of somebody here is given more, as it has real users.
+/// Whoever is acquainted is never concerned.
+public enum StrangerPolicy: String, Hashable, Sendable, CaseIterable {
+  /// Strangers begin so many conversations an hour; further ones are refused with `tooFast`.
+  case limit
+  /// Nobody hears strangers.
+  case refuse
+  /// Strangers are users like any other.
+  case allow
+}
+
+extension FederationService {
+  public var strangers: StrangerPolicy { .limit }
+}
+
+extension Judge {
+  /// Checks that somebody elsewhere may say something to a user here, who need not exist.
+  mutating func checkStranger(_ author: Party, _ host: BareJID) throws {
+    guard realms.isFederated(author.realm), let federation = hub.federation else { return }
+    let policy = federation.strangers
+    if policy == .allow { return }
+    let home = realms.home(of: author.realm)
+    if let user = try user(host, seenFrom: home)?.party, try isAcquainted(user, with: author) {
+      return strangers.met(author.address, home: home)
+    }
+    if policy == .refuse { throw Problem.strangersRefused }
+    try strangers.begin(from: author.address, to: host, home: home, at: time)
+  }
+
+  private func isAcquainted(_ host: Party, with author: Party) throws -> Bool {
+    if try writer.contact(of: host.id, author.address)?.subscription.isInRoster == true { return true }
+    return try !author.isProvisional && hasWritten(host.id, to: author.id)
+  }
+}
+
+extension Problem {
+  static let strangersRefused = Problem(
+    .forbidden, "strangers-refused", "Users of this server hear only those elsewhere whom they know.")
+}

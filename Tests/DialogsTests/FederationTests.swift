@@ -1,0 +1,356 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import StoreConformance
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// Users of domains elsewhere, as a federation service reaches them.
+@Suite struct FederationTests {
+  /// A service that has a link to every domain but the refused ones.
+  final class Service: FederationService {
+    private let links = Mutex<[DomainPair: RecordingSession]>([:])
+    private let refused: Set<String>
+    let strangers: StrangerPolicy
+
+    init(refusing refused: Set<String>, strangers: StrangerPolicy) {
+      self.refused = refused
+      self.strangers = strangers
+    }
+
+    func refusal(of domain: String, from local: String) -> Problem? {
+      refused.contains(domain) ? Problem(.foreign, "domain-not-allowed", "\(domain) is not allowed.") : nil
+    }
+
+    func link(_ pair: DomainPair) -> (any LiveSession)? {
+      if refused.contains(pair.remote) { return nil }
+      return links.withLock { links in
+        if let known = links[pair] { return known }
+        guard let address = BareJID(parsing: pair.remote) else { return nil }
+        let link = RecordingSession(Party(remote: address, realm: RealmID(-1)))
+        links[pair] = link
+        return link
+      }
+    }
+
+    var pairs: Set<DomainPair> { Set(links.withLock { $0.keys }) }
+    func heard(by local: String, _ remote: String) -> [Heard] {
+      links.withLock { $0[DomainPair(local: local, remote: remote)] }?.taken() ?? []
+    }
+  }
+
+  private func stage(
+    domains: [String] = ["localhost"], refusing: Set<String> = [], strangers: StrangerPolicy = .allow
+  ) throws -> (stage: Stage, service: Service) {
+    let stage = try Stage(domains: domains)
+    let service = Service(refusing: refusing, strangers: strangers)
+    stage.parley.hub.setFederation(service)
+    return (stage, service)
+  }
+
+  private func party(_ address: String, _ stage: Stage, realm: Int = 0) throws -> Party {
+    let federated = stage.parley.federatedRealm(of: stage.parley.realms[realm].id)
+    return Party(remote: try BareJID(address), realm: federated.id)
+  }
+
+  private func stored(_ party: Party, _ stage: Stage) async throws -> User? {
+    try await stage.parley.read { try $0.user(party.address, seenFrom: party.realm) }
+  }
+
+  @Test func withoutTheServiceEveryDomainElsewhereIsRefusedAsBefore() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let juliet = try party("juliet@capulet.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: romeo, to: juliet) }
+    #expect(
+      refusal
+        == Problem(
+          .foreign, "domain-not-served", "capulet.example is not served here, and this server does not federate."))
+    #expect(stage.parley.remote(domain: "capulet.example", reachedFrom: romeo.realm) == nil)
+    #expect(try await stored(juliet, stage) == nil)
+  }
+
+  @Test func aUserElsewhereIsARowUnderTheWholeAddress() async throws {
+    let (stage, service) = try stage()
+    let romeo = try await stage.user("romeo")
+    let juliet = try party("juliet@capulet.example", stage)
+    let first = try await stage.say("hi", from: romeo, to: juliet, resource: "balcony")
+    #expect(service.heard(by: "localhost", "capulet.example") == [.owed("hi")])
+    let made = try #require(try await stored(juliet, stage))
+    #expect(made.name == "juliet@capulet.example")
+    #expect(made.address == juliet.address)
+    #expect(made.id.number > 0)
+    let session = try await stage.session(romeo, "orchard")
+    let second = try await stage.say("hello", from: juliet, to: romeo)
+    #expect(session.taken() == [.said("hello", .direct)])
+    #expect(second.dialog?.id == first.dialog?.id)
+    #expect(second.entry?.author.id == made.id)
+    // Neither a list of users nor the address's own domain has them.
+    let (listed, atDomain, count) = try await stage.parley.read { reader in
+      (
+        try reader.users(in: romeo.realm, matching: nil, after: nil, limit: 10).map(\.name),
+        try reader.user(juliet.address), try reader.userCount(in: romeo.realm)
+      )
+    }
+    #expect(listed == ["romeo"])
+    #expect(atDomain == nil)
+    #expect(count == 1)
+  }
+
+  @Test func anAddressIsAnotherUserForEachHome() async throws {
+    let (stage, service) = try stage(domains: ["localhost", "mantua.localhost"])
+    let romeo = try await stage.user("romeo")
+    let (realm, now) = (stage.parley.realms[1], stage.clock.now)
+    let balthasar = try await stage.parley.work { writer in
+      try writer.insertUser(
+        try BareJID("balthasar@mantua.localhost"), in: realm.id, profile: Profile(), createdAt: now
+      ).party
+    }
+    let (here, there) = (
+      try party("juliet@capulet.example", stage), try party("juliet@capulet.example", stage, realm: 1)
+    )
+    let one = try await stage.say("to you", from: romeo, to: here)
+    let other = try await stage.say("to you too", from: balthasar, to: there)
+    #expect(one.dialog?.id != other.dialog?.id)
+    let (first, second) = (try await stored(here, stage), try await stored(there, stage))
+    #expect(first?.id != second?.id)
+    #expect(first?.name == second?.name)
+    #expect(
+      service.pairs == [
+        DomainPair(local: "localhost", remote: "capulet.example"),
+        DomainPair(local: "mantua.localhost", remote: "capulet.example"),
+      ])
+  }
+
+  /// What one realm of a process says to another goes over a link, even while both users are connected.
+  @Test func anotherRealmOfTheServerIsElsewhere() async throws {
+    let (stage, service) = try stage(domains: ["localhost", "mantua.localhost"])
+    let romeo = try await stage.user("romeo")
+    let (realm, now) = (stage.parley.realms[1], stage.clock.now)
+    let balthasar = try await stage.parley.work { writer in
+      try writer.insertUser(
+        try BareJID("balthasar@mantua.localhost"), in: realm.id, profile: Profile(), createdAt: now
+      ).party
+    }
+    let session = try await stage.session(balthasar, "stable")
+    let sender = try await stage.session(romeo, "orchard")
+    _ = try await stage.say("come", from: romeo, to: balthasar)
+    let state = RelayedStanza(
+      name: .message(.chat), from: romeo, fromResource: nil, to: balthasar.address, toResource: nil, id: nil,
+      extras: [])
+    stage.parley.hub.signal(.stanza(state), from: sender, party: romeo, to: .user(balthasar.address, resource: nil))
+    stage.parley.hub.direct(stage.presence(sender), of: sender, to: balthasar.address, resource: nil)
+    #expect(session.taken() == [])
+    #expect(
+      service.heard(by: "localhost", "mantua.localhost") == [
+        .owed("come"), .relayed(.direct), .presence("romeo/r to balthasar@mantua.localhost", .online),
+      ])
+    // The other side is a post of a user elsewhere.
+    _ = try await stage.say("come", from: try party("romeo@localhost", stage, realm: 1), to: balthasar)
+    #expect(session.taken() == [.said("come", .direct)])
+  }
+
+  @Test func aRefusedDomainSaysWhyBothWays() async throws {
+    let (stage, _) = try stage(refusing: ["spam.example"])
+    let romeo = try await stage.user("romeo")
+    let spammer = try party("spammer@spam.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: romeo, to: spammer) }
+    #expect(refusal?.code == "domain-not-allowed")
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(.subscription(.subscribe, to: spammer.address, stanza: nil), by: romeo)
+    }
+    await #expect(throws: Problem.self) { try await stage.say("buy", from: spammer, to: romeo) }
+    #expect(try await stored(spammer, stage) == nil)
+    // What was before can be ended.
+    _ = try await stage.parley.post(.subscription(.unsubscribed, to: spammer.address, stanza: nil), by: romeo)
+  }
+
+  @Test func ownServicesAreNotElsewhere() async throws {
+    let (stage, service) = try stage()
+    let romeo = try await stage.user("romeo")
+    for domain in ["conference.localhost", "pubsub.localhost", "localhost"] {
+      #expect(stage.parley.remote(domain: domain, reachedFrom: romeo.realm) == nil)
+      #expect(stage.parley.hub.link(from: "localhost", to: try BareJID("x@\(domain)")) == nil)
+    }
+    #expect(stage.parley.hub.link(from: "conference.localhost", to: try BareJID("capulet.example")) != nil)
+    #expect(stage.parley.hub.link(from: "stranger.example", to: try BareJID("capulet.example")) == nil)
+    #expect(service.pairs == [DomainPair(local: "conference.localhost", remote: "capulet.example")])
+  }
+
+  @Test func contactsOfAPairAreToldThatTheyAreOffline() async throws {
+    let (stage, _) = try stage()
+    let romeo = try await stage.user("romeo")
+    let session = try await stage.session(romeo, "orchard")
+    for address in ["juliet@capulet.example", "paris@verona.example"] {
+      let contact = try party(address, stage)
+      try await stage.parley.post(.subscription(.subscribe, to: contact.address, stanza: nil), by: romeo)
+      try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: contact)
+    }
+    _ = session.taken()
+    let now = stage.clock.now
+    stage.parley.hub.gone(DomainPair(local: "conference.localhost", remote: "capulet.example"), time: now)
+    #expect(session.taken() == [])
+    stage.parley.hub.gone(DomainPair(local: "localhost", remote: "capulet.example"), time: now)
+    #expect(session.taken() == [.presence("juliet@capulet.example/", .offline)])
+  }
+
+  // MARK: Rooms
+
+  @Test func aUserElsewhereIsIntroducedAndThenEnters() async throws {
+    let (stage, _) = try stage()
+    let (romeo, _, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, RoomSettings.group.with { $0.isMembersOnly = false })
+    let seats = try await stage.seats(room, romeo)
+    let mercutio = try party("mercutio@verona.example", stage)
+    // Without a stored id nobody enters: it would be another one after a restart.
+    await #expect(throws: Problem.notIntroduced) { try await stage.enter(room, RecordingSession(mercutio), "Mercutio") }
+    let introduced = try await stage.parley.post(
+      .room(.introduce(.address(room.address), password: nil)), by: mercutio)
+    let known = try #require(introduced.value as? Party)
+    #expect(known.address == mercutio.address)
+    #expect(!known.isProvisional)
+    let session = RecordingSession(known)
+    let entered = try #require(try await stage.enter(room, session, "Mercutio"))
+    #expect(entered.others.map(\.nick) == ["romeo"])
+    try await stage.say("a plague", in: room, by: session)
+    #expect(seats[0].taken().contains(.said("a plague", .room)))
+    #expect(session.taken().contains(.said("a plague", .room)))
+    // An admin makes them a member, and nothing of that is in a feed that nobody reads.
+    try await stage.affiliate(known, .member, in: room, by: romeo)
+    #expect(try await stage.member(known, of: room)?.affiliation == .member)
+    let feed = try await stage.parley.read { try $0.feed(of: known.id, after: .zero, limit: 10).count }
+    #expect(feed == 0)
+    // A second introduction is the same user.
+    let again = try await stage.parley.post(
+      .room(.introduce(.address(room.address), password: nil)), by: mercutio)
+    #expect((again.value as? Party)?.id == known.id)
+  }
+
+  @Test func whoMayNotEnterIsNotStored() async throws {
+    let (stage, _) = try stage()
+    let (romeo, _, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, RoomSettings.group.with { $0.isMembersOnly = true })
+    let mercutio = try party("mercutio@verona.example", stage)
+    await #expect(throws: Problem.roomMembersOnly) {
+      try await stage.parley.post(.room(.introduce(.address(room.address), password: nil)), by: mercutio)
+    }
+    #expect(try await stored(mercutio, stage) == nil)
+    // An admin may name whom nobody has met.
+    try await stage.affiliate(mercutio, .member, in: room, by: romeo)
+    let known = try #require(try await stored(mercutio, stage)).party
+    #expect(try await stage.member(known, of: room)?.affiliation == .member)
+    let introduced = try await stage.parley.post(
+      .room(.introduce(.address(room.address), password: nil)), by: mercutio)
+    #expect((introduced.value as? Party)?.id == known.id)
+  }
+
+  @Test func nobodyElsewhereMakesRooms() async throws {
+    let (stage, _) = try stage()
+    let romeo = try await stage.user("romeo")
+    let mercutio = try party("mercutio@verona.example", stage)
+    _ = try await stage.say("hi", from: romeo, to: mercutio)
+    let known = try #require(try await stored(mercutio, stage)).party
+    let session = RecordingSession(known)
+    await #expect(throws: Problem.roomUnknown) {
+      try await stage.act(
+        .enter(.address(try BareJID("new@conference.localhost")), stage.entering(session, "Mercutio")), by: session)
+    }
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(.room(.create(RoomDraft(settings: .group))), by: known)
+    }
+  }
+
+  // MARK: Bounds
+
+  @Test func aDomainMakesNoMoreUsersThanItsBound() async throws {
+    let (stage, _) = try stage()
+    let romeo = try await stage.user("romeo")
+    for number in 0..<Limits.strangersPerDomainPerHour {
+      _ = try await stage.say("buy", from: try party("bot\(number)@spam.example", stage), to: romeo)
+    }
+    let late = try party("late@spam.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("buy", from: late, to: romeo) }
+    #expect(refusal?.code == "too-many-strangers")
+    #expect((1...3600).contains(refusal?.retryAfter ?? 0))
+    #expect(try await stored(late, stage) == nil)
+    // Who is known is heard, and so are other domains; in the next hour the domain is, too.
+    _ = try await stage.say("buy more", from: try party("bot0@spam.example", stage), to: romeo)
+    _ = try await stage.say("good day", from: try party("juliet@capulet.example", stage), to: romeo)
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
+    _ = try await stage.say("buy", from: late, to: romeo)
+  }
+
+  @Test func aNewAccountWritesToFewNewAddresses() async throws {
+    let (stage, _) = try stage()
+    let romeo = try await stage.user("romeo")
+    for number in 0..<Limits.addressesPerYoungAccount {
+      _ = try await stage.say("hi", from: romeo, to: try party("x\(number)@capulet.example", stage))
+    }
+    let next = try party("next@capulet.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: romeo, to: next) }
+    #expect(refusal?.code == "too-many-new-addresses")
+    _ = try await stage.say("hi again", from: romeo, to: try party("x0@capulet.example", stage))
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    for number in 0..<(Limits.addressesPerYoungAccount + 1) {
+      _ = try await stage.say("hi", from: romeo, to: try party("y\(number)@capulet.example", stage))
+    }
+  }
+
+  // MARK: Strangers
+
+  @Test func aStrangerBeginsFewConversations() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    var hosts: [Party] = []
+    for number in 0...Limits.conversationsPerStranger { hosts.append(try await stage.user("host\(number)")) }
+    let juliet = try party("juliet@capulet.example", stage)
+    for host in hosts.dropLast() { _ = try await stage.say("hi", from: juliet, to: host) }
+    _ = try await stage.say("hi again", from: juliet, to: hosts[0])
+    let last = try #require(hosts.last)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: last) }
+    #expect(refusal?.code == "strangers-limited")
+    // A request is a conversation as well, whether there is such a user or not.
+    for address in [last.address, try BareJID("nobody@localhost")] {
+      let refusal = await #expect(throws: Problem.self) {
+        try await stage.parley.post(.subscription(.subscribe, to: address, stanza: nil), by: juliet)
+      }
+      #expect(refusal?.code == "strangers-limited")
+    }
+    // Who has written to her, or has her in the roster, hears her.
+    _ = try await stage.say("are you there?", from: last, to: juliet)
+    _ = try await stage.say("hi", from: juliet, to: last)
+    // An hour later she is heard by others.
+    let fresh = try await stage.user("fresh")
+    await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: fresh) }
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
+    _ = try await stage.say("hi", from: juliet, to: fresh)
+  }
+
+  @Test func aDomainWithoutAcquaintancesIsSoonAtItsBound() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    let romeo = try await stage.user("romeo")
+    for number in 0..<Limits.conversationsPerDomain {
+      _ = try await stage.say("buy", from: try party("bot\(number)@spam.example", stage), to: romeo)
+    }
+    let next = try party("next@spam.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("buy", from: next, to: romeo) }
+    #expect(refusal?.code == "strangers-limited")
+    #expect(try await stored(next, stage) == nil)
+    // One whom somebody here knows has been heard from there: the domain has real users.
+    let friend = try party("bot0@spam.example", stage)
+    _ = try await stage.say("who are you?", from: romeo, to: friend)
+    _ = try await stage.say("a friend", from: friend, to: romeo)
+    _ = try await stage.say("hello", from: next, to: romeo)
+  }
+
+  @Test func strangersAreRefusedWhereNobodyHearsThem() async throws {
+    let (stage, _) = try stage(strangers: .refuse)
+    let romeo = try await stage.user("romeo")
+    let juliet = try party("juliet@capulet.example", stage)
+    await #expect(throws: Problem.strangersRefused) { try await stage.say("hi", from: juliet, to: romeo) }
+    #expect(try await stored(juliet, stage) == nil)
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    _ = try await stage.say("hi", from: juliet, to: romeo)
+  }
+}

@@ -1,0 +1,92 @@
+import Addresses
+import Basics
+import Testing
+
+@testable import Dialogs
+
+/// The presences of contacts elsewhere, as users here were told.
+@Suite struct RemotePresencesTests {
+  private func presence(
+    _ address: String, _ resource: String, _ availability: Presence.Availability = .online
+  ) throws -> Presence {
+    Presence(
+      from: Party(remote: try BareJID(address), realm: RealmID(-1)), resource: resource, availability: availability,
+      time: Timestamp(milliseconds: 0))
+  }
+
+  @Test func eachResourceHasOnePresenceForEachUserHere() throws {
+    let book = RemotePresences()
+    let (tybalt, romeo, juliet) = (
+      try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"), try BareJID("juliet@localhost")
+    )
+    #expect(book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true) == true)
+    #expect(book.note(try presence("tybalt@verona.example", "phone", .away), to: romeo, begins: true) == false)
+    #expect(book.note(try presence("tybalt@verona.example", "phone", .doNotDisturb), to: juliet, begins: true) == true)
+    #expect(book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true) == true)
+    #expect(book.presences(of: tybalt, toldTo: romeo).map(\.availability) == [.away, .online])
+    #expect(book.presences(of: tybalt, toldTo: juliet).map(\.availability) == [.doNotDisturb])
+
+    // The end of one resource, and of all.
+    book.note(try presence("tybalt@verona.example", "phone", .offline), to: romeo, begins: true)
+    #expect(book.presences(of: tybalt, toldTo: romeo).map(\.resource) == ["desk"])
+    book.note(try presence("tybalt@verona.example", "", .offline), to: romeo, begins: true)
+    #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
+    #expect(book.presences(of: tybalt, toldTo: juliet).count == 1)
+  }
+
+  @Test func aRecordOfAnAbsentUserIsKeptUpToDateAndNotBegun() throws {
+    let book = RemotePresences()
+    let (tybalt, romeo) = (try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"))
+    #expect(book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: false) == nil)
+    #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
+    book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true)
+    book.note(try presence("tybalt@verona.example", "phone", .away), to: romeo, begins: false)
+    #expect(book.presences(of: tybalt, toldTo: romeo).map(\.availability) == [.away])
+  }
+
+  @Test func aDomainThatIsGoneIsForgotten() throws {
+    let book = RemotePresences()
+    let (tybalt, paris) = (try BareJID("tybalt@verona.example"), try BareJID("paris@padua.example"))
+    let (romeo, macbeth) = (try BareJID("romeo@localhost"), try BareJID("macbeth@other.example"))
+    for viewer in [romeo, macbeth] {
+      book.note(try presence("tybalt@verona.example", "phone"), to: viewer, begins: true)
+      book.note(try presence("paris@padua.example", "phone"), to: viewer, begins: true)
+    }
+    book.forget(domain: "verona.example", toldAt: "localhost")
+    #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
+    #expect(book.presences(of: tybalt, toldTo: macbeth).count == 1)
+    #expect(book.presences(of: paris, toldTo: romeo).count == 1)
+  }
+
+  @Test func atTheBoundTheOldestIsForgotten() throws {
+    let book = RemotePresences(bound: 3)
+    let romeo = try BareJID("romeo@localhost")
+    func known() throws -> [Bool] {
+      try (1...5).map { try !book.presences(of: BareJID("p\($0)@verona.example"), toldTo: romeo).isEmpty }
+    }
+    for number in 1...3 { book.note(try presence("p\(number)@verona.example", "x"), to: romeo, begins: true) }
+    // The first is told anew, so the second is the oldest.
+    book.note(try presence("p1@verona.example", "x", .away), to: romeo, begins: true)
+    book.note(try presence("p4@verona.example", "x"), to: romeo, begins: true)
+    #expect(try known() == [true, false, true, true, false])
+    // One that has ended makes room.
+    book.note(try presence("p3@verona.example", "x", .offline), to: romeo, begins: true)
+    book.note(try presence("p5@verona.example", "x"), to: romeo, begins: true)
+    #expect(try known() == [true, false, false, true, true])
+    for _ in 0..<1_000 { book.note(try presence("p5@verona.example", "x"), to: romeo, begins: true) }
+    #expect(try known() == [true, false, false, true, true])
+  }
+
+  @Test func interestsAreThoseOfOneResource() throws {
+    let book = RemotePresences()
+    let (tybalt, romeo) = (try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"))
+    book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true)
+    book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true)
+    #expect(book.interested(in: "tunes", of: romeo, at: tybalt).isEmpty)
+    book.setInterests(["tunes"], of: tybalt, resource: "desk")
+    #expect(book.interested(in: "tunes", of: romeo, at: tybalt) == ["desk"])
+    // Another presence changes nothing about them.
+    book.note(try presence("tybalt@verona.example", "desk", .away), to: romeo, begins: true)
+    #expect(book.interested(in: "tunes", of: romeo, at: tybalt) == ["desk"])
+  }
+}
