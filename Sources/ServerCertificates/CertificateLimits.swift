@@ -13,4 +13,36 @@ package enum CertificateLimits {
   static let selfSignedDays = 825
   /// The remaining days at which a start creates a new certificate.
   static let selfSignedRenewalDays = 30
+
+  // MARK: Certificates of other servers
+
+  /// The certificates of a peer's chain, and their bytes; public chains have 2 to 4 and about 6 KiB. A longer chain is
+  /// not verified.
+  static let peerChainMax = 10
+  static let peerChainBytesMax = 65_536
+  /// The names of a peer's certificate; public authorities sign 100. One with more is not valid for any.
+  static let peerNamesMax = 512
+  /// The names that an error text lists.
+  static let namesShownMax = 5
+  /// The verifications that run at once; others wait, as many as there are streams that are being negotiated. They take
+  /// a millisecond or two of a processor, and must leave processors to the users' connections.
+  static let verificationsAtOnce = 2
+  /// The bytes of valid chains that are remembered for resumed TLS sessions, which present the first certificate alone:
+  /// about 1,000 chains. At the bound all are forgotten; a peer whose chain was is told that its issuer's certificate is
+  /// missing, and its next full handshake presents it.
+  static let rememberedBytesMax = 4_194_304
+  /// The targets of a domain whose TLSA records are tried.
+  static let targetsMax = 8
+  /// The documents of RFC 7711 that are fetched at once; at the bound a further domain counts as having none.
+  static let poshAtOnce = 16
+  /// The time and bytes of one such document, its redirects and references, and the fingerprints that are read.
+  static let poshTimeout: Duration = .seconds(5)
+  static let poshBytesMax = 16_384
+  static let poshHopsMax = 4
+  static let poshFingerprintsMax = 32
+  /// The domains whose outcome is kept; at the bound all are forgotten. It is kept as long as the document says, at
+  /// most for a day; where there is none, for five minutes.
+  static let poshDomainsMax = 1_024
+  static let poshLifetimeMax: Duration = .seconds(86_400)
+  static let poshAbsence: Duration = .seconds(300)
 }

@@ -14,7 +14,8 @@ public import XMPPDoor
 /// A pair that cannot be read after a change leaves the previous one in use: renewal tools write two files, which do
 /// not match in between.
 public final class Certificates: Sendable {
-  private struct Pair: Sendable {
+  /// One chain with its key.
+  struct Pair: Sendable {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
     let expires: Int
@@ -221,6 +222,19 @@ public final class Certificates: Sendable {
     return state.withLock { state in name.flatMap { state.pairs[$0] } ?? state.fallback }
   }
 
+  /// Returns the pair that streams between servers present for one of this server's domains: its own, else that of the
+  /// nearest domain above it (uploads, pubsub, components), else the first.
+  func pair(ofServed local: String) -> Pair {
+    state.withLock { state in
+      var domain = local[...]
+      while true {
+        if let pair = state.pairs[String(domain)] { return pair }
+        guard let dot = domain.firstIndex(of: ".") else { return state.fallback }
+        domain = domain[domain.index(after: dot)...]
+      }
+    }
+  }
+
   private static func warnIfExpired(_ pair: Pair, _ files: Settings.CertificateFiles, _ logger: Logger) {
     if pair.expires < time(nil) { logger.warning("the certificate has expired", metadata: ["file": "\(files.chain)"]) }
   }
@@ -233,7 +247,7 @@ public final class Certificates: Sendable {
     (try? Files.read(path, bytesMax: CertificateLimits.fileBytesMax)).map { Array(SHA256.hash(data: $0)) }
   }
 
-  private static func configuration(_ pair: Pair) -> TLSConfiguration {
+  static func configuration(_ pair: Pair) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: pair.chain.map { .certificate($0) }, privateKey: .privateKey(pair.key))
     configuration.minimumTLSVersion = .tlsv12

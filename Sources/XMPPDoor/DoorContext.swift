@@ -1,4 +1,5 @@
 public import Accounts
+import Addresses
 import Basics
 import Dialogs
 public import Logging
@@ -89,6 +90,7 @@ public final class DoorContext: Sendable {
   let delegations: Delegations
   let nested = NestedDiscovery()
   let memberLists = EncodedMemberLists()
+  private let ourDomains: Set<String>
 
   public init(accounts: Accounts, options: Options, logger: Logger) {
     self.accounts = accounts
@@ -97,6 +99,9 @@ public final class DoorContext: Sendable {
     self.options = options
     self.logger = logger
     started = parley.clock.now
+    ourDomains = Set(
+      options.domains + options.uploads.values + options.components.keys
+        + parley.realms.flatMap { [$0.rooms] + [parley.pubsub.service(of: $0.id)?.address.domain].compactMap { $0 } })
     // XEP-0172 4.2: a subscription request carries the requester's nickname.
     parley.hub.introduction.set { name in
       var writer = ElementWriter()
@@ -128,6 +133,17 @@ public final class DoorContext: Sendable {
     streams = policy(authentication)
     authentication.offersBearer = false
     webStreams = policy(authentication)
+  }
+
+  /// Returns whether an address is of a domain of this server, or of one below it: of users, rooms, services or
+  /// components.
+  func isOurs(_ jid: JID) -> Bool {
+    var domain = Substring(jid.domain)
+    while true {
+      if ourDomains.contains(String(domain)) { return true }
+      guard let dot = domain.firstIndex(of: ".") else { return false }
+      domain = domain[domain.index(after: dot)...]
+    }
   }
 
   /// Returns a random id of 128 bits for a stream, resource or resumption.

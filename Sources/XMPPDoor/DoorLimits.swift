@@ -76,6 +76,13 @@ enum DoorLimits {
   /// costs a kilobyte; a busy server sends some hundred a second.
   static let questionsWaitingMax = 10_000
 
+  // Residents: users elsewhere in rooms here.
+  /// The residents of one link, which is one domain elsewhere; further ones are refused with `resource-constraint`. Each
+  /// costs some kilobytes, and a join floods the others with presence.
+  static let residentsMax = 5_000
+  /// The residents of one link in one room.
+  static let residentsPerRoomMax = 500
+
   // The archive (XEP-0313).
   /// The results of one page where the client names no number; the most it can ask for is
   /// `XMPPLimits.resultSetPageMax`.

@@ -138,7 +138,7 @@ enum Features {
 
   /// The specifications that are implemented in the stream, the protocol library or the core rather than in a feature.
   static let elsewhere: [XEP] = [
-    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "Client to server. No federation."),
+    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "Federation is off by default and not complete."),
     XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
     XEP(
       0, "", "RFC 7395: XMPP over WebSocket",
@@ -159,7 +159,7 @@ enum Features {
       note: "Escaped addresses are compared and routed as they are (5.1). The server escapes and unescapes none."),
     XEP(
       114, "1.6", "Jabber Component Protocol",
-      note: "jabber:component:accept. Users of components cannot enter local rooms."),
+      note: "jabber:component:accept. Users of components make no rooms."),
     XEP(
       124, "1.11.2", "BOSH",
       note: """
@@ -205,6 +205,6 @@ enum Features {
 
   /// The specifications that compliant servers implement and this one does not yet.
   static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "No federation.")
+    XEP(220, "", "Server Dialback", note: "Written, and not yet tried with other servers.")
   ]
 }

@@ -6,58 +6,35 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A component's TCP connection (XEP-0114): bytes in and out, and the stream machine. There is no TLS: the component
-/// runs on this machine or in a trusted network.
-///
-/// Reading pauses at the maximum of posts in flight, while the component does not read, and for the rest of a time
-/// slice in which it has sent its maximum: TCP then pushes back.
-final class ComponentConnection: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
-
-  let door: DoorContext
-  let loopContext: LoopContext
-  private let peer: String
-  private var context: ChannelHandlerContext?
+/// A component's TCP connection (XEP-0114): the stream machine on a `RemoteConnection`. There is no TLS: the component
+/// runs on this machine or in a trusted network. Reading also pauses at the maximum of posts in flight.
+final class ComponentConnection: RemoteConnection {
   private var machine: ComponentMachine
-  private var reader: ElementReader? = ElementReader(limits: .unauthenticated)
-  private var writer: ElementWriter?
   private(set) var link: ComponentLink?
-  private var isOver = false
-
-  private var backlog = ByteBuffer()
-  private var isProcessing = false
-  private var wantsRead = false
-  /// The stanzas of the posts whose outcome is awaited, in order.
-  private var inFlight: [Stanza] = []
-  private var inFlightHead = 0
-  /// The work that waits until so many posts are settled.
-  private var waiting: [(after: Int, run: () -> Void)] = []
-  private var postedCount = 0
-  private var settledCount = 0
-  /// The posts that found the inbox full.
-  private var unsent: [Post] = []
-  private var sliceCount = 0
-  private var isSliceOver = false
+  /// The component's posts and requests; `nil` before it is connected.
+  private(set) var work: LinkWork?
   private var deadline: Scheduled<Void>?
-  /// The impersonated sessions, until their request is answered.
-  private var impersonated: [ObjectIdentifier: XMPPSession] = [:]
   /// The privileges that the component has been told (XEP-0356).
   private var privileges = Privileges.none
   /// The users whose presence the component is still to be sent.
   private var unshown: ArraySlice<UserID> = []
 
   init(door: DoorContext, loopContext: LoopContext, peer: String) {
-    self.door = door
-    self.loopContext = loopContext
-    self.peer = peer
     machine = ComponentMachine(secrets: door.options.components.mapValues(\.secret))
+    super.init(
+      door: door, loopContext: loopContext, peer: peer, contentNamespace: NS.component,
+      pace: Pace(
+        stanzasPerSlice: DoorLimits.componentStanzasPerSlice, slice: DoorLimits.componentSlice,
+        unreadBytesMax: DoorLimits.componentUnreadBytesMax))
   }
 
-  // MARK: The channel's events
+  // MARK: The connection's events
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
+  override var readerLimits: ReaderLimits { link == nil ? .unauthenticated : .authenticated }
+  override var isHeldUp: Bool { work?.isFull == true }
+  override var isClosed: Bool { machine.phase == .closed }
+
+  override func began() {
     loopContext.add(component: self)
     let me = NIOLoopBound(self, eventLoop: loopContext.loop)
     deadline = loopContext.loop.scheduleTask(in: DoorLimits.negotiation) {
@@ -65,89 +42,16 @@ final class ComponentConnection: ChannelInboundHandler {
     }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { over() }
-
-  func channelActive(context: ChannelHandlerContext) {
-    context.fireChannelActive()
-    readOn()
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    over()
-    context.fireChannelInactive()
-  }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+  override func failed(_ error: any Error) {
     door.logger.debug("a component's connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
-    context.close(promise: nil)
   }
 
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    flush()
+  override func writabilityChanged() {
+    if isWritable { work?.resumeReading() }
     showPresences()
-    goOn()
-    context.fireChannelWritabilityChanged()
   }
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    var bytes = unwrapInboundIn(data)
-    if isPaused || backlog.readableBytes > 0 {
-      backlog.writeBuffer(&bytes)
-    } else {
-      process(&bytes)
-      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
-    }
-  }
-
-  func channelReadComplete(context: ChannelHandlerContext) {
-    flush()
-    readOn()
-    context.fireChannelReadComplete()
-  }
-
-  private var isPaused: Bool {
-    inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
-      || !unsent.isEmpty || isSliceOver || impersonated.count >= DoorLimits.waitingTurnsMax
-      || context?.channel.isWritable == false
-  }
-
-  /// Reads if nothing pauses: the channel reads only on request.
-  private func readOn() {
-    if isOver { return }
-    if isPaused { wantsRead = true } else { context?.read() }
-  }
-
-  /// Continues if nothing pauses any more.
-  private func goOn() {
-    guard !isPaused, !isProcessing, !isOver else { return }
-    if backlog.readableBytes > 0 {
-      var bytes = backlog
-      backlog = ByteBuffer()
-      process(&bytes)
-      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
-      flush()
-    }
-    if wantsRead, !isPaused {
-      wantsRead = false
-      context?.read()
-    }
-  }
-
-  private func process(_ bytes: inout ByteBuffer) {
-    isProcessing = true
-    defer { isProcessing = false }
-    while bytes.readableBytes > 0, !isPaused, !isOver, machine.phase != .closed {
-      guard var reader = reader.take() else { preconditionFailure("a reader is in use while it is taken") }
-      let read = bytes.withUnsafeReadableBytes { raw in reader.feed(raw) { event in handle(event) } }
-      bytes.moveReaderIndex(forwardBy: read)
-      if link != nil { reader.limits = .authenticated }
-      self.reader = consume reader
-    }
-    if isOver || machine.phase == .closed { bytes.clear() }
-  }
-
-  private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
-    let before = machine.phase
+  override func received(_ event: consuming ReaderEvent) {
     switch event {
     case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
     case .element(let element): perform(machine.received(element))
@@ -155,7 +59,6 @@ final class ComponentConnection: ChannelInboundHandler {
     case .whitespace: break
     case .violation(let violation): perform(machine.violated(violation, id: DoorContext.randomID()))
     }
-    return machine.phase == before && !isPaused && !isOver ? .proceed : .stop
   }
 
   private func perform(_ output: ComponentMachine.Output) {
@@ -164,11 +67,11 @@ final class ComponentConnection: ChannelInboundHandler {
     case .open(let response): write { response.write(framing: .document, into: &$0) }
     case .attach(let domain): attach(domain)
     case .stanza(let stanza):
-      count()
+      countStanza()
       guard let link else { return }
-      ComponentInbound.received(stanza, from: link, self)
+      ComponentInbound.received(stanza, from: link)
     case .unaddressed(let stanza):
-      count()
+      countStanza()
       guard stanza.mayBeAnswered, let domain = machine.domain else { return }
       let error = StanzaError(.badRequest, "a stanza of a component needs 'from' and 'to'")
       write { error.writeReply(to: stanza, into: &$0, from: link?.home.domain, to: domain) }
@@ -181,10 +84,10 @@ final class ComponentConnection: ChannelInboundHandler {
         error.write(into: &writer)
         StreamFraming.document.writeClose(into: &writer)
       }
-      close()
+      closeChannel()
     case .finish:
       write { StreamFraming.document.writeClose(into: &$0) }
-      close()
+      closeChannel()
     }
   }
 
@@ -197,6 +100,7 @@ final class ComponentConnection: ChannelInboundHandler {
       return perform(machine.fail(StreamError(.conflict, "the component is connected already"), id: ""))
     }
     self.link = link
+    work = LinkWork(link) { [weak self] in self?.goOn() }
     machine.accepted()
     deadline?.cancel()
     door.logger.info("component connected", metadata: ["component": "\(domain)", "peer": "\(peer)"])
@@ -227,7 +131,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   /// Sends presence as the component takes it. Changes in between are sent beside it.
   private func showPresences() {
-    guard let link, !unshown.isEmpty, context?.channel.isWritable == true else { return }
+    guard let link, !unshown.isEmpty, isWritable else { return }
     for _ in 0..<DoorLimits.presencesShownAtOnce {
       guard let user = unshown.popFirst() else { break }
       if door.parley.hub.contactSnapshot(of: user)?.blocks(JID(link.party.address)) != false { continue }
@@ -251,122 +155,15 @@ final class ComponentConnection: ChannelInboundHandler {
     }
   }
 
-  // MARK: Requests
-
-  /// Holds an impersonated session until `ended`.
-  func began(_ session: XMPPSession) { impersonated[ObjectIdentifier(session)] = session }
-
-  func ended(_ session: XMPPSession) {
-    impersonated[ObjectIdentifier(session)] = nil
-    goOn()
-  }
-
-  /// Counts a stanza: a component that sends more than a server full of users would waits until the slice is over.
-  private func count() {
-    if sliceCount == 0 {
-      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-      loopContext.loop.scheduleTask(in: DoorLimits.componentSlice) {
-        me.value.sliceCount = 0
-        me.value.isSliceOver = false
-        me.value.goOn()
-      }
-    }
-    sliceCount += 1
-    if sliceCount >= DoorLimits.componentStanzasPerSlice { isSliceOver = true }
-  }
-
-  // MARK: Posts
-
-  /// Queues a post of one of the component's users; if it is refused, `stanza` is answered with the error.
-  func post(_ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil) {
-    guard let link else { return }
-    inFlight.append(stanza)
-    postedCount += 1
-    let post = Post(author: author, intent: intent, completion: .session(link, token: 1), behalf: behalf)
-    if !unsent.isEmpty || !door.parley.submit(post) {
-      unsent.append(post)
-      if unsent.count == 1 { submitWhenRoom() }
-    }
-  }
-
-  /// Runs work once all posts so far are done, so that nothing overtakes them.
-  func afterPosts(_ run: @escaping () -> Void) {
-    if settledCount == postedCount { return run() }
-    waiting.append((postedCount, run))
-  }
-
-  private func submitWhenRoom() {
-    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-    let loop = loopContext.loop
-    door.parley.whenRoom { loop.execute { me.value.submitUnsent() } }
-  }
-
-  private func submitUnsent() {
-    while let post = unsent.first {
-      guard door.parley.submit(post) else { return submitWhenRoom() }
-      unsent.removeFirst()
-    }
-    goOn()
-  }
-
-  /// Handles the outcome of a post; outcomes come in the order of the posts.
-  func settled(_ result: Result<Receipt, Problem>) {
-    guard inFlightHead < inFlight.count else { return }
-    let stanza = inFlight[inFlightHead]
-    inFlightHead += 1
-    if inFlightHead == inFlight.count {
-      inFlight.removeAll(keepingCapacity: true)
-      inFlightHead = 0
-    }
-    settledCount += 1
-    if case .failure(let problem) = result { refuse(stanza, StanzaError(problem)) }
-    while let next = waiting.first, next.after <= settledCount {
-      waiting.removeFirst()
-      next.run()
-    }
-    goOn()
-  }
-
-  func refuse(_ stanza: Stanza, _ error: StanzaError) {
-    guard stanza.mayBeAnswered else { return }
-    write { error.writeReply(to: stanza, into: &$0) }
-  }
-
   // MARK: Writing
 
-  func write(_ body: (inout ElementWriter) -> Void) {
-    guard !isOver else { return }
-    var writer = writer.take() ?? loopContext.takeWriter()
-    body(&writer)
-    self.writer = writer
-  }
-
-  func flush() {
-    guard let context, let writer = writer.take() else { return }
-    guard context.channel.isWritable else {
-      let count = writer.buffer.readableBytes
-      self.writer = consume writer
-      // It does not read: stanzas for its users are lost, as they would be with the connection.
-      if count > DoorLimits.componentUnreadBytesMax { context.close(mode: .all, promise: nil) }
-      return
-    }
-    if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
-    loopContext.give(writer)
-  }
+  func write(_ body: (inout ElementWriter) -> Void) { append(body) }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
 
-  private func close() {
-    flush()
-    context?.close(mode: .all, promise: nil)
-  }
-
-  private func over() {
-    guard !isOver else { return }
-    isOver = true
+  override func ended() {
     deadline?.cancel()
     loopContext.remove(component: self)
-    context = nil
     if let link, let domain = machine.domain {
       door.logger.info("component gone", metadata: ["component": "\(domain)"])
       door.parley.hub.detach(link, domain: domain, time: door.parley.clock.now)
@@ -374,10 +171,8 @@ final class ComponentConnection: ChannelInboundHandler {
       door.nested.end(domain, link.id)
     }
     link = nil
-    waiting = []
-    // Their requests are carried out; there is no connection to answer on.
-    for session in impersonated.values { session.handle.ended() }
-    impersonated = [:]
+    work?.end()
+    work = nil
     unshown = []
   }
 }

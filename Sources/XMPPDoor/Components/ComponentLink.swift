@@ -6,24 +6,30 @@ import XMPP
 
 /// A component as the hub knows it: one live session for all users of its domain. Entries and signals for them are sent
 /// as they were written, in the order of the log.
-final class ComponentLink: LiveSession {
+final class ComponentLink: RemoteLink {
   let id = SessionID(.random(in: .min ... .max))
   let party: Party
   /// The realm whose users it reaches.
   let home: Realm
   let lane: Lane
+  let door: DoorContext
   private let connection: NIOLoopBound<ConnectionReference>
 
   /// The reference to the connection, which ends with it.
   final class ConnectionReference {
     weak var connection: ComponentConnection?
-    init(_ connection: ComponentConnection) { self.connection = connection }
+    let loopContext: LoopContext
+    init(_ connection: ComponentConnection) {
+      self.connection = connection
+      loopContext = connection.loopContext
+    }
   }
 
   /// Creates a link; called on the connection's loop.
   init(domain: BareJID, realm: RealmID, home: Realm, _ connection: ComponentConnection) {
     party = Party(remote: domain, realm: realm)
     self.home = home
+    door = connection.door
     lane = connection.loopContext.lane
     self.connection = NIOLoopBound(ConnectionReference(connection), eventLoop: connection.loopContext.loop)
   }
@@ -44,20 +50,26 @@ final class ComponentLink: LiveSession {
       case .shown(let presence, let to): connection.write { Outbound.write(presence, to: to, into: &$0) }
       case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
       case .closed: connection.fail(StreamError(.systemShutdown))
-      case .presence, .profile, .occupant, .notice, .node, .announcement, .call: break
+      case .node(let event): tell(event)
+      case .presence, .profile, .occupant, .notice, .announcement, .call, .undelivered: break
       }
-    case .outcome(_, let result): connection.settled(result)
-    case .handedOver: break
+    case .outcome(_, let result): connection.work?.settled(result)
+    case .handedOver, .owed: break
     }
   }
 
   func batchEnded() { flush() }
 
-  /// Writes an answer of the server itself; called on the loop.
+  // MARK: RemoteLink; used on the loop
+
+  var realm: RealmID { party.realm }
+  var loopContext: LoopContext { connection.value.loopContext }
+  var work: LinkWork? { connection.value.connection?.work }
+  func speaksFor(_ domain: String) -> Bool {
+    domain == home.domain || domain == home.rooms || domain == door.options.uploads[home.domain]
+      || domain == parley.pubsub.service(of: home.id)?.address.domain
+  }
+  var isWritable: Bool { connection.value.connection?.isWritable ?? true }
   func write(_ body: (inout ElementWriter) -> Void) { connection.value.connection?.write(body) }
   func flush() { connection.value.connection?.flush() }
-  /// The connection; `nil` if it is gone.
-  var connected: ComponentConnection? { connection.value.connection }
-  /// Notes that an impersonated session has answered its request.
-  func ended(_ session: XMPPSession) { connection.value.connection?.ended(session) }
 }

@@ -3,15 +3,15 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The identity of a session without a stream, unknown to the hub, that exists for one request: a component's user who
+/// The identity of a session without a stream, unknown to the hub, that exists for one request: a user elsewhere who
 /// makes it, or a local user in whose name a component does (XEP-0356).
 struct ImpersonatedSession {
   let party: Party
   let jid: FullJID
   /// The address that the answer is for, as it was written.
   let answered: String
-  /// The component that makes the request.
-  let link: ComponentLink
+  /// The link that the request came by.
+  let link: any RemoteLink
   /// The user in whose name it is made, and the privilege; `nil` if in the requester's own.
   let behalf: Behalf?
   /// The user's contacts and blocks as stored, for when the user is offline.
@@ -19,9 +19,9 @@ struct ImpersonatedSession {
   /// Takes the answer, once: the writer of its body, and the error if it is one.
   let answer: (_ error: StanzaError?, _ body: (inout ElementWriter) -> Void) -> Void
 
-  /// Creates the identity of a component's user.
-  init(asker: JID, realm: RealmID, at link: ComponentLink) throws(JIDError) {
-    party = Party(remote: asker.bare, realm: realm)
+  /// Creates the identity of somebody who writes by a link.
+  init(asker: JID, _ party: Party, at link: any RemoteLink) throws(JIDError) {
+    self.party = party
     jid = try Self.full(asker)
     answered = asker.description
     self.link = link
@@ -52,16 +52,19 @@ struct ImpersonatedSession {
     try FullJID(local: jid.local, domain: jid.domain, resource: jid.resource ?? "-")
   }
 
-  /// Whether the request comes from the component itself, not from one of its users.
-  var isComponent: Bool { behalf == nil && party.address == link.party.address }
+  /// The component that makes the request itself, rather than one of its users; otherwise `nil`.
+  var component: ComponentLink? {
+    guard behalf == nil, let component = link as? ComponentLink else { return nil }
+    return component.party.address == party.address ? component : nil
+  }
 
   /// Handles a request by running `body` with a turn; an error that it throws is the answer.
   static func handle(
-    _ stanza: Stanza, to: JID?, as impersonated: ImpersonatedSession, _ connection: ComponentConnection,
-    _ body: (Turn) throws(StanzaError) -> Void
+    _ stanza: Stanza, to: JID?, as impersonated: ImpersonatedSession, _ body: (Turn) throws(StanzaError) -> Void
   ) {
-    let session = XMPPSession(door: connection.door, loopContext: connection.loopContext, impersonated: impersonated)
-    connection.began(session)
+    let link = impersonated.link
+    let session = XMPPSession(door: link.door, loopContext: link.loopContext, impersonated: impersonated)
+    link.work?.began(session)
     let turn = Turn(session: session, stanza: stanza, to: to)
     do throws(StanzaError) { try body(turn) } catch { turn.fail(error) }
   }

@@ -58,6 +58,12 @@ enum NodeWriter {
     }
   }
 
+  /// Writes an event for a client elsewhere.
+  static func write(_ event: NodeEvent, to recipient: JID, into writer: inout ElementWriter) {
+    writer.raw(XMPPSession.messageStart(recipient.description))
+    writer.raw(tail(of: event))
+  }
+
   /// Returns the event, encoded once for all recipients.
   static func tail(of event: NodeEvent) -> ByteBuffer { event.forms.form(for: .xmpp) { encode(event) }.bytes }
 

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import NIOCore
 import XMLStream
 import XMPP
 
@@ -367,6 +368,24 @@ struct PEP: Feature {
       for event in page.events { NodeWriter.send(event, .direct, to: session) }
       let rest = contacts.dropFirst(page.looked)
       if !rest.isEmpty { session.whenTaken { tellLast(of: rest, interests, on: occasions, session) } }
+    }
+  }
+
+  /// Sends the last items of an account to the client of a contact elsewhere.
+  static func tellLast(of owner: BareJID, to address: FullJID, _ interests: Set<String>, by link: any RemoteLink) {
+    let viewer = Party(remote: address.bare, realm: link.realm)
+    let services = link.parley.pubsub
+    let back = NIOLoopBound(link, eventLoop: link.loopContext.loop)
+    link.parley.fetch(on: link.loopContext.lane) { reader -> [NodeEvent] in
+      guard let user = try reader.user(owner) else { return [] }
+      return try lastItems(
+        of: user.party, for: viewer, at: address, interests, on: [.onPresence], within: DoorLimits.contactItemsBytesMax,
+        reader, services)
+    } then: { (result: Result<[NodeEvent], Problem>) in
+      guard case .success(let events) = result, !events.isEmpty else { return }
+      let link = back.value
+      for event in events { link.write { NodeWriter.write(event, to: address.jid, into: &$0) } }
+      link.flush()
     }
   }
 

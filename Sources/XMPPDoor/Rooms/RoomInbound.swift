@@ -48,6 +48,7 @@ enum RoomInbound {
   /// Sends the others' presence, the own one, the history, the topic, and then what came since, in this order (7.2.2).
   private static func entered(_ enteredRoom: EnteredRoom, _ history: HistoryRequest?, _ session: XMPPSession) {
     let room = enteredRoom.room
+    session.follow(from: enteredRoom.position)
     let isLease = room.id == DialogID(0)
     let visit = session.rooms.entered(
       room.address, isLease ? nil : room.name, nick: enteredRoom.own.nick, affiliation: enteredRoom.own.affiliation,
@@ -161,7 +162,7 @@ enum RoomInbound {
     switch stanza.messageType {
     case .error:
       // An occupant whose client bounces stanzas stays in the room: it is a session of this server, and ends by
-      // itself.
+      // itself. Those of other servers do not (`RemoteRooms.hasLost`).
       session.management.handledUnlessPost()
     case .groupchat:
       guard to.isBare else {
@@ -261,7 +262,7 @@ enum RoomInbound {
     let room = RoomReference.address(address)
     var writer = turn.session.loopContext.takeWriter()
     let domain = turn.jid.bare.domain
-    writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
+    writer.children(of: turn.stanza.element) { turn.session.strips($0, domain) || $0.is(.mucUser) }
     // Receivers recognise by this that it is no user's address (7.5).
     writer.element(.mucUser)
     let extras = Array(writer.buffer.readableBytesView)

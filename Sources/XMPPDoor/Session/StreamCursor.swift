@@ -75,9 +75,13 @@ struct StreamCursor: Equatable, Sendable {
   /// Whether nothing is missed: new entries are sent as they come.
   var isCaughtUp: Bool { log.state == .following && (replay == .due || replay == .over) }
 
-  /// Notes that the client reads its archive itself: it gets no messages from before it came.
-  mutating func readsArchive() {
-    if replay == .due { replayed = max(replayed, start) }
+  /// Notes that the client reads its archive itself: it gets no messages from before it came. Returns the positions of
+  /// what it does not get; `nil` if there is nothing.
+  @discardableResult
+  mutating func readsArchive() -> ClosedRange<Position>? {
+    guard replay == .due, replayed < start else { return nil }
+    defer { replayed = start }
+    return replayed.next...start
   }
 
   /// Notes that the client is available to messages. The first time, offline messages become due (`next`).

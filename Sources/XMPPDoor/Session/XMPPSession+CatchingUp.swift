@@ -17,8 +17,29 @@ extension XMPPSession {
     readOn()
   }
 
+  /// Notes that the client reads its archive itself, and needs no offline messages (XEP-0313 6.1.1).
+  func readsArchive() {
+    untold = cursor.readsArchive() ?? untold
+    tellUndelivered()
+  }
+
+  /// Tells which of the user's messages were not delivered before the session came: no archive has that.
+  private func tellUndelivered() {
+    guard let positions = untold, !isUnread, successor == nil else { return }
+    untold = nil
+    fetch({ [party] in try $0.undelivered(of: .own(party), at: positions, limit: Limits.replayMax) }) {
+      [self] (result: Result<[Entry], Problem>) in
+      guard case .success(let entries) = result, let last = entries.last else { return }
+      for entry in entries { tell(entry, .direct, delayed: true) }
+      confirmation.tell(last.position)
+      askForSign()
+      flush()
+    }
+  }
+
   /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
+    tellUndelivered()
     continueLookups()
     while !paced.isEmpty, !isBehind { paced.removeFirst()() }
     readOn()
@@ -84,7 +105,7 @@ extension XMPPSession {
   func unreadable() {
     cursor.interrupt()
     rooms.interrupt()
-    connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
+    outlet?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
 
   /// Returns the form in which an entry read from the log goes to this session, as live routing would have chosen it.
@@ -95,6 +116,9 @@ extension XMPPSession {
       case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       case .contact, .blocks, .profile: return .direct
       case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
+      case .undelivered(let undelivered):
+        guard let resource = undelivered.fromResource, resource != jid.resource else { return .direct }
+        return carbons ? .carbonReceived : nil
       case .message, .dialogOpened, .room, .node, .settings, .perUser, .draft, .scheduledMessage, .call, .notification:
         return nil
       }
@@ -167,7 +191,7 @@ extension XMPPSession {
 
   func askForSign() {
     if management.isEnabled {
-      connection?.write { StreamManagement.writeRequest(into: &$0) }
+      outlet?.write { StreamManagement.writeRequest(into: &$0) }
     } else {
       ping()
     }
@@ -176,7 +200,7 @@ extension XMPPSession {
   func ping() {
     let id = DoorContext.randomID()
     guard confirmation.begin(ping: id) else { return }
-    connection?.write { writer in
+    outlet?.write { writer in
       writer.element(.iq) { writer in
         writer.attribute("type", IQType.get.text)
         writer.attribute("id", id)

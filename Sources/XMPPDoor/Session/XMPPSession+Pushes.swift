@@ -19,7 +19,7 @@ extension XMPPSession {
 
   /// Checks that the client acknowledges. A sleeping device keeps its connection for hours; missing acknowledgements
   /// are the only sign.
-  func listen(_ now: NIODeadline, _ connection: XMPPConnection) {
+  func listen(_ now: NIODeadline, _ outlet: any SessionOutlet) {
     guard management.isEnabled, management.outbound.count > 0,
       parley.registries.pushes.has(party.id, resource: jid.resource)
     else { return }
@@ -30,8 +30,8 @@ extension XMPPSession {
       }
     } else {
       deafSince = now
-      connection.write { StreamManagement.writeRequest(into: &$0) }
-      connection.flush()
+      outlet.write { StreamManagement.writeRequest(into: &$0) }
+      outlet.flush()
     }
   }
 

@@ -12,13 +12,13 @@ extension XMPPSession {
     switch element {
     case .enable(let resume, let max):
       let decision = enable(resume: resume, max: max)
-      connection?.write { decision.write(into: &$0) }
+      outlet?.write { decision.write(into: &$0) }
       if case .misused(let error) = decision { return error }
     case .resume:
-      connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+      outlet?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
     case .request:
       announcedHandled = management.inbound.durable
-      connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
+      outlet?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
     case .acknowledge(let handled):
       var last = Position.zero
       let outcome = management.acknowledged(handled) { last = max(last, confirmed(by: $0)) }
@@ -29,7 +29,7 @@ extension XMPPSession {
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
       // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.
       if !cursor.isCaughtUp, management.requestIsDue() {
-        connection?.write { StreamManagement.writeRequest(into: &$0) }
+        outlet?.write { StreamManagement.writeRequest(into: &$0) }
       }
     }
     return nil
@@ -74,8 +74,8 @@ extension XMPPSession {
     }
     successor = Successor(handle: new, take: take)
     paced = []
-    let old = connection
-    connection = nil
+    let old = outlet
+    outlet = nil
     loopContext.add(suspended: self)
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
     confirmed(last)
@@ -110,7 +110,7 @@ extension XMPPSession {
   func replay(_ items: [Sent]) {
     for item in items {
       switch item {
-      case .bytes(let buffer): connection?.write { $0.raw(buffer) }
+      case .bytes(let buffer): outlet?.write { $0.raw(buffer) }
       case .entry(let entry, let form): Outbound.resend(entry, form, to: self)
       }
     }

@@ -19,7 +19,7 @@ final class XMPPSession {
   let party: Party
   let jid: FullJID
   let handle: SessionHandle
-  weak var connection: XMPPConnection?
+  weak var outlet: (any SessionOutlet)?
   var management: ResumptionMachine<Sent>
   var nonce: StreamNonce?
   private var slots: [ObjectIdentifier: Any] = [:]
@@ -37,6 +37,9 @@ final class XMPPSession {
 
   /// The session's place in the log. Nothing is sent before it is registered.
   var cursor = StreamCursor(at: .end, replayed: .end)
+  /// Where the entries are that tell a client which reads its archive itself of undelivered messages; `nil` if it has
+  /// been told of them.
+  var untold: ClosedRange<Position>?
   /// The rooms that the session is an occupant of.
   var rooms = JoinedRooms()
   /// The session that takes over this one, from the request to resume until the handover.
@@ -106,7 +109,7 @@ final class XMPPSession {
   /// The same, addressed to the account.
   var accountMessageStart: ByteBuffer { Self.messageStart(jid.bare.description) }
 
-  private static func messageStart(_ to: String) -> ByteBuffer {
+  static func messageStart(_ to: String) -> ByteBuffer {
     var writer = StreamFraming.writer()
     writer.open(.message)
     writer.attribute("to", to)
@@ -116,7 +119,7 @@ final class XMPPSession {
   /// Returns whether a domain is that of the upload service for the user's domain.
   func isUploads(_ domain: String) -> Bool { door.options.uploads[party.address.domain] == domain }
   /// Returns whether a domain is that of the rooms of the user's realm.
-  func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
+  func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == parley.home(of: party.realm) }
 
   /// Returns whether an address is that of the pubsub service of the user's realm.
   func isPubsub(_ address: JID) -> Bool {
@@ -125,6 +128,14 @@ final class XMPPSession {
 
   /// Returns whether a domain is a remote one that the user's realm may reach.
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
+
+  /// Returns whether a child of a message is removed, since no client may send it.
+  ///
+  /// - Parameter domain: the user's domain, which the caller has at hand.
+  func strips(_ child: Element, _ domain: String) -> Bool {
+    StanzaIDs.isStripped(child, domain: domain)
+      || party.realm.isRemote && StanzaIDs.isForged(child, sender: domain, door)
+  }
 
   var parley: Parley { door.parley }
   var contactSnapshot: ContactSnapshot? { parley.hub.contactSnapshot(of: party.id) ?? impersonated?.contactSnapshot }
@@ -150,7 +161,7 @@ final class XMPPSession {
           at: receipt.position, holding ? .behind : .following, replayed: receipt.delivered)
         confirmation.begin(at: receipt.delivered)
         if holding {
-          cursor.readsArchive()
+          untold = cursor.readsArchive()
           confirmed(receipt.position)
         }
         then(nil)
@@ -164,6 +175,13 @@ final class XMPPSession {
       attending = nil
       then(.overloaded)
     }
+  }
+
+  /// Follows the log from the position at which somebody elsewhere has entered their first room; a registered session
+  /// follows it already.
+  func follow(from position: Position) {
+    guard cursor.log.position == .end else { return }
+    cursor = StreamCursor(at: position, replay: .over, replayed: position)
   }
 
   /// Registers a session restored after a restart; an expired account ends it.
@@ -184,8 +202,8 @@ final class XMPPSession {
     }
   }
 
-  func attach(_ connection: XMPPConnection) {
-    self.connection = connection
+  func attach(_ outlet: any SessionOutlet) {
+    self.outlet = outlet
     suspendedAt = nil
     loopContext.remove(suspended: self)
   }
@@ -195,7 +213,7 @@ final class XMPPSession {
   func received(_ stanza: Stanza) {
     // RFC 6120 8.1.2.1: a client sends only from its own address.
     if let from = stanza.element["from"], from != jid.description, !isMine(from) {
-      connection?.fail(StreamError(.invalidFrom))
+      outlet?.fail(StreamError(.invalidFrom))
       return
     }
     let before = management.inbound.receivedTotal
@@ -240,7 +258,7 @@ final class XMPPSession {
       Post(
         author: behalf == nil ? party : impersonated?.link.party ?? party, intent: intent, inbound: inbound,
         completion: .session(handle, token: token), behalf: behalf))
-    if posts.isFull { connection?.pause(.posts) }
+    if posts.isFull { outlet?.pause(.posts) }
   }
 
   /// Submits a post behind everything that the session has posted.
@@ -252,7 +270,7 @@ final class XMPPSession {
   }
 
   private func submitWhenRoom() {
-    connection?.pause(.posts)
+    outlet?.pause(.posts)
     let handle = handle
     parley.whenRoom { handle.reach { $0?.submitUnsent() } }
   }
@@ -264,11 +282,14 @@ final class XMPPSession {
     }
   }
 
+  /// Whether the session has nothing to do any more: it is in no room, and everything is answered.
+  var isIdle: Bool { rooms.isEmpty && posts.isEmpty && unsent.isEmpty && hasAnswered && paced.isEmpty }
+
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
     if posts.isEmpty { return run() }
     posts.wait(run)
-    if posts.isWaitingFull { connection?.pause(.posts) }
+    if posts.isWaitingFull { outlet?.pause(.posts) }
   }
 
   func fetch<Value: Sendable>(
@@ -305,7 +326,7 @@ final class XMPPSession {
     afterPosts { [self] in
       lookups.append(start)
       continueLookups()
-      if !lookups.isEmpty { connection?.pause(.lookups) }
+      if !lookups.isEmpty { outlet?.pause(.lookups) }
     }
   }
 
@@ -327,7 +348,7 @@ final class XMPPSession {
       lookupsUnderWay += 1
       lookups.removeFirst()()
     }
-    if lookups.isEmpty { connection?.unpause(.lookups) }
+    if lookups.isEmpty { outlet?.unpause(.lookups) }
   }
 
   // MARK: Deliveries
@@ -338,6 +359,7 @@ final class XMPPSession {
     case .signal(let signal, let form): receive(signal, form)
     case .outcome(let token, let result): settle(token, result)
     case .handedOver: surrender()
+    case .owed: break
     }
   }
 
@@ -350,7 +372,7 @@ final class XMPPSession {
       next()
       posts.ran()
     }
-    if posts.hasRoom, unsent.isEmpty { connection?.unpause(.posts) }
+    if posts.hasRoom, unsent.isEmpty { outlet?.unpause(.posts) }
   }
 
   private func attended(_ result: Result<Receipt, Problem>) {
@@ -374,7 +396,7 @@ final class XMPPSession {
   private func isReplayable(_ entry: Entry) -> Bool {
     switch entry.fact {
     case .message(let message): message.traits.contains(.replayed) && entry.room == nil && entry.author.id != party.id
-    case .invitation: true
+    case .invitation, .undelivered: true
     default: false
     }
   }
@@ -382,7 +404,11 @@ final class XMPPSession {
   /// Returns whether a client that has this entry has all messages to the user before it: room messages and copies come
   /// in another order.
   func confirms(_ entry: Entry, _ form: Form) -> Bool {
-    guard form == .direct, case .message = entry.fact else { return false }
+    guard form == .direct else { return false }
+    switch entry.fact {
+    case .message, .undelivered: break
+    default: return false
+    }
     return isReplayable(entry) && cursor.isInOrder(entry.position)
   }
 
@@ -404,7 +430,7 @@ final class XMPPSession {
     if management.isEnabled { askForSign() }
   }
 
-  var isUnread: Bool { connection?.isWritable == false }
+  var isUnread: Bool { outlet?.isWritable == false }
 
   func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
@@ -439,7 +465,7 @@ final class XMPPSession {
     switch signal {
     case .presence(let presence):
       // A client that does not read loses presence that it will be sent again; it never loses unavailable presence.
-      if presence.isAvailable, isUnread, let connection, connection.gatheredBytes > DoorLimits.waitingBytesMax {
+      if presence.isAvailable, isUnread, let outlet, outlet.gatheredBytes > DoorLimits.waitingBytesMax {
         return
       }
       Outbound.presence(presence, to: self)
@@ -451,6 +477,8 @@ final class XMPPSession {
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
     case .node(let event): NodeWriter.send(event, form, to: self)
     case .announcement(let announcement): Announcements.tell(announcement, to: self)
+    case .undelivered(let stanza, let failure):
+      send { UndeliveredStanzas.write(stanza, failure, to: jid.description, into: &$0) }
     case .closed(let reason): close(reason)
     }
   }
@@ -461,9 +489,9 @@ final class XMPPSession {
   }
 
   private func acknowledge() {
-    guard management.isEnabled, connection != nil, management.inbound.durable != announcedHandled else { return }
+    guard management.isEnabled, outlet != nil, management.inbound.durable != announcedHandled else { return }
     announcedHandled = management.inbound.durable
-    connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
+    outlet?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
   }
 
   // MARK: Sending
@@ -472,7 +500,7 @@ final class XMPPSession {
   /// bytes.
   func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
     guard management.isEnabled, counted else {
-      connection?.write(body)
+      outlet?.write(body)
       return
     }
     let item: Sent
@@ -484,10 +512,10 @@ final class XMPPSession {
       item = .bytes(writer.buffer)
     }
     guard management.sending(item, byteCount: item.byteCount) else { return overflow() }
-    guard let connection else { return }
+    guard let outlet else { return }
     switch item {
-    case .bytes(let buffer): connection.write { $0.raw(buffer) }
-    case .entry: connection.write(body)
+    case .bytes(let buffer): outlet.write { $0.raw(buffer) }
+    case .entry: outlet.write(body)
     }
   }
 
@@ -497,37 +525,35 @@ final class XMPPSession {
     guard !isEnded else { return }
     isEnded = true
     impersonated.answer(error, body)
-    impersonated.link.ended(self)
+    impersonated.link.work?.ended(self)
     handle.ended()
   }
 
   /// Ends the session of a client that acknowledges nothing: what it misses is in the archive.
   private func overflow() {
     guard !isEnded else { return }
-    if let connection {
-      connection.fail(StreamError(.policyViolation, "too many stanzas are unacknowledged"))
-    }
+    outlet?.fail(StreamError(.policyViolation, "too many stanzas are unacknowledged"))
     end()
   }
 
   func flush() {
-    guard let connection else { return }
-    if management.requestIsDue() { connection.write { StreamManagement.writeRequest(into: &$0) } }
-    connection.flush()
+    guard let outlet else { return }
+    if management.requestIsDue() { outlet.write { StreamManagement.writeRequest(into: &$0) } }
+    outlet.flush()
   }
 
   // MARK: Time
 
   func tick(_ now: NIODeadline) {
     if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
-    if let connection {
-      listen(now, connection)
+    if let outlet {
+      listen(now, outlet)
       if !management.isEnabled, confirmation.isOwed { ping() }
       if owes(DoorLimits.unacknowledgedMax) {
         let since = owesSince ?? now
         owesSince = since
         if now >= since + DoorLimits.answer {
-          connection.fail(StreamError(.policyViolation, "stanzas are not acknowledged"))
+          outlet.fail(StreamError(.policyViolation, "stanzas are not acknowledged"))
         }
       }
     }
@@ -537,7 +563,7 @@ final class XMPPSession {
   // MARK: The end
 
   func connectionLost() {
-    connection = nil
+    outlet = nil
     guard !isEnded, successor == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
@@ -557,7 +583,7 @@ final class XMPPSession {
     postConfirmation()
     loopContext.remove(suspended: self)
     handle.ended()
-    connection = nil
+    outlet = nil
   }
 
   private func close(_ reason: CloseReason) {
@@ -571,21 +597,28 @@ final class XMPPSession {
     case .shutdown: error = StreamError(.systemShutdown)
     case .tooSlow: error = StreamError(.policyViolation, "the client does not read")
     }
-    let connection = connection
+    let outlet = outlet
     end()
-    connection?.fail(error)
+    outlet?.fail(error)
   }
 
-  func end() {
+  /// Ends the session.
+  ///
+  /// - Parameter isLost: whether the rooms it is in are told that it was lost for a technical reason.
+  func end(isLost: Bool = false) {
     guard !isEnded else { return }
     isEnded = true
     postConfirmation()
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
-    let now = parley.clock.now
-    parley.hub.unregister(handle, time: now)
-    oweMissed()
-    parley.leave(party, session: handle.id, at: now)
+    if party.realm.isRemote {
+      parley.vacate(party, session: handle.id, isLost: isLost)
+    } else {
+      let now = parley.clock.now
+      parley.hub.unregister(handle, time: now)
+      oweMissed()
+      parley.leave(party, session: handle.id, at: now)
+    }
     presence = nil
     handle.ended()
     successor?.take(nil)

@@ -12,6 +12,7 @@ final class LoopContext {
   let lane: Lane
   private var connections: [ObjectIdentifier: XMPPConnection] = [:]
   private var components: [ObjectIdentifier: ComponentConnection] = [:]
+  private var servers: [ObjectIdentifier: ServerConnection] = [:]
   private var suspended: [ObjectIdentifier: XMPPSession] = [:]
   private var readers: [Reader] = []
   private var spare: [ElementWriter] = []
@@ -34,6 +35,8 @@ final class LoopContext {
   func remove(_ connection: XMPPConnection) { connections[ObjectIdentifier(connection)] = nil }
   func add(component: ComponentConnection) { components[ObjectIdentifier(component)] = component }
   func remove(component: ComponentConnection) { components[ObjectIdentifier(component)] = nil }
+  func add(server: ServerConnection) { servers[ObjectIdentifier(server)] = server }
+  func remove(server: ServerConnection) { servers[ObjectIdentifier(server)] = nil }
   func add(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = session }
   func remove(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = nil }
 
@@ -47,6 +50,7 @@ final class LoopContext {
     let now = NIODeadline.now()
     for connection in allConnections { connection.tick(now) }
     for session in Array(suspended.values) { session.tick(now) }
+    for server in Array(servers.values) { server.tick(now) }
   }
 
   /// Ends every stream. Returns the sessions that can be resumed.
@@ -61,6 +65,7 @@ final class LoopContext {
       connection.fail(StreamError(.systemShutdown))
     }
     for component in Array(components.values) { component.fail(StreamError(.systemShutdown)) }
+    for server in Array(servers.values) { server.close(StreamError(.systemShutdown)) }
     for session in Array(suspended.values) {
       if let archived = SessionArchive.archive(session) { kept.append(archived) }
       session.abandon()

@@ -13,7 +13,7 @@ import XMPP
 /// Reading pauses while an answer to the machine is under way, and while the session has its maximum of posts in
 /// flight: the transport then pushes back. It also pauses while the client does not read: the transport then takes no
 /// more, and the output gathers here, where it is counted.
-final class XMPPConnection {
+final class XMPPConnection: SessionOutlet {
   let door: DoorContext
   let loopContext: LoopContext
   private let framing: StreamFraming
@@ -44,7 +44,7 @@ final class XMPPConnection {
   /// The input that came while reading was paused: bytes of a document, or elements that came framed.
   private var backlog = ByteBuffer()
   private var events: [ReaderEvent] = []
-  private var pauses: Pauses = []
+  private var pauses: ReadingPauses = []
   /// The number of answers that the machine waits for: one may be part of another.
   private var waits = 0
   private var wantsRead = false
@@ -79,18 +79,6 @@ final class XMPPConnection {
     let used: SCRAMKeys
     /// The hashes for which the user has keys.
     let hashes: [SCRAMHash]
-  }
-
-  struct Pauses: OptionSet {
-    let rawValue: UInt8
-    /// The machine waits for an answer, or for several (`waits`).
-    static let machine = Pauses(rawValue: 1)
-    /// The session has its maximum of posts in flight.
-    static let posts = Pauses(rawValue: 2)
-    /// The client does not read.
-    static let output = Pauses(rawValue: 4)
-    /// The session has its maximum of lookups.
-    static let lookups = Pauses(rawValue: 8)
   }
 
   init(
@@ -187,12 +175,12 @@ final class XMPPConnection {
 
   // MARK: Reading
 
-  func pause(_ why: Pauses) {
+  func pause(_ why: ReadingPauses) {
     if why == .machine { waits += 1 }
     pauses.insert(why)
   }
 
-  func unpause(_ why: Pauses) {
+  func unpause(_ why: ReadingPauses) {
     if why == .machine { waits -= 1 }
     guard pauses.contains(why), why != .machine || waits == 0 else { return }
     pauses.remove(why)

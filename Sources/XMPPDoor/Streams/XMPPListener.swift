@@ -14,18 +14,15 @@ import XMPP
 ///     try await listener.listen(host: "::", port: 5222, directTLS: false)
 ///     let suspended = await listener.shutDown()
 public final class XMPPListener: Sendable {
-  private let door: DoorContext
+  let door: DoorContext
   let group: any EventLoopGroup
   private let tls: TLSProvider
   private let exporters: TLSExporters?
-  private let loopContexts: [ObjectIdentifier: Mounted]
+  /// The door's event loops.
+  let mounted: [MountedLoop]
+  private let loopContexts: [ObjectIdentifier: MountedLoop]
   private let channels = Locked<[any Channel]>([])
   private let unauthenticated = Atomic<Int>(0)
-
-  private struct Mounted: Sendable {
-    let loop: any EventLoop
-    let loopContext: NIOLoopBound<LoopContext>
-  }
 
   ///
   /// - Parameters:
@@ -38,16 +35,10 @@ public final class XMPPListener: Sendable {
     self.group = group
     self.tls = tls
     self.exporters = exporters
-    var loopContexts: [ObjectIdentifier: Mounted] = [:]
-    for loop in group.makeIterator() {
-      let loopContext = try await loop.submit {
-        let loopContext = LoopContext(loop: loop)
-        loopContext.start()
-        return NIOLoopBound(loopContext, eventLoop: loop)
-      }.get()
-      loopContexts[ObjectIdentifier(loop)] = Mounted(loop: loop, loopContext: loopContext)
-    }
-    self.loopContexts = loopContexts
+    var mounted: [MountedLoop] = []
+    for loop in group.makeIterator() { mounted.append(try await MountedLoop.mount(loop)) }
+    self.mounted = mounted
+    loopContexts = Dictionary(uniqueKeysWithValues: mounted.map { (ObjectIdentifier($0.loop), $0) })
   }
 
   /// Binds and serves. Returns the port that was bound (for port 0).

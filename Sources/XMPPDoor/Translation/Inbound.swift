@@ -120,7 +120,7 @@ enum Inbound {
   static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
     var writer = session.loopContext.takeWriter()
     let domain = session.jid.bare.domain
-    writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: domain) }
+    writer.children(of: stanza.element) { session.strips($0, domain) }
     let bytes = Array(writer.buffer.readableBytesView)
     session.loopContext.give(writer)
     return bytes

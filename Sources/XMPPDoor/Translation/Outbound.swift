@@ -26,6 +26,12 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
+    case .undelivered(let undelivered):
+      session.send(as: .entry(entry, form)) {
+        UndeliveredStanzas.write(
+          undelivered, form, delayed: delayed ? entry.time : nil, to: session.party.address,
+          session: session.jid.description, into: &$0)
+      }
     case .dialogOpened, .room, .node, .settings, .perUser, .draft, .scheduledMessage, .notification: break
     }
   }
@@ -33,14 +39,19 @@ enum Outbound {
   /// Sends an unacknowledged entry again after a resumption. It is in the queue already.
   static func resend(_ entry: Entry, _ form: Form, to session: XMPPSession) {
     let bytes = bytes(of: entry, form, for: session)
-    session.connection?.write { $0.raw(bytes) }
+    session.outlet?.write { $0.raw(bytes) }
   }
 
   /// Returns the stanza as it would be sent again.
   static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
     if entry.room != nil { return RoomOutbound.bytes(of: entry, for: session) }
-    guard let message = message(of: entry) else { return [] }
     var writer = StreamFraming.writer()
+    if case .undelivered(let undelivered) = entry.fact {
+      UndeliveredStanzas.write(
+        undelivered, form, delayed: entry.time, to: session.party.address, session: session.jid.description,
+        into: &writer)
+    }
+    guard let message = message(of: entry) else { return Array(writer.buffer.readableBytesView) }
     write(entry, message, form, delayed: true, for: session, into: &writer)
     return Array(writer.buffer.readableBytesView)
   }
@@ -79,8 +90,7 @@ enum Outbound {
     case .call(let change): change.stanza
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser, .draft,
-      .scheduledMessage,
-      .notification:
+      .scheduledMessage, .notification, .undelivered:
       nil
     }
   }

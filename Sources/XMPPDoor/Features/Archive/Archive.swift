@@ -76,7 +76,7 @@ struct Archive: Feature {
     let (parley, realm) = (turn.parley, turn.party.realm)
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     // A client that reads the archive needs no offline messages (6.1.1).
-    turn.session.cursor.readsArchive()
+    turn.session.readsArchive()
     let user = turn.party
     turn.whenIndexed(request.text != nil) {
       turn.fetch {
@@ -383,7 +383,9 @@ struct ArchiveRequest: Sendable {
 
   /// Returns the dialog with a user, or with a room, whose whispers it contains.
   private static func dialog(of user: Party, with address: BareJID, _ reader: any StoreReader) throws -> DialogID? {
-    if let peer = try reader.user(address) { return try reader.dialog(between: user.id, and: peer.id)?.id }
+    if let peer = try reader.user(address, seenFrom: user.realm) {
+      return try reader.dialog(between: user.id, and: peer.id)?.id
+    }
     return try reader.room(at: address)?.id
   }
 

@@ -14,8 +14,8 @@ struct Carbons: Feature {
 
   enum Direction: Sendable { case sent, received }
 
-  private static let sent = Name("sent", NS.carbons)
-  private static let received = Name("received", NS.carbons)
+  static let sent = Name("sent", NS.carbons)
+  static let received = Name("received", NS.carbons)
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.carbons)")

@@ -18,7 +18,8 @@ struct DisplayedSync: Feature {
   /// Publishes the element of a message under the addressee's address (5.1). The message comes first: its marker
   /// (XEP-0333) is for the other side too, and the publication then has nothing left to move.
   static func assist(_ draft: Draft, in chat: JID, _ turn: Turn) {
-    guard let displayed = draft.displayed else { return }
+    // Somebody elsewhere has their nodes there.
+    guard let displayed = draft.displayed, !turn.party.realm.isRemote else { return }
     let item = NodePublication.Item(id: chat.description, content: .displayed(displayed))
     turn.session.post(.node(.publish(NodePublication(node: Displayed.node, item: item))), then: nil)
   }

@@ -51,19 +51,20 @@ struct StanzaIDs: Feature {
     return child.is(DisplayedElement.displayed)
   }
 
-  /// Returns the same for a message from another server, which may use its own addresses, but not this one's.
-  static func isForged(_ child: Element, domain: String, sender: String) -> Bool {
+  /// Returns the same for a message from another server, which may use its own addresses, but none of this one's.
+  static func isForged(_ child: Element, sender: String, _ door: DoorContext) -> Bool {
     let attribute: StaticString
     if child.is(.stanzaID) {
       attribute = "by"
     } else if child.is(.delay) {
       attribute = "from"
     } else {
-      return child.is(DisplayedElement.displayed)
+      // XEP-0280 6: copies are made by a user's own server.
+      return child.is(DisplayedElement.displayed) || child.is(Carbons.sent) || child.is(Carbons.received)
     }
     return child.withAttribute(attribute) { bytes in
       guard let jid = JID(parsing: bytes) else { return true }
-      return jid.domain != sender && isOurs(jid, domain)
+      return jid.domain != sender && door.isOurs(jid)
     } ?? child.is(.stanzaID)
   }
 

@@ -31,7 +31,7 @@ struct ExtendedChannelSearch: Feature {
   }
 
   private static func find(_ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest) {
-    let realm = turn.party.realm
+    let realm = turn.parley.home(of: turn.party.realm)
     turn.postToRoom(.headcounts) { receipt in
       let counts = receipt.value as? [DialogID: Int] ?? [:]
       turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in

@@ -10,7 +10,7 @@ struct MultiUserChat: Feature {
     45, "1.35.5", "Multi-User Chat",
     note: """
       A room that the app has made, or has made a member of, stays persistent. Private messages are in the archives of \
-      both users. All occupants are users of this server.
+      both users. Users elsewhere make no rooms.
       """)
 
   func register(in table: inout FeatureTable) {

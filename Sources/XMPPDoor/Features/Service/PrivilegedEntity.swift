@@ -62,14 +62,12 @@ struct PrivilegedEntity: Feature {
   // MARK: Messages (5)
 
   /// Handles a message to the server that contains another one in the name of a user or of the server.
-  static func message(
-    _ stanza: Stanza, from: JID, _ link: ComponentLink, _ connection: ComponentConnection
-  ) throws(StanzaError) {
+  static func message(_ stanza: Stanza, from: JID, _ link: ComponentLink) throws(StanzaError) {
     let said = try ForwardedMessage(stanza, domain: link.home.domain)
     guard from.bare == link.party.address else { throw StanzaError(.forbidden) }
-    let door = connection.door
+    let door = link.door
     let draft = try Inbound.draft(of: said.stanza, door.table)
-    let extras = said.stanza.extras(connection.loopContext) { StanzaIDs.isStripped($0, domain: link.home.domain) }
+    let extras = said.stanza.extras(link.loopContext) { StanzaIDs.isStripped($0, domain: link.home.domain) }
     let type = said.stanza.messageType
     let intent: Intent
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
@@ -82,7 +80,7 @@ struct PrivilegedEntity: Feature {
         typing: draft.typing, isPrivate: draft.isUncopied)
       intent = .signal(.stanza(relayed), to: .user(said.to.bare, resource: said.to.resource))
     }
-    connection.post(intent, by: link.party, for: stanza, behalf: Behalf(said.user, by: .speak))
+    link.post(intent, by: link.party, for: stanza, behalf: Behalf(said.user, by: .speak))
   }
 
   /// Returns whether a message contains such a message.
@@ -198,17 +196,16 @@ struct PrivilegedEntity: Feature {
     _ turn: Turn, by right: Right, answer: ((StanzaError?, (inout ElementWriter) -> Void) -> Void)? = nil,
     _ body: @escaping (Turn) throws(StanzaError) -> Void
   ) throws(StanzaError) {
-    guard let impersonated = turn.session.impersonated, impersonated.isComponent, let address = turn.to?.bare,
-      address.domain == impersonated.link.home.domain,
-      turn.parley.privileges[impersonated.link.party.realm].allows(right)
+    guard let link = turn.session.impersonated?.component, let address = turn.to?.bare,
+      address.domain == link.home.domain, turn.parley.privileges[link.realm].allows(right)
     else { throw StanzaError(.forbidden) }
-    let (hub, link) = (turn.parley.hub, impersonated.link)
+    let hub = turn.parley.hub
     turn.fetch { reader -> (Party, ContactSnapshot)? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       let contactSnapshot = try hub.contactSnapshot(of: user.id) ?? ContactSnapshot(of: user, reader)
       return (Party(id: user.id, realm: user.realm, address: user.address), contactSnapshot)
     } reply: { (found) throws(StanzaError) in
-      guard let (user, contactSnapshot) = found, let connection = link.connected else { throw StanzaError(.forbidden) }
+      guard let (user, contactSnapshot) = found, link.work != nil else { throw StanzaError(.forbidden) }
       let answer = answer ?? { error, body in turn.session.answer(error, body) }
       guard
         let impersonated = try? ImpersonatedSession(
@@ -216,7 +213,7 @@ struct PrivilegedEntity: Feature {
       else {
         throw StanzaError(.jidMalformed)
       }
-      ImpersonatedSession.handle(turn.stanza, to: turn.to, as: impersonated, connection, body)
+      ImpersonatedSession.handle(turn.stanza, to: turn.to, as: impersonated, body)
     }
   }
 
@@ -228,19 +225,11 @@ struct PrivilegedEntity: Feature {
 }
 
 extension Stanza {
-  /// Reads the stanza in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream.
+  /// Reads the stanza in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream,
+  /// which is read as that of clients.
   init?(forwarded: Element) {
-    for child in forwarded.children where !child.is(.delay) {
-      var element = child
-      if child.namespace == String(describing: NS.component) {
-        let bytes = child.serialised(defaultNamespace: NS.component)
-        guard let read = try? Element(parsing: bytes, defaultNamespace: "\(NS.client)") else { return nil }
-        element = read
-      }
-      self.init(element)
-      return
-    }
-    return nil
+    guard let child = forwarded.children.first(where: { !$0.is(.delay) }) else { return nil }
+    self.init(child)
   }
 
   /// Returns the children as they will be written again.

@@ -16,8 +16,9 @@ enum RoomDirectory {
       throw StanzaError(.featureNotImplemented, "the list is read forwards")
     }
     let (user, after) = (turn.party, set?.after)
+    let realm = turn.parley.home(of: user.realm)
     turn.fetch { reader -> (own: [Room], listed: [Room]) in
-      let listed = try reader.rooms(in: user.realm, listed: true, matching: nil, after: after, limit: limit)
+      let listed = try reader.rooms(in: realm, listed: true, matching: nil, after: after, limit: limit)
       if after != nil { return ([], listed) }
       let own = try reader.rooms(of: .own(user), before: .end, limit: Limits.pageMax).map(\.room)
       return (own.filter { !$0.settings.isListed }, listed)

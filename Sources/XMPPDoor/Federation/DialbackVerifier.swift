@@ -1,0 +1,52 @@
+import Basics
+import NIOCore
+import XMPP
+
+/// Verifies dialback keys with the servers of the domains that they are to prove (XEP-0220 2.1.2), within bounds: anybody
+/// can make this server call back, and choose whom.
+final class DialbackVerifier: Sendable {
+  private let state = Locked(State())
+  private let now: @Sendable () -> NIODeadline
+
+  private struct State {
+    /// The callbacks under way, by domain.
+    var underWay: [String: Int] = [:]
+    /// The verdicts of the last minutes, oldest first: a key is asked about once, however often it is sent.
+    var verdicts: [DialbackRequest: (verdict: DialbackVerdict, until: NIODeadline)] = [:]
+    var order: [DialbackRequest] = []
+  }
+
+  init(now: @escaping @Sendable () -> NIODeadline = { .now() }) { self.now = now }
+
+  /// Returns the verdict on a key; `resource-constraint` at a bound.
+  ///
+  /// - Parameter ask: Asks the authoritative server. It ends in time whatever that does.
+  func verify(
+    _ request: DialbackRequest, asking ask: (DialbackRequest) async -> DialbackVerdict
+  ) async -> DialbackVerdict {
+    let domain = request.pair.sender
+    let time = now()
+    let known: DialbackVerdict? = state.withLock { state in
+      if let known = state.verdicts[request], known.until > time { return known.verdict }
+      guard state.underWay.values.reduce(0, +) < FederationLimits.callbacksMax,
+        state.underWay[domain, default: 0] < FederationLimits.callbacksPerDomainMax
+      else { return .error(.resourceConstraint) }
+      state.underWay[domain, default: 0] += 1
+      return nil
+    }
+    if let known { return known }
+    var verdict = await ask(request)
+    // XEP-0220 2.4: an error of the authoritative server is told as one of finding it.
+    if verdict == .error(.itemNotFound) { verdict = .error(.remoteServerNotFound) }
+    let final = verdict
+    state.withLock { state in
+      let left = state.underWay[domain, default: 0] - 1
+      state.underWay[domain] = left > 0 ? left : nil
+      if state.order.count >= FederationStreamLimits.verdictsMax { state.verdicts[state.order.removeFirst()] = nil }
+      state.order.removeAll { $0 == request }
+      state.order.append(request)
+      state.verdicts[request] = (final, time + FederationStreamLimits.verdictKept)
+    }
+    return final
+  }
+}

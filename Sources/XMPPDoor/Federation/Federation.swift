@@ -1,0 +1,228 @@
+import Addresses
+import Basics
+public import Dialogs
+import NIOCore
+import Synchronization
+import XMPP
+
+/// The links to other servers, by pair of domains, and what is common to them: which domains are admitted, how many links
+/// there are, how many streams are opened at once. It hands what comes by streams to the links of their pairs.
+///
+///     let federation = Federation(listener, options: options)
+///     try await federation.start()
+///     await federation.stop()
+public final class Federation: FederationService, FederationStreamOwner {
+  let door: DoorContext
+  let options: FederationOptions
+  let mounted: [MountedLoop]
+  /// The realms whose users are behind the domains that this server speaks for.
+  private let homes: [String: Realm]
+  let servers: ServerStreams
+  let group: any EventLoopGroup
+  /// What accepts streams of other servers, once there is a port.
+  let port = Mutex<ServerListener?>(nil)
+  let policy: DomainPolicy
+  private let state = Mutex(State())
+
+  private struct State {
+    var links: [DomainPair: FederationLink] = [:]
+    /// The links that open a stream, and those that wait for their turn.
+    var opening: Set<DomainPair> = []
+    var waiting: [FederationLink] = []
+    /// The number of the loop of the next link.
+    var next = 0
+  }
+
+  /// Creates the service.
+  ///
+  /// - Parameter servers: What opens streams to other servers and accepts theirs.
+  init(_ listener: XMPPListener, options: FederationOptions, policy: DomainPolicy, servers: ServerStreams) {
+    door = listener.door
+    self.options = options
+    self.policy = policy
+    self.servers = servers
+    mounted = listener.mounted
+    group = listener.group
+    homes = Self.homes(listener.door, options)
+  }
+
+  /// Returns the domains that the server speaks for, each with the realm whose users are behind it.
+  static func homes(_ door: DoorContext, _ options: FederationOptions) -> [String: Realm] {
+    let parley = door.parley
+    var homes: [String: Realm] = [:]
+    for realm in parley.realms {
+      homes[realm.domain] = realm
+      homes[realm.rooms] = realm
+      if let pubsub = parley.options.pubsub(realm.domain) { homes[pubsub] = realm }
+      if let uploads = door.options.uploads[realm.domain] { homes[uploads] = realm }
+    }
+    if options.reachesComponents {
+      for (domain, component) in door.options.components {
+        homes[domain] = parley.realms.first { $0.domain == component.home }
+      }
+    }
+    return homes
+  }
+
+  /// Connects the core with other servers, and begins to send what waits for them.
+  public func start() async throws(Problem) {
+    try await rulesChanged()
+    door.parley.hub.setFederation(self)
+    let now = door.parley.clock.now
+    for known in try await door.parley.read({ try $0.outboxPairs() }) {
+      if let time = known.verifiedAt { _ = policy.verified(known.pair.remote, at: time) }
+      if known.rows == 0 { continue }
+      let wait = known.nextAttemptAt.map { $0.milliseconds - now.milliseconds } ?? 0
+      guard let link = link(of: known.pair, failures: known.failures) else { continue }
+      link.mounted.loop.scheduleTask(in: .milliseconds(max(0, wait))) { link.driver.handle(.owed) }
+    }
+  }
+
+  /// Ends all streams. Returns when other servers have taken what was written, or after a while.
+  public func stop() async {
+    await port.withLock { $0 }?.stopAccepting()
+    let links = existing()
+    for link in links { link.run { $0.handle(.stop) } }
+    let deadline = NIODeadline.now() + FederationLimits.drain
+    for link in links {
+      while NIODeadline.now() < deadline, await link.ask({ !$0.isDrained }) {
+        try? await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    for link in links { _ = await link.ask { $0.close(StreamError(.systemShutdown)) } }
+  }
+
+  // MARK: FederationService
+
+  public func refusal(of domain: String, from local: String) -> Problem? {
+    if policy.admits(domain) { return nil }
+    return Problem(
+      .foreign, "domain-not-allowed", "This server does not communicate with \(domain): its operators have decided so.")
+  }
+
+  public func link(_ pair: DomainPair) -> (any LiveSession)? { link(of: pair) }
+
+  /// Returns the link of a pair, made if there is none; `nil` if it is refused, or there are too many.
+  ///
+  /// - Parameters:
+  ///   - loop: The loop on which a new link is to be; any if it is `nil`.
+  ///   - failures: The attempts that failed before the server was restarted.
+  func link(of pair: DomainPair, near loop: (any EventLoop)? = nil, failures: Int = 0) -> FederationLink? {
+    if let link = existing(pair) { return link }
+    guard let home = homes[pair.local], pair.local != pair.remote, policy.admits(pair.remote),
+      let remote = BareJID(parsing: pair.remote), remote.local == nil, let local = BareJID(parsing: pair.local)
+    else { return nil }
+    return state.withLock { state in
+      if let link = state.links[pair] { return link }
+      if state.links.count >= FederationLimits.linksMax { retire(&state) }
+      guard state.links.count < FederationLimits.linksMax else { return nil }
+      let place = mounted.first { $0.loop === loop } ?? mounted[state.next % mounted.count]
+      state.next += 1
+      let link = FederationLink(
+        pair, (local, remote), home: home, door: door, on: place, failures: failures, self)
+      state.links[pair] = link
+      return link
+    }
+  }
+
+  /// Forgets the links that have been idle longest.
+  private func retire(_ state: inout State) {
+    let idle = state.links.values.compactMap { link in link.idleSince.map { (link, $0) } }
+    for (link, _) in idle.sorted(by: { $0.1 < $1.1 }).prefix(FederationLimits.linksRetiredAtOnce) {
+      state.links[link.pair] = nil
+      link.retire()
+    }
+  }
+
+  /// Passes a delivery for a forgotten link on to the current one of its pair.
+  func passOn(_ delivery: Delivery, from retired: FederationLink) {
+    guard let link = link(of: retired.pair) else { return }
+    link.lane.deliver(delivery, to: link)
+  }
+
+  // MARK: Turns to open a stream
+
+  func queue(_ link: FederationLink) {
+    let mayOpen = state.withLock { state in
+      guard state.opening.count < FederationLimits.openingMax else {
+        state.waiting.append(link)
+        return false
+      }
+      state.opening.insert(link.pair)
+      return true
+    }
+    if mayOpen { link.lane.run { link.driver.handle(.turn) } }
+  }
+
+  /// Ends the turn of a link, or its waiting for one.
+  func endTurn(of link: FederationLink) {
+    let next: FederationLink? = state.withLock { state in
+      guard state.opening.remove(link.pair) != nil else {
+        state.waiting.removeAll { $0 === link }
+        return nil
+      }
+      guard !state.waiting.isEmpty else { return nil }
+      let next = state.waiting.removeFirst()
+      state.opening.insert(next.pair)
+      return next
+    }
+    if let next { next.lane.run { next.driver.handle(.turn) } }
+  }
+
+  func open(_ link: FederationLink) {
+    open(link.pair, on: link.mounted, for: self) { failure in link.lane.run { link.driver.failed(failure) } }
+  }
+
+  /// Opens a stream to another server, or to another realm of this process.
+  func open(
+    _ pair: DomainPair, on mounted: MountedLoop, for owner: any FederationStreamOwner,
+    failed: @escaping @Sendable (OpenFailure) -> Void
+  ) {
+    if homes[pair.remote] != nil {
+      LoopbackOpener { [self] in link(of: $0) }.open(pair, on: mounted, for: owner, failed: failed)
+    } else {
+      servers.open(pair, on: mounted, for: owner, failed: failed)
+    }
+  }
+
+  // MARK: FederationStreamOwner
+
+  func opened(_ stream: any FederationStream, for pair: DomainPair, mayWrite: Bool, isCertified: Bool) {
+    let handle = stream.handle
+    guard let link = link(of: pair, near: handle.loop) else { return stream.close(StreamError(.resourceConstraint)) }
+    link.run { $0.opened(handle, mayWrite: mayWrite, isCertified: isCertified) }
+  }
+
+  func received(_ stanza: Stanza, of pair: DomainPair, on stream: any FederationStream) {
+    let handle = stream.handle
+    guard let link = link(of: pair, near: handle.loop) else { return stream.close(StreamError(.policyViolation)) }
+    link.run { $0.received(stanza, on: handle) }
+  }
+
+  func acknowledged(_ count: Int, of pair: DomainPair, on stream: any FederationStream) {
+    let handle = stream.handle
+    existing(pair)?.run { $0.acknowledged(count, on: handle) }
+  }
+
+  func writable(_ stream: any FederationStream, of pair: DomainPair) {
+    let handle = stream.handle
+    existing(pair)?.run { $0.writable(handle) }
+  }
+
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair]) {
+    let handle = stream.handle
+    for pair in pairs { existing(pair)?.run { $0.closed(handle) } }
+  }
+
+  // MARK: For operators
+
+  func existing() -> [FederationLink] { state.withLock { Array($0.links.values) } }
+
+  /// Changes the rules, and ends the links with domains that are not admitted any more.
+  func change(_ body: (inout DomainRules) -> Void) {
+    policy.change(body)
+    for link in existing() where !policy.admits(link.pair.remote) { link.run { $0.deny() } }
+  }
+
+  private func existing(_ pair: DomainPair) -> FederationLink? { state.withLock { $0.links[pair] } }
+}

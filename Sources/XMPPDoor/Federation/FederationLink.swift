@@ -1,0 +1,104 @@
+import Addresses
+import Dialogs
+import NIOCore
+import Synchronization
+import XMLStream
+import XMPP
+
+/// A pair of domains as the hub knows it: one live session for all users of the remote domain, as users of the local one
+/// reach them. It exists from the first use on, whether there is a stream or not; `LinkDriver` does its work.
+final class FederationLink: RemoteLink {
+  let id = SessionID(.random(in: .min ... .max))
+  let pair: DomainPair
+  let party: Party
+  /// The local domain, as the server's own requests are from it.
+  let localAddress: BareJID
+  let home: Realm
+  let door: DoorContext
+  let mounted: MountedLoop
+  unowned let federation: Federation
+  private let box: NIOLoopBoundBox<LinkDriver?>
+  /// The attempts that had failed before the server was restarted.
+  private let failures: Int
+  /// The time since which the link is idle, in nanoseconds; 0 while it is not.
+  private let idle = Atomic<UInt64>(0)
+  private let retired = Atomic<Bool>(false)
+
+  /// Creates a link, on any thread.
+  init(
+    _ pair: DomainPair, _ addresses: (local: BareJID, remote: BareJID), home: Realm, door: DoorContext,
+    on mounted: MountedLoop, failures: Int,
+    _ federation: Federation
+  ) {
+    self.pair = pair
+    self.home = home
+    self.door = door
+    self.mounted = mounted
+    self.federation = federation
+    self.failures = failures
+    localAddress = addresses.local
+    party = Party(remote: addresses.remote, realm: door.parley.federatedRealm(of: home.id).id)
+    box = .makeEmptyBox(eventLoop: mounted.loop)
+  }
+
+  var lane: Lane { mounted.lane }
+
+  /// Runs `body` on the link's loop, at once if that is the current one.
+  func run(_ body: @escaping @Sendable (LinkDriver) -> Void) {
+    if mounted.loop.inEventLoop { return body(driver) }
+    lane.run { body(self.driver) }
+  }
+
+  /// Returns what `body` finds on the link's loop.
+  func ask<Answer: Sendable>(_ body: @escaping @Sendable (LinkDriver) -> Answer) async -> Answer {
+    await withCheckedContinuation { continuation in run { continuation.resume(returning: body($0)) } }
+  }
+
+  // MARK: Being forgotten
+
+  /// The time since which the link is idle; `nil` while it is not.
+  var idleSince: UInt64? {
+    let since = idle.load(ordering: .relaxed)
+    return since == 0 ? nil : since
+  }
+
+  func setIdle(_ isIdle: Bool) {
+    if !isIdle {
+      idle.store(0, ordering: .relaxed)
+    } else if idleSince == nil {
+      idle.store(max(1, NIODeadline.now().uptimeNanoseconds), ordering: .relaxed)
+    }
+  }
+
+  /// Whether the link is forgotten: deliveries that still come are for the next one of its pair.
+  var isRetired: Bool { retired.load(ordering: .relaxed) }
+  func retire() { retired.store(true, ordering: .relaxed) }
+
+  // MARK: Used on the loop
+
+  var driver: LinkDriver {
+    if let driver = box.value { return driver }
+    let driver = LinkDriver(self, failures: failures)
+    box.value = driver
+    return driver
+  }
+
+  func receive(_ delivery: Delivery) { driver.receive(delivery) }
+  func batchEnded() { driver.flush() }
+
+  // MARK: RemoteLink
+
+  var realm: RealmID { party.realm }
+  var loopContext: LoopContext { mounted.loopContext.value }
+  var work: LinkWork? { driver.work }
+  func speaksFor(_ domain: String) -> Bool { domain == pair.local }
+  var isWritable: Bool { driver.isWritable }
+  func write(_ body: (inout ElementWriter) -> Void) {
+    var writer = loopContext.takeWriter()
+    body(&writer)
+    let bytes = Array(writer.buffer.readableBytesView)
+    loopContext.give(writer)
+    if !bytes.isEmpty { driver.send(.bytes(bytes)) }
+  }
+  func flush() { driver.flush() }
+}

@@ -1,0 +1,87 @@
+/// The options of federation: which domains elsewhere are talked to, how they are found and verified, and for how long
+/// is tried. The configuration keys `federation.*` are parsed into it.
+public struct FederationOptions: Sendable, Hashable {
+  /// The evidence that makes a stream a domain's.
+  public enum Verification: String, Sendable, Hashable, CaseIterable {
+    /// A certificate that is valid for the domain (RFC 6120 13.7.1.2.1).
+    case certificate
+    /// Without such a certificate dialback over TLS (XEP-0220).
+    case dialback
+  }
+
+  /// Whether an answer of the DNS counts as authentic (RFC 4035 3.2.3).
+  public enum DNSSECTrust: String, Sendable, Hashable, CaseIterable {
+    /// If the resolver runs on this machine, or resolv.conf has `trust-ad`.
+    case auto
+    case always
+    case never
+  }
+
+  /// The people elsewhere who may enter rooms of this server.
+  public enum RoomAccess: String, Sendable, Hashable, CaseIterable {
+    /// All whom the room admits.
+    case open
+    /// Members of the room.
+    case members
+    /// Nobody.
+    case off
+  }
+
+  /// The treatment of people elsewhere who are nobody's contacts.
+  public enum StrangerPolicy: String, Sendable, Hashable, CaseIterable {
+    /// They may begin a bounded number of conversations.
+    case limit
+    /// They are refused.
+    case refuse
+    /// They are treated as contacts.
+    case allow
+  }
+
+  /// The address of a domain's server, which replaces the look-up in the DNS.
+  public struct Route: Sendable, Hashable {
+    public let domain: String
+    public let host: String
+    public let port: Int
+    /// Whether TLS begins with the connection (XEP-0368).
+    public let isDirectTLS: Bool
+
+    public init(domain: String, host: String, port: Int, isDirectTLS: Bool = false) {
+      self.domain = domain
+      self.host = host
+      self.port = port
+      self.isDirectTLS = isDirectTLS
+    }
+  }
+
+  /// The address to listen on.
+  public var host = "::"
+  /// The port of streams that begin with STARTTLS; 0 listens on none.
+  public var port = 5269
+  /// The port of streams that begin with TLS (XEP-0368); 0 listens on none.
+  public var tlsPort = 5270
+  public var verification = Verification.certificate
+  /// The domains that are talked to and those that are not.
+  public var rules = DomainRules()
+  /// A PEM file of certificate authorities; `nil` for the system's.
+  public var authorities: String?
+  public var dnssec = DNSSECTrust.auto
+  /// The DNS resolvers as `HOST:PORT`; those of resolv.conf if empty.
+  public var resolvers: [String] = []
+  /// Whether certificates are also verified by POSH (RFC 7711).
+  public var usesPOSH = false
+  public var routes: [Route] = []
+  /// The time after which a message that its domain has not taken is returned to its author.
+  public var giveUpSeconds = 3600
+  /// The time without a stanza after which a stream is closed.
+  public var idleSeconds = 1800
+  public var rooms = RoomAccess.open
+  public var strangers = StrangerPolicy.limit
+  /// Whether components reach domains elsewhere.
+  public var reachesComponents = true
+  /// The nodes of block lists as `SERVICE/NODE`.
+  public var blocklists: [String] = []
+  /// Whether reports of spam (XEP-0377) are forwarded to the server of the reported user.
+  public var forwardsReports = false
+
+  public init() {}
+}

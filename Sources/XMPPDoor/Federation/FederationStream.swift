@@ -1,0 +1,103 @@
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A verified stream between servers, as the life of links needs it: `ServerConnection` over a socket, `LoopbackStream`
+/// within the process. It is confined to its event loop, on which all of this is called.
+protocol FederationStream: AnyObject {
+  /// The reference to it that links keep; made once.
+  var handle: FederationStreamHandle { get }
+  /// Whether the other server acknowledges what is written (XEP-0198).
+  var acknowledges: Bool { get }
+  /// Whether the channel takes more. If not, `FederationStreamOwner.writable` follows.
+  var isWritable: Bool { get }
+  /// What operators are shown of it.
+  var status: FederationLinkStatus.Stream { get }
+
+  /// Appends one stanza, which `flush` sends. Returns `false` if it is longer than the other server takes (XEP-0478),
+  /// and was not appended.
+  func write(_ body: (inout ElementWriter) -> Void) -> Bool
+  func flush()
+  /// Notes that one more stanza that came by it has been handled for good: an acknowledgement includes it (XEP-0198).
+  /// Stanzas are handled in the order in which they came.
+  func handled()
+  /// Stops or continues reading.
+  func setPaused(_ isPaused: Bool)
+  /// Closes it with the closing tag, after an error if there is one. `FederationStreamOwner.closed` follows.
+  func close(_ error: StreamError?)
+}
+
+/// The reference to a stream that other threads may hold. The stream itself never leaves its event loop.
+final class FederationStreamHandle: Sendable {
+  let loop: any EventLoop
+  private let bound: NIOLoopBound<Reference>
+
+  private final class Reference {
+    weak var stream: (any FederationStream)?
+    init(_ stream: any FederationStream) { self.stream = stream }
+  }
+
+  /// Creates a handle; called on the stream's loop.
+  init(_ stream: any FederationStream, loop: any EventLoop) {
+    self.loop = loop
+    bound = NIOLoopBound(Reference(stream), eventLoop: loop)
+  }
+
+  /// The stream, if it is still there; read on its loop.
+  var stream: (any FederationStream)? { bound.value.stream }
+
+  /// Runs `body` on the stream's loop, at once if that is the current one.
+  func run(_ body: @escaping @Sendable (any FederationStream) -> Void) {
+    if loop.inEventLoop {
+      if let stream { body(stream) }
+    } else {
+      loop.execute { if let stream = self.stream { body(stream) } }
+    }
+  }
+}
+
+/// The receiver of what happens on streams; `Federation` is the one. It is called on the stream's event loop.
+protocol FederationStreamOwner: AnyObject, Sendable {
+  /// Notes that a stream is verified for a pair of domains. A stream that this server opened has one pair, the one it was
+  /// opened for; for one that the other server opened this is called for each.
+  ///
+  /// - Parameters:
+  ///   - mayWrite: Whether stanzas of the pair may be written to it: if this server opened it, or if the other did for
+  ///     this pair first, and both agreed on two directions (XEP-0288).
+  ///   - isCertified: Whether the other domain was verified by its certificate, not by dialback.
+  func opened(_ stream: any FederationStream, for pair: DomainPair, mayWrite: Bool, isCertified: Bool)
+  /// Handles a stanza of a pair that the stream is verified for: 'from' is of the remote domain, 'to' of the local one.
+  func received(_ stanza: Stanza, of pair: DomainPair, on stream: any FederationStream)
+  /// Notes that the other server has acknowledged so many more stanzas (XEP-0198).
+  ///
+  /// - Parameter pair: The one pair for which stanzas are written to the stream.
+  func acknowledged(_ count: Int, of pair: DomainPair, on stream: any FederationStream)
+  /// Notes that the channel takes more again.
+  func writable(_ stream: any FederationStream, of pair: DomainPair)
+  /// Notes that a stream that was verified for these pairs has ended, whoever ended it. It is called once, and nothing
+  /// is called after it.
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair])
+}
+
+/// Opens streams to other servers.
+protocol FederationStreamOpener: Sendable {
+  /// Opens a stream for a pair of domains: finds the domain's server, connects, negotiates, proves the local domain and
+  /// verifies the remote one. It ends in time whatever the other server does: by `owner.opened`, or by `failed`.
+  ///
+  /// - Parameter failed: Is called on any thread, unless `owner.opened` is.
+  func open(
+    _ pair: DomainPair, on mounted: MountedLoop, for owner: any FederationStreamOwner,
+    failed: @escaping @Sendable (OpenFailure) -> Void)
+}
+
+/// The reason why a stream could not be opened.
+struct OpenFailure: Error, Hashable, Sendable {
+  /// Whether trying again is useless: there is no such domain, or it offers no XMPP (RFC 2782: target "."), or its
+  /// server does not know the domain (`host-unknown`).
+  let isFinal: Bool
+  /// Whether it is final if the next attempt fails in the same way: the DNS knows no such domain, but cannot prove it.
+  var isFinalIfRepeated = false
+  /// A clause in plain English for operators, such as `the certificate has expired`.
+  let reason: String
+}

@@ -1,0 +1,436 @@
+import Addresses
+import Basics
+import Dialogs
+import Logging
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Does the work of a link on its event loop: tells `LinkMachine` what happens, does what that decides, and writes rows
+/// of the outbox and live stanzas to the stream, in their order.
+final class LinkDriver {
+  private unowned let link: FederationLink
+  private var machine: LinkMachine
+  /// All streams that are verified for the pair, and the one of them that is written to, on this loop.
+  private var streams: [FederationStreamHandle] = []
+  private var stream: (any FederationStream)?
+
+  private var cursor = OutboxCursor(at: .zero)
+  private var ledger = RowLedger(.none)
+  private var taken = TakenRows()
+  private var takenThrough = Position.zero
+  /// The last row that was owed; live stanzas stand behind it.
+  private var owedThrough = Position.zero
+  private var queue = LiveQueue()
+  /// The requests of users here whose answers are awaited.
+  private var requests = OpenRequests()
+
+  /// The posts and requests of the users behind the link.
+  private(set) var work: LinkWork?
+  private var isPaused = false
+  private var heardAt: NIODeadline?
+  private var timer: (at: NIODeadline, task: Scheduled<Void>)?
+
+  private var pair: DomainPair { link.pair }
+  private var parley: Parley { link.door.parley }
+
+  /// Creates the driver of a link that has no stream yet.
+  init(_ link: FederationLink, failures: Int) {
+    self.link = link
+    let idle = TimeAmount.seconds(Int64(link.federation.options.idleSeconds))
+    machine = LinkMachine(failures: failures, idle: idle, at: .now())
+    work = LinkWork(link) { [weak self] in self?.goOn() }
+  }
+
+  // MARK: Deliveries
+
+  func receive(_ delivery: Delivery) {
+    if link.isRetired, isIdle { return link.federation.passOn(delivery, from: link) }
+    switch delivery {
+    case .owed(let row):
+      owedThrough = max(owedThrough, row.position)
+      handle(.owed)
+      if stream != nil, cursor.arrived(row.position, lags: lags) { write(row) }
+    case .signal(let signal, _):
+      switch signal {
+      case .shown(let presence, let to): send(.presence(presence, to: to))
+      case .stanza(let stanza): send(.stanza(stanza))
+      case .node(let event): link.tell(event)
+      default: break
+      }
+    case .outcome(let token, let result):
+      if token != TakenRows.token {
+        work?.settled(result)
+      } else if let position = taken.posted() {
+        postTaken(position)
+      }
+    case .entry, .handedOver: break
+    }
+  }
+
+  /// Sends a live stanza, at once or when its turn comes; refuses it if there is no way.
+  func send(_ item: LiveQueue.Item) {
+    if let refusal = machine.refusal { return refuse([item], refusal) }
+    if stream != nil, queue.isEmpty, cursor.state == .following {
+      write(item)
+      handle(.used)
+    } else if queue.append(item, after: owedThrough) {
+      handle(.live)
+    } else {
+      refuse([item], OpenFailure(isFinal: false, reason: "too much waits for it"))
+    }
+  }
+
+  func flush() {
+    if ledger.needsBarrier(at: .now()) { writeBarrier() }
+    stream?.flush()
+    schedule()
+  }
+
+  // MARK: Writing
+
+  private var lags: Bool {
+    ledger.count >= FederationLimits.rowsUntakenMax || stream?.isWritable != true
+  }
+
+  /// Writes what waits, as far as the stream takes it.
+  private func writeOn() {
+    guard let stream, !lags else { return }
+    if cursor.state == .following { return writeLive(before: nil) }
+    guard cursor.read() else { return }
+    let (pair, after, link, handle) = (pair, cursor.position, link, stream.handle)
+    parley.fetch(on: link.lane) { reader in
+      try reader.outbox(of: pair, after: after, limit: FederationLimits.rowsAtOnce)
+    } then: {
+      link.driver.write($0, to: handle)
+    }
+  }
+
+  private func write(_ page: Result<[OutboxRow], Problem>, to handle: FederationStreamHandle) {
+    guard let stream, stream.handle === handle else { return }
+    // Rows that cannot be read stay where they are, and are read again for the next stream.
+    guard case .success(let rows) = page else { return stream.close(StreamError(.internalServerError)) }
+    var last: Position?
+    for row in rows {
+      if lags { break }
+      write(row)
+      last = row.position
+    }
+    // The store leaves out rows whose entry is gone, so only an empty page is surely the last.
+    cursor.told(through: last, isLast: rows.isEmpty)
+    settle()
+    writeOn()
+    flush()
+  }
+
+  /// Notes that nothing is owed any more, if so.
+  private func settle() {
+    if ledger.count == 0, cursor.state == .following { self.handle(.settled) }
+  }
+
+  private func writeLive(before row: Position?) {
+    for item in queue.take(before: row) { write(item) }
+  }
+
+  private func write(_ item: LiveQueue.Item) {
+    guard let stream else { return }
+    guard stream.write({ item.write(into: &$0) }) else {
+      return refuse([item], OpenFailure(isFinal: true, reason: "it accepts no stanza of this length"))
+    }
+    ledger.wrote()
+    if case .stanza(let stanza) = item { requests.sent(stanza) }
+  }
+
+  private func write(_ row: OutboxRow) {
+    guard let stream else { return }
+    writeLive(before: row.position)
+    switch OutboxRendering.write(row, at: parley.clock.now, to: stream) {
+    case .written: took(ledger.wrote(row.position, at: .now()))
+    case .nothing: took(ledger.skipped(row.position, at: .now()))
+    case .tooLong:
+      took(ledger.skipped(row.position, at: .now()))
+      let failure = FederationFailure(.modify, "policy-violation", "\(pair.remote) accepts no message of this length.")
+      post(.bounce(pair, positions: row.position...row.position, failure))
+    }
+    if ledger.needsBarrier(at: .now()) { writeBarrier() }
+  }
+
+  /// Writes a ping to the other domain, whose answer shows that the rows before it were taken (XEP-0199).
+  private func writeBarrier() {
+    guard let stream else { return }
+    let id = DoorContext.randomID()
+    let isWritten = stream.write { writer in
+      writer.element(.iq) { writer in
+        writer.attribute("type", "get" as StaticString)
+        writer.attribute("from", pair.local)
+        writer.attribute("to", pair.remote)
+        writer.attribute("id", id)
+        writer.element(.ping)
+      }
+    }
+    if isWritten { ledger.wroteBarrier(id, at: .now()) }
+  }
+
+  private func took(_ position: Position?) {
+    guard let position else { return }
+    takenThrough = max(takenThrough, position)
+    if let due = taken.took(position) { postTaken(due) }
+    settle()
+  }
+
+  private func postTaken(_ position: Position) {
+    post(.taken(pair, through: position), completion: .session(link, token: TakenRows.token))
+  }
+
+  private func post(_ intent: OutboxIntent, completion: Post.Completion = .none) {
+    parley.submitSurely(Post(author: Parley.nobody, intent: .outbox(intent), completion: completion))
+  }
+
+  // MARK: Streams
+
+  /// Takes a stream that is verified for the pair.
+  func opened(_ handle: FederationStreamHandle, mayWrite: Bool, isCertified: Bool) {
+    heardAt = .now()
+    guard !streams.contains(where: { $0 === handle }) else { return }
+    streams.append(handle)
+    if isCertified, link.federation.policy.verified(pair.remote, at: parley.clock.now) { post(.verified(pair)) }
+    // One on another loop was opened by the other server, so it can do without what is written here.
+    guard mayWrite, handle.loop.inEventLoop, let opened = handle.stream else { return self.handle(.theirs) }
+    guard stream == nil else {
+      if opened.status.direction == .outgoing { opened.close(nil) }
+      return
+    }
+    stream = opened
+    cursor = OutboxCursor(at: takenThrough)
+    ledger = RowLedger(opened.acknowledges ? .acknowledgements : .barriers, unanswered: ledger.unanswered)
+    link.federation.endTurn(of: link)
+    self.handle(.opened)
+    work?.resumeReading()
+    flush()
+  }
+
+  func closed(_ handle: FederationStreamHandle) {
+    streams.removeAll { $0 === handle }
+    if stream?.handle === handle { lost() }
+  }
+
+  /// Handles the end of the stream that is written to.
+  private func lost() {
+    letGo()
+    handle(.closed)
+    if !queue.isEmpty { handle(.live) }
+  }
+
+  /// Writes no more to the stream. Rows that it has not been seen to take are written to the next one.
+  private func letGo() {
+    stream = nil
+    ledger = RowLedger(.none, unanswered: ledger.unanswered)
+    refuse(requests.takeAll().map { .stanza($0) }, OpenFailure(isFinal: false, reason: "its stream has ended"))
+  }
+
+  func failed(_ failure: OpenFailure) {
+    link.federation.endTurn(of: link)
+    handle(.failed(failure))
+  }
+
+  func acknowledged(_ count: Int, on handle: FederationStreamHandle) {
+    guard stream?.handle === handle else { return }
+    took(ledger.acknowledged(count))
+    writeOn()
+    flush()
+  }
+
+  func writable(_ handle: FederationStreamHandle) {
+    guard stream?.handle === handle else { return }
+    writeOn()
+    work?.resumeReading()
+    flush()
+  }
+
+  // MARK: Stanzas of the other domain
+
+  /// Handles a stanza of the pair, and tells its stream when it is handled for good.
+  func received(_ stanza: Stanza, on handle: FederationStreamHandle) {
+    heardAt = .now()
+    self.handle(.used)
+    if let returned = ReturnedMessage(stanza, in: link.realm) {
+      work?.afterPosts { self.report(returned, stanza, on: handle) }
+    } else {
+      if !takes(stanza) { RemoteInbound.received(stanza, from: link) }
+      work?.afterPosts { handle.run { $0.handled() } }
+    }
+    if work?.isFull == true { setPaused(true) }
+  }
+
+  /// Reports that a message was returned. What was never in the outbox is passed on like any other error.
+  private func report(_ returned: ReturnedMessage, _ stanza: Stanza, on handle: FederationStreamHandle) {
+    let link = link
+    let completion = Post.Completion.callback { result in
+      link.lane.run {
+        let isKnown = if case .success(let receipt) = result { !receipt.isRepeat } else { false }
+        if !isKnown { RemoteInbound.received(stanza, from: link) }
+        handle.run { $0.handled() }
+      }
+    }
+    parley.submitSurely(Post(author: returned.sender, intent: .outbox(returned.report), completion: completion))
+  }
+
+  /// Takes the answer to a barrier, and notes answers to requests of users.
+  private func takes(_ stanza: Stanza) -> Bool {
+    guard stanza.kind == .iq, stanza.iqType?.isRequest == false, let id = stanza.id, let from = try? stanza.from(),
+      let to = try? stanza.to()
+    else { return false }
+    requests.answered(id, from: from, to: to)
+    guard from.isDomain, to.isDomain, ledger.awaits(id) else { return false }
+    took(ledger.answered(id))
+    writeOn()
+    return true
+  }
+
+  private func setPaused(_ isPaused: Bool) {
+    guard isPaused != self.isPaused else { return }
+    self.isPaused = isPaused
+    for stream in streams { stream.run { $0.setPaused(isPaused) } }
+  }
+
+  private func goOn() {
+    if work?.isFull == false { setPaused(false) }
+  }
+
+  // MARK: The machine
+
+  func handle(_ event: LinkMachine.Event) {
+    for action in machine.handle(event, at: .now(), random: .random(in: 0...1)) { perform(action) }
+    link.setIdle(isIdle)
+    schedule()
+  }
+
+  private func perform(_ action: LinkMachine.Action) {
+    let log = link.door.logger
+    switch action {
+    case .queue: link.federation.queue(link)
+    case .withdraw: link.federation.endTurn(of: link)
+    case .open: link.federation.open(link)
+    case .send: writeOn()
+    case .close:
+      letGo()
+      _ = close(nil)
+    case .refuse(let failure): refuse(queue.take(before: nil), failure)
+    case .bounce(let failure):
+      log.info("returned to their authors", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)"])
+      post(.bounce(pair, positions: Position.zero...Position.end, .notFound(pair.remote)))
+    case .record(let failures, let next, let failure):
+      log.info("no stream", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)", "failures": "\(failures)"])
+      guard machine.hasRows else { return }
+      let time = parley.clock.now + .nanoseconds(next.nanoseconds)
+      post(.attempted(pair, failures: failures, next: time, reason: failure.reason))
+    case .recover: post(.attempted(pair, failures: 0, next: nil, reason: nil))
+    case .absent:
+      parley.hub.gone(pair, time: parley.clock.now)
+      work?.residents.end()
+    case .present: parley.hub.back(pair)
+    }
+  }
+
+  private func schedule() {
+    guard let due = [machine.deadline, ledger.deadline].compactMap(\.self).min() else { return }
+    if let timer, timer.at <= due { return }
+    timer?.task.cancel()
+    let link = link
+    let task = link.mounted.loop.scheduleTask(deadline: due) { link.driver.tick() }
+    timer = (due, task)
+  }
+
+  private func tick() {
+    timer = nil
+    switch ledger.expire(at: .now(), heardAt: heardAt) {
+    case .patience: break
+    case .taken(let position):
+      link.door.logger.warning("a domain answers no pings", metadata: ["pair": "\(pair)"])
+      took(position)
+    case .dead:
+      link.door.logger.info("a stream is dead", metadata: ["pair": "\(pair)"])
+      let dead = stream
+      lost()
+      dead?.close(StreamError(.connectionTimeout))
+    }
+    handle(.tick)
+    flush()
+  }
+
+  // MARK: What fails
+
+  /// Answers stanzas that cannot be sent, as the other server would: requests, and messages that somebody wrote.
+  private func refuse(_ items: [LiveQueue.Item], _ failure: OpenFailure) {
+    let error = StanzaError(
+      failure.isFinal ? .remoteServerNotFound : .remoteServerTimeout,
+      "\(pair.remote) cannot be reached: \(failure.reason)")
+    for case .stanza(let stanza) in items {
+      guard let reply = StanzaBytes.stanza({ Outbound.write(stanza, into: &$0) }), reply.mayBeAnswered,
+        reply.kind == .iq || (reply.kind == .message && reply.messageType != .headline && reply.body != nil),
+        let answer = StanzaBytes.stanza({ error.writeReply(to: reply, into: &$0) })
+      else { continue }
+      RemoteInbound.received(answer, from: link)
+    }
+  }
+
+  // MARK: Operators, and the end
+
+  /// The state of a link as operators see it.
+  struct Life: Sendable {
+    let state: FederationLinkStatus.State
+    let failures: Int
+    let reason: String?
+    let next: Timestamp?
+    let streams: [FederationStreamHandle]
+  }
+
+  var life: Life {
+    func life(_ state: FederationLinkStatus.State, _ reason: String? = nil, _ next: Timestamp? = nil) -> Life {
+      Life(state: state, failures: machine.failures, reason: reason, next: next, streams: streams)
+    }
+    switch machine.phase {
+    case .idle, .stopped: return life(streams.isEmpty ? .idle : .open)
+    case .queued, .opening: return life(.opening)
+    case .open: return life(.open)
+    case .resting(let until, let failure):
+      return life(
+        .resting, failure.reason, parley.clock.now + .nanoseconds((until - NIODeadline.now()).nanoseconds))
+    }
+  }
+
+  /// Whether the link can be forgotten: it has no stream, and nothing to send.
+  var isIdle: Bool {
+    machine.phase == .idle && streams.isEmpty && queue.isEmpty && !machine.hasRows && work?.residents.isEmpty != false
+  }
+
+  /// Whether what is in the log may be written for residents. Without a stream the first of it opens one; what follows
+  /// waits for that.
+  var isWritable: Bool { stream?.isWritable ?? (machine.phase == .idle) }
+
+  /// Whether everything that was written has been taken.
+  var isDrained: Bool { ledger.count == 0 }
+
+  /// Ends the rest after a failed attempt. Returns whether there was one.
+  func retry() -> Bool {
+    guard case .resting = machine.phase else { return false }
+    handle(.retry)
+    return true
+  }
+
+  /// Closes all streams of the pair. Returns their number.
+  func close(_ error: StreamError?) -> Int {
+    for stream in streams { stream.run { $0.close(error) } }
+    return streams.count
+  }
+
+  /// Ends the link with a domain that is not admitted any more: what waits is returned to its authors.
+  func deny() {
+    refuse(queue.take(before: nil), OpenFailure(isFinal: true, reason: "this server does not communicate with it"))
+    let failure = FederationFailure(
+      .cancel, "not-allowed", "This server does not communicate with \(pair.remote). The message was not delivered.")
+    post(.bounce(pair, positions: Position.zero...Position.end, failure))
+    work?.residents.end()
+    _ = close(StreamError(.policyViolation))
+  }
+}

@@ -1,0 +1,279 @@
+// The life of a link, as a value without IO. Theory:
+//
+// A link stands for a pair of domains for as long as it is used; streams come and go below it. It has at most one
+// stream that it writes to. It opens one when there is something to send, and not before:
+//
+//     idle    -owed, live-> queued       a turn is asked for: few streams are opened at once
+//     queued  -turn-> opening            DNS, TCP, TLS, negotiation, proof of identity
+//     opening -opened-> open
+//     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
+//     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
+//     open    -idle for long-> idle
+//     resting -time is over, theirs, retry-> queued if rows wait, otherwise idle
+//     any     -stop-> stopped            an open stream stays until what is written is taken
+//     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
+//
+// What is sent is of two kinds. *Rows* of the outbox are kept until the other server has taken them, so they only need
+// the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
+// being opened, for as long as a person waits, and fail at once while the link rests.
+//
+// A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
+// their authors, and so are later ones until the rest is over.
+//
+// People of the other domain are shown as offline after some minutes without a stream although one was tried for. A
+// link without a stream because nobody said anything changes nothing.
+
+import NIOCore
+
+struct LinkMachine: Equatable, Sendable {
+  enum Phase: Equatable, Sendable {
+    /// There is no stream, and nothing to send.
+    case idle
+    /// It waits for its turn to open a stream.
+    case queued
+    case opening
+    case open(since: NIODeadline)
+    /// The last attempt failed.
+    case resting(until: NIODeadline, OpenFailure)
+    /// The server stops, and there is no stream any more.
+    case stopped
+  }
+
+  enum Event: Equatable, Sendable {
+    /// A row waits in the outbox.
+    case owed
+    /// Something live is to be sent, and waits.
+    case live
+    /// The link may open a stream.
+    case turn
+    /// There is a stream that may be written to.
+    case opened
+    case failed(OpenFailure)
+    /// The stream has ended, whoever ended it.
+    case closed
+    /// The other domain has opened a stream: its server is there.
+    case theirs
+    /// An operator wants the link to try.
+    case retry
+    /// A stanza was sent or received.
+    case used
+    /// Everything that was owed has been taken.
+    case settled
+    /// `deadline` has come.
+    case tick
+    case stop
+  }
+
+  enum Action: Equatable, Sendable {
+    /// Asks for a turn to open a stream.
+    case queue
+    /// Gives up the turn that was asked for.
+    case withdraw
+    case open
+    /// Writes what waits.
+    case send
+    case close
+    /// Answers everything live that waits with an error.
+    case refuse(OpenFailure)
+    /// Returns the rows that wait to their authors.
+    case bounce(OpenFailure)
+    /// Records a failed attempt; the next one is after this time.
+    case record(failures: Int, next: TimeAmount, OpenFailure)
+    /// Records that the attempts have ended.
+    case recover
+    /// Shows the people of the other domain as offline.
+    case absent
+    /// Asks for the presence of the people of the other domain again.
+    case present
+  }
+
+  private(set) var phase = Phase.idle
+  /// The attempts that have failed since the last one that succeeded.
+  private(set) var failures: Int
+  private var lastFailure: OpenFailure?
+  /// The streams that ended soon after they were opened, since the last one that did not.
+  private var flaps = 0
+  /// Whether rows wait.
+  private(set) var hasRows = false
+  /// The time at which what waits live fails.
+  private var liveUntil: NIODeadline?
+  /// The beginning of the attempts that have not succeeded yet.
+  private var triedSince: NIODeadline?
+  /// Whether the people of the other domain have been shown as offline.
+  private var isAbsent = false
+  private var usedAt: NIODeadline
+  /// Whether the server stops, and only what is written is still to be taken.
+  private var isStopping = false
+  private let idle: TimeAmount
+
+  /// Creates the machine of a link without a stream.
+  ///
+  /// - Parameters:
+  ///   - failures: The attempts that failed before the server was restarted.
+  ///   - idle: The time without a stanza after which a stream is closed.
+  init(failures: Int = 0, idle: TimeAmount, at now: NIODeadline) {
+    self.failures = failures
+    self.idle = idle
+    usedAt = now
+  }
+
+  var isOpen: Bool { if case .open = phase { true } else { false } }
+
+  /// The failure with which something live is refused at once; `nil` if it is sent, or waits for a stream.
+  var refusal: OpenFailure? {
+    switch phase {
+    case .resting(_, let failure): failure
+    case .stopped: Self.stopping
+    case .idle, .queued, .opening, .open: nil
+    }
+  }
+
+  /// The next time at which `tick` has something to do.
+  var deadline: NIODeadline? {
+    var times: [NIODeadline] = []
+    switch phase {
+    case .open: if !hasRows { times.append(usedAt + idle) }
+    case .resting(let until, _): times.append(until)
+    case .stopped: return nil
+    case .idle, .queued, .opening: break
+    }
+    if let liveUntil { times.append(liveUntil) }
+    if let triedSince, !isAbsent { times.append(triedSince + FederationLimits.absence) }
+    return times.min()
+  }
+
+  /// Returns the pause after so many failures in a row. `random` is between 0 and 1.
+  static func pause(after failures: Int, random: Double) -> TimeAmount {
+    let doubled = FederationLimits.retryFirst.nanoseconds << min(max(0, failures - 1), 20)
+    let pause = Double(min(doubled, FederationLimits.retryMax.nanoseconds))
+    return .nanoseconds(Int64(pause * (1 + FederationLimits.retrySpread * (2 * random - 1))))
+  }
+
+  /// Handles an event. `random` is between 0 and 1.
+  mutating func handle(_ event: Event, at now: NIODeadline, random: Double) -> [Action] {
+    if phase == .stopped { return event == .live ? [.refuse(Self.stopping)] : [] }
+    switch event {
+    case .owed: return owed(at: now)
+    case .live:
+      if let refusal { return [.refuse(refusal)] }
+      if isOpen { return [.send] }
+      if liveUntil == nil { liveUntil = now + FederationLimits.waitingTime }
+      return phase == .idle ? queue(at: now) : []
+    case .turn:
+      guard phase == .queued else { return [.withdraw] }
+      phase = .opening
+      return [.open]
+    case .opened: return opened(at: now)
+    case .failed(let failure):
+      guard phase == .opening else { return [] }
+      return rest(failure, at: now, random)
+    case .closed: return closed(at: now, random)
+    case .theirs, .retry:
+      guard case .resting = phase else { return [] }
+      return awake(at: now)
+    case .used:
+      usedAt = now
+      return []
+    case .settled:
+      hasRows = false
+      flaps = 0
+      usedAt = now
+      return []
+    case .tick: return tick(at: now)
+    case .stop:
+      isStopping = true
+      return isOpen ? [] : stopped()
+    }
+  }
+
+  private mutating func owed(at now: NIODeadline) -> [Action] {
+    if case .resting(_, let failure) = phase, failure.isFinal { return [.bounce(failure)] }
+    hasRows = true
+    switch phase {
+    case .idle: return queue(at: now)
+    case .open: return [.send]
+    case .queued, .opening, .resting, .stopped: return []
+    }
+  }
+
+  private mutating func stopped() -> [Action] {
+    let actions: [Action] =
+      (phase == .queued ? [.withdraw] : []) + (liveUntil == nil ? [] : [.refuse(Self.stopping)])
+    (phase, liveUntil) = (.stopped, nil)
+    return actions
+  }
+
+  private mutating func queue(at now: NIODeadline) -> [Action] {
+    phase = .queued
+    if triedSince == nil { triedSince = now }
+    return [.queue]
+  }
+
+  private mutating func opened(at now: NIODeadline) -> [Action] {
+    if isOpen { return [] }
+    let actions: [Action] =
+      (phase == .queued ? [.withdraw] : []) + (failures > 0 ? [.recover] : []) + [.send] + (isAbsent ? [.present] : [])
+    phase = .open(since: now)
+    (failures, lastFailure, liveUntil, triedSince, isAbsent, usedAt) = (0, nil, nil, nil, false, now)
+    return actions
+  }
+
+  private mutating func rest(_ failure: OpenFailure, at now: NIODeadline, _ random: Double) -> [Action] {
+    failures += 1
+    var failure = failure
+    if failure.isFinalIfRepeated, failure == lastFailure {
+      failure = OpenFailure(isFinal: true, reason: failure.reason)
+    } else {
+      lastFailure = failure
+    }
+    let pause = Self.pause(after: failures, random: random)
+    let waits = liveUntil != nil
+    phase = .resting(until: now + pause, failure)
+    liveUntil = nil
+    defer { if failure.isFinal { hasRows = false } }
+    return (waits ? [.refuse(failure)] : [])
+      + (failure.isFinal && hasRows ? [.bounce(failure)] : [])
+      + [.record(failures: failures, next: pause, failure)]
+  }
+
+  private mutating func closed(at now: NIODeadline, _ random: Double) -> [Action] {
+    guard case .open(let since) = phase else { return [] }
+    if isStopping { return stopped() }
+    flaps = now - since >= FederationLimits.settled ? 1 : flaps + 1
+    if flaps > 1 {
+      failures = flaps - 2
+      triedSince = now
+      return rest(OpenFailure(isFinal: false, reason: "it closes streams that were just opened"), at: now, random)
+    }
+    phase = .idle
+    return hasRows ? queue(at: now) : []
+  }
+
+  private mutating func awake(at now: NIODeadline) -> [Action] {
+    phase = .idle
+    return hasRows ? queue(at: now) : []
+  }
+
+  private mutating func tick(at now: NIODeadline) -> [Action] {
+    var actions: [Action] = []
+    if let until = liveUntil, until <= now {
+      liveUntil = nil
+      actions.append(.refuse(Self.unanswered))
+    }
+    if let triedSince, !isAbsent, triedSince + FederationLimits.absence <= now {
+      isAbsent = true
+      actions.append(.absent)
+    }
+    switch phase {
+    case .resting(let until, _) where until <= now: actions += awake(at: now)
+    case .open where !hasRows && usedAt + idle <= now:
+      phase = .idle
+      actions.append(.close)
+    case .idle, .queued, .opening, .open, .resting, .stopped: break
+    }
+    return actions
+  }
+
+  private static let stopping = OpenFailure(isFinal: false, reason: "this server is being stopped")
+  private static let unanswered = OpenFailure(isFinal: false, reason: "it does not answer")
+}

@@ -1,0 +1,152 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMPP
+
+/// The work under way for the users behind a link: posts whose outcome is awaited, work that waits behind them, requests
+/// that are being answered, and the residents. It is bounded: while it is full, the link does not read.
+final class LinkWork {
+  private(set) weak var link: (any RemoteLink)?
+  private let parley: Parley
+  private let loop: any EventLoop
+  /// Is called when there may be room again.
+  private let goOn: () -> Void
+
+  /// The posts whose outcome is awaited, in order, with the stanza that an error is the answer to.
+  private var inFlight: [(stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)?)] = []
+  private var inFlightHead = 0
+  /// The work that waits until so many posts are settled.
+  private var waiting: [(after: Int, run: () -> Void)] = []
+  private var postedCount = 0
+  private var settledCount = 0
+  /// The posts that found the inbox full.
+  private var unsent: [Post] = []
+  /// The sessions of those who make one request, until it is answered.
+  private var requests: [ObjectIdentifier: RemoteOutlet] = [:]
+  /// The number of requests whose author's identity is being looked up.
+  private var identifying = 0
+  /// The number of sessions that want nothing read for the moment.
+  private var pausedCount = 0
+  private(set) lazy var residents = Residents(self)
+
+  init(_ link: any RemoteLink, goOn: @escaping () -> Void) {
+    self.link = link
+    parley = link.door.parley
+    loop = link.loopContext.loop
+    self.goOn = goOn
+  }
+
+  /// Whether the link stops reading until there is room.
+  var isFull: Bool {
+    inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
+      || !unsent.isEmpty || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
+  }
+
+  // MARK: Posts
+
+  /// Queues a post. Its outcome goes to `then`; without that, `stanza` is answered if the post is refused.
+  func post(
+    _ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil,
+    then: ((Result<Receipt, Problem>) -> Void)? = nil
+  ) {
+    guard let link else { return }
+    inFlight.append((stanza, then))
+    postedCount += 1
+    let post = Post(author: author, intent: intent, completion: .session(link, token: 1), behalf: behalf)
+    if !unsent.isEmpty || !parley.submit(post) {
+      unsent.append(post)
+      if unsent.count == 1 { submitWhenRoom() }
+    }
+  }
+
+  /// Runs work once all posts so far are done, so that nothing overtakes them.
+  func afterPosts(_ run: @escaping () -> Void) {
+    if settledCount == postedCount { return run() }
+    waiting.append((postedCount, run))
+  }
+
+  private func submitWhenRoom() {
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let loop = loop
+    parley.whenRoom { loop.execute { me.value.submitUnsent() } }
+  }
+
+  private func submitUnsent() {
+    while let post = unsent.first {
+      guard parley.submit(post) else { return submitWhenRoom() }
+      unsent.removeFirst()
+    }
+    goOn()
+  }
+
+  /// Handles the outcome of a post, which the link is delivered; outcomes come in the order of the posts.
+  func settled(_ result: Result<Receipt, Problem>) {
+    guard inFlightHead < inFlight.count else { return }
+    let (stanza, then) = inFlight[inFlightHead]
+    inFlightHead += 1
+    if inFlightHead == inFlight.count {
+      inFlight.removeAll(keepingCapacity: true)
+      inFlightHead = 0
+    }
+    settledCount += 1
+    if let then {
+      then(result)
+    } else if case .failure(let problem) = result {
+      link?.refuse(stanza, StanzaError(problem))
+    }
+    while let next = waiting.first, next.after <= settledCount {
+      waiting.removeFirst()
+      next.run()
+    }
+    goOn()
+  }
+
+  // MARK: Sessions
+
+  /// Holds the session of a request until it has ended.
+  func began(_ session: XMPPSession) { requests[ObjectIdentifier(session)] = RemoteOutlet(session, self) }
+
+  func ended(_ session: XMPPSession) {
+    requests.removeValue(forKey: ObjectIdentifier(session))?.close()
+    goOn()
+  }
+
+  /// Finds the stored identity of somebody who asks; one who is not stored stays as they came.
+  func identify(_ address: BareJID, then: @escaping (Party) -> Void) {
+    guard let link else { return }
+    identifying += 1
+    let back = NIOLoopBound((self, then), eventLoop: loop)
+    let realm = link.realm
+    let unknown = Party(remote: address, realm: realm)
+    parley.fetch(on: link.loopContext.lane) {
+      try $0.user(address, seenFrom: realm).map(\.party)
+    } then: { (result: Result<Party?, Problem>) in
+      let (me, then) = back.value
+      me.identifying -= 1
+      then((try? result.get()) ?? unknown)
+      me.link?.flush()
+      me.goOn()
+    }
+  }
+
+  func paused() { pausedCount += 1 }
+
+  func unpaused() {
+    pausedCount -= 1
+    if pausedCount == 0 { goOn() }
+  }
+
+  /// Continues when the other side takes more: what its users have missed comes from the log.
+  func resumeReading() {
+    for request in Array(requests.values) { request.session?.resumeReading() }
+    residents.resumeReading()
+  }
+
+  /// Ends with the link. Requests are carried out all the same; there is nowhere to answer.
+  func end() {
+    waiting = []
+    for request in requests.values { request.session?.handle.ended() }
+    requests = [:]
+    residents.end()
+  }
+}

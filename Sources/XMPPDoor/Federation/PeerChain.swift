@@ -1,0 +1,49 @@
+import Addresses
+import NIOCore
+import NIOSSL
+
+/// The certificates that the peer of one connection presents. It makes the connection's TLS handler, which lets the
+/// handshake pass whatever the peer presents: `PeerTrust.verify` judges it afterwards. The signature over the handshake
+/// is still checked, so the peer does own the first certificate's key (RFC 8446 4.4.3).
+///
+/// It belongs to the connection's event loop.
+final class PeerChain {
+  private var presented: [[UInt8]] = []
+  private weak var handler: NIOSSLHandler?
+
+  /// Returns the TLS handler for a stream that the peer opened.
+  func serverHandler(_ context: NIOSSLContext) -> NIOSSLServerHandler {
+    let made = NIOSSLServerHandler(context: context, customVerificationCallback: keep)
+    handler = made
+    return made
+  }
+
+  /// Returns the TLS handler for a stream that this server opened; the server name is the domain's, not the target's
+  /// (XEP-0368 3).
+  func clientHandler(_ context: NIOSSLContext, domain: String) throws -> NIOSSLClientHandler {
+    let name = AsciiDomain.of(domain)
+    let made: NIOSSLClientHandler
+    do {
+      made = try NIOSSLClientHandler(
+        context: context, serverHostname: name, customVerificationCallback: keep, configuration: .init())
+    } catch is NIOSSLExtraError {
+      // A literal address is no server name (RFC 6066 3).
+      made = try NIOSSLClientHandler(
+        context: context, serverHostname: nil, customVerificationCallback: keep, configuration: .init())
+    }
+    handler = made
+    return made
+  }
+
+  /// The certificates in DER, the leaf first, from the end of the handshake on. A resumed TLS session presents none
+  /// again and knows only the leaf; `PeerTrust.verify` remembers the rest.
+  var certificates: [[UInt8]] {
+    if presented.isEmpty, let leaf = try? handler?.peerCertificate?.toDERBytes() { return [leaf] }
+    return presented
+  }
+
+  private func keep(_ chain: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>) {
+    presented = chain.compactMap { try? $0.toDERBytes() }
+    promise.succeed(.certificateVerified)
+  }
+}

@@ -1,0 +1,49 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// One stanza that has come by a link.
+struct RemoteArrival {
+  let stanza: Stanza
+  let from: JID
+  let to: JID
+  let link: any RemoteLink
+
+  var parley: Parley { link.door.parley }
+  var sender: Party { Party(remote: from.bare, realm: link.realm) }
+
+  func relayed(_ name: RelayedStanza.Name, typing: Bool? = nil) -> RelayedStanza {
+    RelayedStanza(
+      name: name, from: sender, fromResource: from.resource, to: to.bare, toResource: to.resource, id: stanza.id,
+      language: stanza.language, extras: extras, typing: typing)
+  }
+
+  /// The children without those that only this server may add.
+  var extras: [UInt8] {
+    stanza.extras(link.loopContext) { StanzaIDs.isForged($0, sender: from.domain, link.door) }
+  }
+
+  /// Runs work behind the posts, so that stanzas keep their order.
+  func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
+    link.afterPosts {
+      do throws(StanzaError) { try body() } catch { link.refuse(stanza, error) }
+    }
+  }
+
+  /// Passes a signal on to its addressee's sessions. Returns `false` if none took it.
+  func pass(_ relayed: RelayedStanza) -> Bool {
+    parley.hub.signal(.stanza(relayed), from: nil, party: relayed.from, to: .user(to.bare, resource: to.resource))
+  }
+
+  /// Passes the stanza on to the component that it is for.
+  func passOn() throws(StanzaError) {
+    let name: RelayedStanza.Name
+    switch stanza.kind {
+    case .message: name = .message(Envelope.MessageType(stanza.messageType))
+    case .iq: name = .iq(stanza.element["type"] ?? "")
+    case .presence: name = .presence(stanza.element["type"] ?? "")
+    }
+    if !pass(relayed(name)) { throw StanzaError(.serviceUnavailable) }
+  }
+}

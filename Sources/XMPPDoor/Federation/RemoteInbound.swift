@@ -1,0 +1,190 @@
+import Addresses
+import Basics
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Translates a stanza that comes by a link to a post, a signal, or an answer: the counterpart of `Inbound` for users of
+/// other servers and of components. The owner of the link has checked that 'from' is of its domain.
+enum RemoteInbound {
+  static func received(_ stanza: Stanza, from link: any RemoteLink) {
+    do throws(StanzaError) {
+      try stanza.validate()
+      guard let from = try stanza.from(), let to = try stanza.to() else { return }
+      let arrival = RemoteArrival(stanza: stanza, from: from, to: to, link: link)
+      guard link.speaksFor(to.domain) else { throw StanzaError(.remoteServerNotFound, "this server does not federate") }
+      guard to.domain == link.home.domain else {
+        return arrival.behindPosts { () throws(StanzaError) in try service(arrival) }
+      }
+      switch stanza.kind {
+      case .message: try message(arrival)
+      case .presence: presence(arrival)
+      case .iq: arrival.behindPosts { () throws(StanzaError) in try iq(arrival) }
+      }
+    } catch {
+      link.refuse(stanza, error)
+    }
+  }
+
+  /// Handles a stanza to another domain of ours than that of users.
+  private static func service(_ arrival: RemoteArrival) throws(StanzaError) {
+    let (link, to) = (arrival.link, arrival.to)
+    if to.domain == link.home.rooms {
+      guard let work = link.work else { return }
+      return try RemoteRooms.received(arrival, work)
+    }
+    if link.door.options.components[to.domain] != nil { return try arrival.passOn() }
+    // Services are for our own users; everybody may ask what they are.
+    let target: FeatureTable.Target = link.door.options.uploads[link.home.domain] == to.domain ? .uploads : .pubsub
+    guard to.isDomain, arrival.stanza.iqType == .get, arrival.stanza.payload?.is(.discoInfo) == true else {
+      throw StanzaError(.serviceUnavailable)
+    }
+    answer(arrival, target, as: arrival.sender)
+  }
+
+  private static func message(_ arrival: RemoteArrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard arrival.to.local != nil else { throw StanzaError(.serviceUnavailable) }
+    let draft = try Inbound.draft(of: stanza, arrival.link.door.table)
+    let type = stanza.messageType
+    if type == .chat || type == .normal, draft.isPosted {
+      return arrival.link.post(
+        Inbound.post(
+          stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
+          arrival.link.door.parley),
+        by: arrival.sender, for: stanza)
+    }
+    // RFC 6121 8.5.2.1.1, 8.5.3.2.1: an undeliverable message bounces; headlines, errors and chat states do not.
+    arrival.behindPosts { () throws(StanzaError) in
+      let taken = arrival.pass(arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing))
+      if !taken, type != .error, type != .headline, draft.body != nil { throw StanzaError(.serviceUnavailable) }
+    }
+  }
+
+  private static func presence(_ arrival: RemoteArrival) {
+    guard let type = arrival.stanza.presenceType, arrival.to.local != nil else { return }
+    switch type {
+    case .available, .unavailable:
+      arrival.behindPosts {
+        let presence = announced(arrival, isAvailable: type == .available)
+        if let isNew = arrival.parley.hub.present(presence, to: arrival.to.bare) {
+          RemoteInterests.announced(arrival, isNew: isNew)
+        }
+      }
+    case .subscribe: subscription(.subscribe, arrival)
+    case .subscribed: subscription(.subscribed, arrival)
+    case .unsubscribe: subscription(.unsubscribe, arrival)
+    case .unsubscribed: subscription(.unsubscribed, arrival)
+    case .probe:
+      arrival.behindPosts {
+        arrival.parley.hub.answerProbe(
+          from: arrival.from.bare, to: arrival.to.bare, time: arrival.parley.clock.now)
+      }
+    case .error: arrival.behindPosts { _ = arrival.pass(arrival.relayed(.presence("error"))) }
+    }
+  }
+
+  private static func subscription(_ act: SubscriptionAct, _ arrival: RemoteArrival) {
+    let extras = arrival.extras
+    arrival.link.post(
+      .subscription(act, to: arrival.to.bare, stanza: extras.isEmpty ? nil : extras), by: arrival.sender,
+      for: arrival.stanza)
+  }
+
+  /// Returns the presence as an app shows it; clients get it as it came.
+  private static func announced(_ arrival: RemoteArrival, isAvailable: Bool) -> Presence {
+    let element = arrival.stanza.element
+    let availability: Presence.Availability =
+      switch isAvailable ? element.first(.show)?.text : nil {
+      case _ where !isAvailable: .offline
+      case "chat": .chat
+      case "away": .away
+      case "xa": .extendedAway
+      case "dnd": .doNotDisturb
+      default: .online
+      }
+    return Presence(
+      from: arrival.sender, resource: arrival.from.resource ?? "", availability: availability,
+      status: element.first(.status)?.text, priority: element.first(.priority).flatMap { Int8($0.text) } ?? 0,
+      id: arrival.stanza.id, toResource: arrival.to.resource, extras: arrival.extras, time: arrival.parley.clock.now)
+  }
+
+  // MARK: IQs
+
+  /// The requests about the server that anyone may make. All others are for its own users.
+  private static let told: [Name] = [
+    .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query,
+  ]
+
+  private static func iq(_ arrival: RemoteArrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard let type = stanza.iqType else { return }
+    // XEP-0356 6.3: only to a user's account, never to a client.
+    if type.isRequest, stanza.payload?.is(PrivilegedEntity.request) == true,
+      !arrival.to.isBare || arrival.to.local == nil
+    {
+      throw StanzaError(.forbidden)
+    }
+    let target: FeatureTable.Target
+    if arrival.to.local == nil {
+      target = .server
+    } else if arrival.to.isBare {
+      target = .user
+    } else {
+      target = .session
+      if !isApp(arrival) {
+        if type == .get, let payload = stanza.payload,
+          !LastActivity.mayPass(payload, from: arrival.from, to: arrival.to.bare, arrival.parley.hub)
+        {
+          throw StanzaError(.forbidden)
+        }
+        let taken = arrival.pass(arrival.relayed(.iq(String(describing: type.text))))
+        if !taken, type.isRequest { throw StanzaError(.serviceUnavailable) }
+        return
+      }
+    }
+    guard type.isRequest else {
+      _ = arrival.link.door.questions.answered(stanza, from: arrival.from)
+      return
+    }
+    answer(arrival, target, as: arrival.sender)
+  }
+
+  /// Answers a request, or passes it to the component that the namespace is delegated to.
+  ///
+  /// - Parameter party: the identity of the requester.
+  static func answer(_ arrival: RemoteArrival, _ target: FeatureTable.Target, as party: Party) {
+    let (stanza, link) = (arrival.stanza, arrival.link)
+    guard let payload = stanza.payload, let type = stanza.iqType,
+      let impersonated = try? ImpersonatedSession(asker: arrival.from, party, at: link)
+    else { return link.refuse(stanza, StanzaError(.serviceUnavailable)) }
+    ImpersonatedSession.handle(stanza, to: arrival.to, as: impersonated) { (turn) throws(StanzaError) in
+      if NamespaceDelegation.pass(turn, payload, target) { return }
+      guard target != .server || (type == .get && told.contains { payload.is($0) }),
+        let handler = link.door.table.iqHandler(payload, isSet: type == .set, target: target)
+      else { throw StanzaError(.serviceUnavailable) }
+      try handler(turn, payload)
+    }
+  }
+
+  /// Returns whether the addressee is an app's session, which speaks no XMPP: the server answers for it.
+  private static func isApp(_ arrival: RemoteArrival) -> Bool {
+    guard let user = arrival.parley.hub.user(at: arrival.to.bare) else { return false }
+    return arrival.parley.hub.onlineSessions(of: user).contains {
+      $0.door == .app && $0.resource == arrival.to.resource
+    }
+  }
+}
+
+extension Envelope.MessageType {
+  init(_ type: MessageType) {
+    self =
+      switch type {
+      case .normal: .normal
+      case .chat: .chat
+      case .groupchat: .groupchat
+      case .headline: .headline
+      case .error: .error
+      }
+  }
+}

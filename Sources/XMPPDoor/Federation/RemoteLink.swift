@@ -1,0 +1,49 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// The way between this server and the users of a remote domain: a component's connection (XEP-0114), or the streams of
+/// a pair of domains. `RemoteInbound` handles the stanzas that come by it. It is confined to its event loop.
+protocol RemoteLink: LiveSession {
+  /// The realm that it reaches.
+  var home: Realm { get }
+  /// The realm of the users behind it.
+  var realm: RealmID { get }
+  var door: DoorContext { get }
+  var loopContext: LoopContext { get }
+  /// The posts and requests of the users behind it.
+  var work: LinkWork? { get }
+
+  /// Returns whether stanzas for this domain of ours may come by the link.
+  func speaksFor(_ domain: String) -> Bool
+  /// Whether the other side takes more at the moment. While it does not, what is in the log waits there: the link's
+  /// owner calls `LinkWork.resumeReading` as soon as it does again.
+  var isWritable: Bool { get }
+  func write(_ body: (inout ElementWriter) -> Void)
+  func flush()
+}
+
+extension RemoteLink {
+  var parley: Parley { door.parley }
+  var isWritable: Bool { true }
+
+  /// Queues a post; if it is refused, `stanza` is answered with the error.
+  func post(_ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil) {
+    work?.post(intent, by: author, for: stanza, behalf: behalf)
+  }
+
+  /// Runs work once all posts so far are done, so that nothing overtakes them. Does nothing if the link is gone.
+  func afterPosts(_ run: @escaping () -> Void) { work?.afterPosts(run) }
+
+  /// Sends an event to the client elsewhere that it is for (`NodeEvent.recipient`).
+  func tell(_ event: NodeEvent) {
+    guard let recipient = event.recipient else { return }
+    write { NodeWriter.write(event, to: recipient, into: &$0) }
+  }
+
+  func refuse(_ stanza: Stanza, _ error: StanzaError) {
+    guard stanza.mayBeAnswered else { return }
+    write { error.writeReply(to: stanza, into: &$0) }
+  }
+}

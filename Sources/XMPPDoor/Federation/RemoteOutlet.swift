@@ -1,0 +1,51 @@
+import XMLStream
+import XMPP
+
+/// The outlet of a session of somebody elsewhere: all of them leave by one link. It holds the session, which no
+/// connection does.
+final class RemoteOutlet: SessionOutlet {
+  private(set) var session: XMPPSession?
+  private weak var work: LinkWork?
+  private var pauses: ReadingPauses = []
+  private var link: (any RemoteLink)? { work?.link }
+
+  init(_ session: XMPPSession, _ work: LinkWork) {
+    self.session = session
+    self.work = work
+    // The answer to a request in a local user's name goes its own way (XEP-0356).
+    if session.impersonated?.behalf == nil { session.attach(self) }
+  }
+
+  /// A link that is gone takes nothing and refuses nothing.
+  var isWritable: Bool { link?.isWritable ?? true }
+  /// What the link has gathered is for all its sessions; its owner bounds it.
+  var gatheredBytes: Int { 0 }
+
+  func write(_ body: (inout ElementWriter) -> Void) { link?.write(body) }
+
+  func flush() {
+    link?.flush()
+    if let session, session.impersonated == nil { work?.residents.flushed(session) }
+  }
+
+  func pause(_ why: ReadingPauses) {
+    if pauses.isEmpty { work?.paused() }
+    pauses.insert(why)
+  }
+
+  func unpause(_ why: ReadingPauses) {
+    guard pauses.contains(why) else { return }
+    pauses.remove(why)
+    if pauses.isEmpty { work?.unpaused() }
+  }
+
+  /// Ends the session alone, not the link.
+  func fail(_ error: StreamError) { session?.end(isLost: true) }
+
+  /// Lets the session go.
+  func close() {
+    session = nil
+    if !pauses.isEmpty { work?.unpaused() }
+    pauses = []
+  }
+}

@@ -1,0 +1,104 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Handles stanzas from elsewhere to rooms here (XEP-0045). Somebody who enters becomes a resident, whose session then
+/// handles its stanzas as a local client's does (`RoomInbound`); others may do what a local user may who is in no room.
+enum RemoteRooms {
+  static func received(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
+      return try visit(arrival, work)
+    }
+    if resident.rooms[arrival.to.bare] == nil, let join = join(arrival) { return try enter(arrival, join, work) }
+    if hasLost(stanza) {
+      resident.post(.room(.lose(.address(arrival.to.bare))), then: nil)
+    } else {
+      resident.received(stanza)
+    }
+    work.residents.flushed(resident)
+  }
+
+  /// Returns whether an error shows that an occupant is gone. Those conditions are the errors of delivery (XEP-0045
+  /// 17.3 "Ghost Users"); a server answers `service-unavailable` for a resource that has ended (RFC 6121 8.5.3.2.1).
+  /// An IQ's error may be the answer of a client that is there.
+  static func hasLost(_ stanza: Stanza) -> Bool {
+    guard stanza.isError, stanza.kind != .iq else { return false }
+    switch StanzaError(reportedBy: stanza)?.condition {
+    case .gone, .itemNotFound, .recipientUnavailable, .redirect, .remoteServerNotFound, .remoteServerTimeout,
+      .serviceUnavailable:
+      return true
+    default: return false
+    }
+  }
+
+  /// Handles a stanza of somebody who is in no room here.
+  private static func visit(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
+    let stanza = arrival.stanza
+    switch stanza.kind {
+    case .iq:
+      guard stanza.iqType?.isRequest == true else { return }
+      if arrival.to.isBare {
+        return work.identify(arrival.from.bare) { party in
+          RemoteInbound.answer(arrival, arrival.to.local == nil ? .rooms : .room, as: party)
+        }
+      }
+    case .message: if stanza.messageType == .error { return }
+    case .presence:
+      switch stanza.presenceType {
+      case .available:
+        if let join = join(arrival) { return try enter(arrival, join, work) }
+      case .subscribe: throw StanzaError(.serviceUnavailable)
+      default: return
+      }
+    }
+    let visitor = work.residents.visitor(arrival.sender, at: try sender(arrival), by: arrival.link)
+    visitor.received(stanza)
+    work.residents.flushed(visitor)
+  }
+
+  /// Returns the request to enter; `nil` for any other stanza.
+  private static func join(_ arrival: RemoteArrival) -> JoinElement? {
+    guard arrival.stanza.kind == .presence, arrival.stanza.presenceType == .available, arrival.to.local != nil,
+      arrival.to.resource != nil
+    else { return nil }
+    return arrival.stanza.element.first(.mucJoin).map { JoinElement($0) }
+  }
+
+  /// Introduces somebody to the core, and lets them enter as a resident.
+  private static func enter(_ arrival: RemoteArrival, _ join: JoinElement, _ work: LinkWork) throws(StanzaError) {
+    let (link, stanza, room) = (arrival.link, arrival.stanza, arrival.to.bare)
+    let address = try sender(arrival)
+    func refuse(_ error: StanzaError) {
+      let visitor = work.residents.visitor(arrival.sender, at: address, by: link)
+      Turn(session: visitor, stanza: stanza, to: arrival.to).fail(inRoom: error)
+      work.residents.flushed(visitor)
+    }
+    if let refusal = work.residents.refusal(of: room, to: address) { return refuse(refusal) }
+    work.post(
+      .room(.introduce(.address(room), password: join.password)), by: arrival.sender, for: stanza
+    ) { result in
+      switch result {
+      case .success(let receipt):
+        guard let party = receipt.value as? Party else { return }
+        let resident = work.residents.settle(party, at: address, by: link)
+        resident.received(stanza)
+        work.residents.flushed(resident)
+      case .failure(let problem) where problem.code == Problem.roomUnknown.code:
+        // XEP-0045 10.1.1: rooms are made by users of this server alone.
+        refuse(StanzaError(.notAllowed, "there is no such room, and only users of this server make rooms"))
+      case .failure(let problem): refuse(StanzaError(inRoom: problem))
+      }
+    }
+  }
+
+  /// The address of a client: rooms know nobody else.
+  private static func sender(_ arrival: RemoteArrival) throws(StanzaError) -> FullJID {
+    guard let address = try? FullJID(arrival.from) else {
+      throw StanzaError(.badRequest, "rooms are entered from a full address")
+    }
+    return address
+  }
+}

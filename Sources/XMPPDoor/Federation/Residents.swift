@@ -1,0 +1,73 @@
+import Addresses
+import Dialogs
+import XMPP
+
+/// The residents of a link: one session for each user elsewhere, by their full address, while it is an occupant of rooms
+/// here. Theory:
+///
+/// Rooms know sessions, and a resident is one: its handle is its seat, its place in the log is its own, and its stanzas
+/// leave by the link. It is in no hub, so nothing but rooms reaches it. It is made with the stored identity of its user
+/// (`RoomIntent.introduce`), since seats, affiliations and occupant ids are those of that identity.
+///
+/// What is said in a room is read from the log when the link takes nothing for a while; presence is not in the log, and
+/// is the link's to keep or drop. A resident ends when it has left its last room, or with `end`.
+final class Residents {
+  private unowned let work: LinkWork
+  private var outlets: [FullJID: RemoteOutlet] = [:]
+  /// The sessions of those who are in no room, until what they have asked is answered.
+  private var visitors: [ObjectIdentifier: RemoteOutlet] = [:]
+
+  init(_ work: LinkWork) { self.work = work }
+
+  subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
+  /// Whether there is none, so that the link may rest.
+  var isEmpty: Bool { outlets.isEmpty && visitors.isEmpty }
+
+  /// Returns the reason why nobody else may enter a room by this link; `nil` if there is none.
+  func refusal(of room: BareJID, to address: FullJID) -> StanzaError? {
+    let inRoom = outlets.values.count { $0.session?.rooms[room] != nil }
+    guard outlets.count < DoorLimits.residentsMax || outlets[address] != nil, inRoom < DoorLimits.residentsPerRoomMax
+    else {
+      return StanzaError(.resourceConstraint, "too many users of your server are in rooms here", type: .wait)
+    }
+    return nil
+  }
+
+  /// Makes somebody a resident, who is to enter a room next.
+  func settle(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
+    if let known = self[address] { return known }
+    let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
+    outlets[address] = RemoteOutlet(session, work)
+    return session
+  }
+
+  /// Returns the session for a stanza to a room by somebody who is in none.
+  func visitor(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
+    let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
+    visitors[ObjectIdentifier(session)] = RemoteOutlet(session, work)
+    return session
+  }
+
+  /// Lets a session go that has been told everything and is in no room any more.
+  func flushed(_ session: XMPPSession) {
+    guard session.isEnded || session.isIdle else { return }
+    if !session.isEnded { session.end() }
+    visitors.removeValue(forKey: ObjectIdentifier(session))?.close()
+    if self[session.jid] === session { outlets.removeValue(forKey: session.jid)?.close() }
+  }
+
+  func resumeReading() {
+    for outlet in Array(outlets.values) + Array(visitors.values) { outlet.session?.resumeReading() }
+  }
+
+  /// Ends all residents, since their server is gone: the other occupants are told so (XEP-0045 11.1, status 333).
+  func end() {
+    let all = Array(outlets.values) + Array(visitors.values)
+    outlets = [:]
+    visitors = [:]
+    for outlet in all {
+      outlet.session?.end(isLost: true)
+      outlet.close()
+    }
+  }
+}

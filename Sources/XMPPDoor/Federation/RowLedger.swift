@@ -1,0 +1,152 @@
+// The rows of the outbox that were written to a stream and that the other server has not been seen to take. Theory:
+//
+// Stanzas of a stream are handled in the order in which they are written (RFC 6120 10.1), so a proof that one was taken
+// is a proof for all before it. There are three kinds of proof, from the best to the worst:
+//
+// - *acknowledgements*: the other server counts stanzas (XEP-0198).
+// - *barriers*: a ping (XEP-0199) to the other domain follows the rows; its answer, even an error, shows that what stands
+//   before it was taken. A domain answers every request (RFC 6120 8.2.3).
+// - *none*: rows count as taken when they are written.
+//
+// If a proof does not come in time, and nothing else has come from the other server meanwhile, the stream is dead: it is
+// closed, and the rows are written to the next one. If the other server is heard but proves nothing, the next kind of
+// proof is tried; barriers are given up only when they fail on a second stream, since the first may have been broken in
+// one direction.
+
+import Dialogs
+import NIOCore
+
+struct RowLedger: Equatable, Sendable {
+  enum Proof: Equatable, Sendable { case acknowledgements, barriers, none }
+
+  /// The result of waiting for a proof for too long.
+  enum Verdict: Equatable, Sendable {
+    case patience
+    /// Rows up to this position count as taken.
+    case taken(Position)
+    case dead
+  }
+
+  private struct Written: Equatable, Sendable {
+    let number: Int
+    let position: Position
+    let at: NIODeadline
+  }
+  private struct Barrier: Equatable, Sendable {
+    let id: String
+    let number: Int
+    let at: NIODeadline
+  }
+
+  private(set) var proof: Proof
+  /// The barriers left unanswered in a row, on this stream and on those before it.
+  private(set) var unanswered: Int
+  /// The stanzas that were written, and those of them that were taken.
+  private var writtenCount = 0
+  private var takenCount = 0
+  private var rows: [Written] = []
+  private var barriers: [Barrier] = []
+  /// The rows behind the last barrier.
+  private var uncovered = 0
+
+  init(_ proof: Proof, unanswered: Int = 0) {
+    self.unanswered = unanswered
+    self.proof = proof
+  }
+
+  /// The number of rows that wait for their proof.
+  var count: Int { rows.count }
+
+  /// Notes that a stanza was written that is no row.
+  mutating func wrote() { writtenCount += 1 }
+
+  /// Notes that a row was written. Returns the position up to which rows have been taken, if there are new ones.
+  mutating func wrote(_ position: Position, at now: NIODeadline) -> Position? {
+    writtenCount += 1
+    if proof == .none { return position }
+    rows.append(Written(number: writtenCount, position: position, at: now))
+    uncovered += 1
+    return nil
+  }
+
+  /// Notes that nothing was written for a row, which is taken with those before it; returns as `wrote`.
+  mutating func skipped(_ position: Position, at now: NIODeadline) -> Position? {
+    if rows.isEmpty { return position }
+    rows.append(Written(number: writtenCount, position: position, at: now))
+    return nil
+  }
+
+  /// Notes that so many more stanzas were acknowledged; returns as `wrote`.
+  mutating func acknowledged(_ count: Int) -> Position? { taken(through: takenCount + count) }
+
+  /// The time at which `needsBarrier` or `expire` has something to do.
+  var deadline: NIODeadline? {
+    guard let first = rows.first, let last = rows.last else { return nil }
+    switch proof {
+    case .acknowledgements: return first.at + FederationLimits.proofTime
+    case .barriers:
+      let quiet = uncovered > 0 ? last.at + FederationLimits.barrierQuiet : nil
+      let answer = barriers.first.map { $0.at + FederationLimits.proofTime }
+      return [quiet, answer].compactMap(\.self).min()
+    case .none: return nil
+    }
+  }
+
+  /// Whether a barrier is to be written: after many rows, or when no more have followed for a while.
+  func needsBarrier(at now: NIODeadline) -> Bool {
+    guard proof == .barriers, uncovered > 0, let last = rows.last else { return false }
+    return uncovered >= FederationLimits.rowsPerBarrier || now >= last.at + FederationLimits.barrierQuiet
+  }
+
+  /// Notes that a barrier was written.
+  mutating func wroteBarrier(_ id: String, at now: NIODeadline) {
+    writtenCount += 1
+    uncovered = 0
+    barriers.append(Barrier(id: id, number: writtenCount, at: now))
+  }
+
+  /// Returns whether a request of this id is a barrier whose answer is awaited.
+  func awaits(_ id: String) -> Bool { barriers.contains { $0.id == id } }
+
+  /// Notes that a barrier was answered; returns as `wrote`.
+  mutating func answered(_ id: String) -> Position? {
+    guard let index = barriers.firstIndex(where: { $0.id == id }) else { return nil }
+    unanswered = 0
+    let number = barriers[index].number
+    barriers.removeFirst(index + 1)
+    return taken(through: number)
+  }
+
+  /// Looks for proofs that have not come in time.
+  ///
+  /// - Parameter heardAt: The last time at which anything came from the other server.
+  mutating func expire(at now: NIODeadline, heardAt: NIODeadline?) -> Verdict {
+    let asked: NIODeadline? =
+      switch proof {
+      case .acknowledgements: rows.first?.at
+      case .barriers: barriers.first?.at
+      case .none: nil
+      }
+    guard let asked, asked + FederationLimits.proofTime <= now else { return .patience }
+    guard let heardAt, heardAt > asked else { return .dead }
+    if proof == .acknowledgements {
+      proof = .barriers
+      uncovered = rows.count
+      return .patience
+    }
+    unanswered += 1
+    if unanswered < FederationLimits.barriersUnansweredMax { return .dead }
+    proof = .none
+    barriers = []
+    return taken(through: writtenCount).map { .taken($0) } ?? .patience
+  }
+
+  private mutating func taken(through number: Int) -> Position? {
+    takenCount = min(max(takenCount, number), writtenCount)
+    let released = rows.prefix { $0.number <= takenCount }
+    let last = released.last?.position
+    rows.removeFirst(released.count)
+    uncovered = min(uncovered, rows.count)
+    return last
+  }
+}

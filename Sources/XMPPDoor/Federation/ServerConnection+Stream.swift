@@ -1,0 +1,110 @@
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// The stream as links see it: stanzas that are counted both ways (XEP-0198, without resumption: what was not taken is in
+/// the outbox).
+extension ServerConnection: FederationStream {
+  var acknowledges: Bool { management.isEnabled }
+
+  var status: FederationLinkStatus.Stream {
+    let isBidirectional = receiving?.isBidirectional ?? initiating?.isBidirectional ?? false
+    return FederationLinkStatus.Stream(
+      direction: isBidirectional ? .both : initiating == nil ? .incoming : .outgoing, since: since, address: peer,
+      tls: tlsVersion, verified: proof?.rawValue ?? "dialback", acknowledges: acknowledges)
+  }
+
+  func write(_ body: (inout ElementWriter) -> Void) -> Bool {
+    guard !isOver, !isClosed else { return true }
+    let limits = receiving?.peerLimits ?? initiating?.peerLimits
+    let max = limits?.maxBytes ?? .max
+    guard append(upTo: max, body) <= max else { return false }
+    wroteAt = .now()
+    if !management.sending(true, byteCount: 0) {
+      close(StreamError(.policyViolation, "\(FederationStreamLimits.unacknowledgedMax) stanzas are not acknowledged"))
+    }
+    return true
+  }
+
+  func setPaused(_ isPaused: Bool) {
+    isPausedByOwner = isPaused
+    if !isPaused { goOn() }
+  }
+
+  func close(_ error: StreamError?) {
+    if let error {
+      perform(receiving?.fail(error, id: DoorContext.randomID()) ?? initiating?.fail(error) ?? .nothing)
+    } else {
+      perform(receiving?.close() ?? initiating?.close() ?? .nothing)
+    }
+  }
+
+  // MARK: Acknowledging what came
+
+  func handled() {
+    guard let first = arrivals.indices.first(where: { !arrivals[$0].isDone }) else { return }
+    arrivals[first].isDone = true
+    settle()
+  }
+
+  /// Counts a stanza that the owner handles.
+  func arrived() { arrivals.append((management.isEnabled ? management.inbound.began() : 0, false)) }
+
+  /// Counts a stanza that is done, behind those that came before it.
+  func dropped() {
+    arrivals.append((management.isEnabled ? management.inbound.began() : 0, true))
+    settle()
+  }
+
+  private func settle() {
+    while let first = arrivals.first, first.isDone {
+      arrivals.removeFirst()
+      management.inbound.finished(first.number)
+    }
+    guard acknowledges, !isAcknowledgementDue else { return }
+    // One acknowledgement for all that is handled in one go.
+    isAcknowledgementDue = true
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    loopContext.loop.execute {
+      me.value.isAcknowledgementDue = false
+      me.value.acknowledge()
+      me.value.flush()
+    }
+  }
+
+  private func acknowledge() {
+    let count = management.inbound.durable
+    append { StreamManagement.writeAcknowledgement(count, into: &$0) }
+  }
+
+  // MARK: Acknowledgements of what was written
+
+  /// Begins to count.
+  func manage() {
+    if !management.isEnabled {
+      _ = management.enable(resume: false, max: nil, policy: ResumptionPolicy(allowsResumption: false), id: "")
+    }
+  }
+
+  func request() {
+    append { StreamManagement.writeRequest(into: &$0) }
+    askedAt = askedAt ?? .now()
+  }
+
+  func manage(_ element: ManagementElement) {
+    switch element {
+    case .request: acknowledge()
+    case .acknowledge(let handled):
+      askedAt = nil
+      switch management.acknowledged(handled) {
+      case .released(let count):
+        if count > 0, let first = pairs.first { owner?.acknowledged(count, of: first, on: self) }
+        // The next request goes with the next stanzas; those that came meanwhile need one now.
+        flush()
+      case .tooHigh(let error): close(error)
+      }
+    case .enable, .resume: break
+    }
+  }
+}

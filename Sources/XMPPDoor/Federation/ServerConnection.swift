@@ -1,0 +1,418 @@
+import Basics
+import Dialogs
+import Logging
+import NIOCore
+import NIOSSL
+import NIOTLS
+import XMLStream
+import XMPP
+
+/// A TCP connection between servers, opened by either: TLS (STARTTLS or from the first byte, XEP-0368), and one of the
+/// two stream machines on a `RemoteConnection`. `ServerConnection+TLS.swift` sets up TLS,
+/// `ServerConnection+Stream.swift` is the stream as links see it.
+final class ServerConnection: RemoteConnection {
+  /// The purpose of a connection, and whom it tells the end.
+  enum Purpose: Sendable {
+    /// Another server has opened it. `release` is called once, when it is verified or over.
+    case accepted(any FederationStreamOwner, isDirectTLS: Bool, release: @Sendable () -> Void)
+    /// This server sends stanzas of a pair. `failed` is called once, unless the owner is told that it is open.
+    case opening(DomainPair, any FederationStreamOwner, failed: @Sendable (StreamEnd) -> Void)
+    /// This server asks about a dialback key. `answer` is called once.
+    case asking(DialbackRequest, answer: @Sendable (DialbackVerdict) -> Void)
+  }
+
+  let streams: ServerStreams
+  /// The purpose, until its end has been told.
+  private var purpose: Purpose?
+  private(set) var owner: (any FederationStreamOwner)?
+  private let target: ServerTarget?
+  /// The pair that this server has opened the stream for, or the question's.
+  let asked: DirectedPair?
+  /// One of the two is there.
+  var receiving: ReceivingMachine?
+  var initiating: InitiatingMachine?
+
+  let chain = PeerChain()
+  weak var tls: NIOSSLHandler?
+  var buffers: TLSBuffers?
+  /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.
+  var awaitsHello = false
+  /// Whether a judgement is awaited: nothing is read until then.
+  private var awaitsJudgement = false
+  private var deadline: Scheduled<Void>?
+  let since: Timestamp
+
+  /// The pairs that the stream carries, as the owner was told: the first is the one for which stanzas may be written.
+  private(set) var pairs: [DomainPair] = []
+  /// How the other server's domain was proved by certificate; `nil` for dialback.
+  private(set) var proof: PeerProof?
+  private var provedUntil: Timestamp?
+
+  /// The bytes that may be read at once, at the time of the last count.
+  private var allowance: (bytes: Int, at: NIODeadline)
+  private var isOverAllowance = false
+
+  // The state of the stream as links see it.
+  var management = ResumptionMachine<Bool>(itemsMax: FederationStreamLimits.unacknowledgedMax)
+  var arrivals: [(number: UInt64, isDone: Bool)] = []
+  var isPausedByOwner = false
+  var isAcknowledgementDue = false
+  var askedAt: NIODeadline?
+  var wroteAt = NIODeadline.now()
+  lazy var handle = FederationStreamHandle(self, loop: loopContext.loop)
+
+  init(
+    _ streams: ServerStreams, loopContext: LoopContext, _ purpose: Purpose, target: ServerTarget? = nil, peer: String
+  ) {
+    self.streams = streams
+    self.purpose = purpose
+    self.target = target
+    since = streams.door.parley.clock.now
+    allowance = (FederationLimits.bytesAtOnce, loopContext.loop.now)
+    switch purpose {
+    case .accepted(let owner, _, _):
+      self.owner = owner
+      asked = nil
+      receiving = ReceivingMachine(policy: streams.policy)
+    case .opening(let pair, let owner, _):
+      self.owner = owner
+      let pair = DirectedPair(sender: pair.local, target: pair.remote)
+      asked = pair
+      initiating = InitiatingMachine(policy: streams.policy, pair: pair, hasCertificate: true)
+    case .asking(let request, _):
+      asked = request.pair.reversed
+      initiating = InitiatingMachine(policy: streams.policy, question: request)
+    }
+    super.init(
+      door: streams.door, loopContext: loopContext, peer: peer, contentNamespace: NS.server,
+      pace: Pace(
+        stanzasPerSlice: FederationLimits.stanzasPerSlice, slice: FederationLimits.slice,
+        unreadBytesMax: FederationLimits.unreadBytesMax))
+  }
+
+  var isVerified: Bool { !pairs.isEmpty }
+  private var end: StreamEnd? { receiving?.end ?? initiating?.end }
+
+  // MARK: The connection's events
+
+  override var readerLimits: ReaderLimits {
+    if isVerified { return .authenticated }
+    var limits = ReaderLimits.unauthenticated
+    limits.stanzaBytes = FederationLimits.unverifiedStanzaBytesMax
+    return limits
+  }
+  override var isHeldUp: Bool { awaitsJudgement || isPausedByOwner || isOverAllowance }
+  override var isClosed: Bool { receiving?.phase == .closed || initiating?.phase == .closed }
+
+  override func began() {
+    loopContext.add(server: self)
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    deadline = loopContext.loop.scheduleTask(in: FederationLimits.negotiation) { me.value.expired() }
+  }
+
+  /// Speaks first, if this server has opened the connection, and begins to read.
+  override func active() {
+    switch purpose {
+    case .accepted(_, isDirectTLS: true, _): awaitHello()
+    case .accepted(_, isDirectTLS: false, _), nil: break
+    case .opening, .asking:
+      if target?.isDirectTLS == true { startTLS() } else { perform(initiating?.start() ?? .nothing) }
+    }
+    flush()
+    super.active()
+  }
+
+  override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted = event as? TLSUserEvent {
+      receiving?.secured()
+      perform(initiating?.secured() ?? .nothing)
+      flush()
+    } else if case .inputClosed = event as? ChannelEvent {
+      context.close(promise: nil)
+    }
+    super.userInboundEventTriggered(context: context, event: event)
+  }
+
+  override func failed(_ error: any Error) {
+    let reason = error is NIOSSLError ? "TLS failed: \(error)" : "\(error)"
+    receiving?.disconnected(reason)
+    initiating?.disconnected(reason)
+  }
+
+  override func flush() {
+    if management.requestIsDue() { request() }
+    super.flush()
+  }
+
+  override func writabilityChanged() {
+    if isWritable, let first = pairs.first { owner?.writable(self, of: first) }
+  }
+
+  override func counted(_ bytes: Int) {
+    let now = loopContext.loop.now
+    let gained = (now - allowance.at).nanoseconds / 1_000_000 * Int64(FederationLimits.bytesPerSecond) / 1_000
+    allowance = (min(FederationLimits.bytesAtOnce, allowance.bytes + Int(gained)) - bytes, now)
+    guard allowance.bytes < 0, !isOverAllowance else { return }
+    isOverAllowance = true
+    let wait = Int64(-allowance.bytes) * 1_000_000_000 / Int64(FederationLimits.bytesPerSecond)
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    loopContext.loop.scheduleTask(in: .nanoseconds(max(wait, 1_000_000))) {
+      me.value.isOverAllowance = false
+      me.value.goOn()
+    }
+  }
+
+  override func received(_ event: consuming ReaderEvent) {
+    switch event {
+    case .opened(let header):
+      perform(receiving?.opened(header, id: DoorContext.randomID()) ?? initiating?.opened(header) ?? .nothing)
+    case .element(let element): perform(receiving?.received(element) ?? initiating?.received(element) ?? .nothing)
+    case .closed: perform(receiving?.closed() ?? initiating?.closed() ?? .nothing)
+    case .whitespace: break
+    case .violation(let violation):
+      perform(receiving?.violated(violation, id: DoorContext.randomID()) ?? initiating?.violated(violation) ?? .nothing)
+    }
+  }
+
+  private func expired() {
+    guard !isVerified else { return }
+    perform(receiving?.expired(id: DoorContext.randomID()) ?? initiating?.expired() ?? .nothing)
+  }
+
+  // MARK: The machines' outputs
+
+  func perform(_ output: ServerStreamOutput) {
+    switch output {
+    case .nothing: break
+    case .open(let response, let features, let pairs):
+      append { writer in
+        response.write(framing: .document, into: &writer)
+        StreamFraming.document.writeFeatures(features, into: &writer)
+      }
+      opened(pairs, by: proof)
+    case .reopen(let header):
+      beginAgain()
+      append { header.write(framing: .document, into: &$0) }
+    case .judge(let pair): judge(pair)
+    case .proceedTLS(let domain):
+      guard let context = streams.trust.serverContext(domain) else { return perform(.refuseTLS) }
+      append { $0.element(.proceedTLS) }
+      flush()
+      restartUnderTLS { chain.serverHandler(context) }
+    case .startTLS: startTLS()
+    case .refuseTLS:
+      append { writer in
+        writer.element(.failureTLS)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+      closeChannel()
+    case .send(let elements):
+      append { writer in for element in elements { element.write(into: &writer) } }
+      // XEP-0198 3: what comes behind <enabled/> is counted.
+      if elements.contains(.managementEnabled) { manage() }
+    case .authenticated:
+      beginAgain()
+      append { $0.element(.success) }
+    case .opened(let pairs, let element):
+      if let element { append { element.write(into: &$0) } }
+      opened(pairs, by: initiating != nil && !isVerified ? proof : verifiedBy)
+    case .verify(let request): verify(request)
+    case .reject(let dialback):
+      append { writer in
+        dialback.write(into: &writer)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+      refused("dialback: the key is invalid")
+      closeChannel()
+    case .verdict(let verdict):
+      answer(verdict)
+      perform(initiating?.close() ?? .nothing)
+    case .stanza(let stanza, let pair):
+      countStanza()
+      arrived()
+      if let owner { owner.received(stanza, of: domainPair(pair), on: self) }
+    case .dropped:
+      countStanza()
+      dropped()
+    case .management(let element): manage(element)
+    case .refuse(let header, let error):
+      refused(error.text ?? "\(error.condition.text)")
+      if !awaitsHello {
+        append { writer in
+          header?.write(framing: .document, into: &writer)
+          error.write(into: &writer)
+          StreamFraming.document.writeClose(into: &writer)
+        }
+      }
+      closeChannel()
+    case .close:
+      append { StreamFraming.document.writeClose(into: &$0) }
+      flush()
+      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+      loopContext.loop.scheduleTask(in: DoorLimits.closing) { me.value.closeChannel() }
+    case .finish(let closing):
+      if closing { append { StreamFraming.document.writeClose(into: &$0) } }
+      closeChannel()
+    }
+  }
+
+  /// Tells the owner of pairs that the stream carries from now on.
+  ///
+  /// - Parameter proof: How the pairs' domain was proved by certificate; `nil` for dialback. Each pair has its own.
+  private func opened(_ carried: [DirectedPair], by proof: PeerProof?) {
+    guard let owner, !carried.isEmpty else { return }
+    flush()
+    if initiating?.isManaged == true { manage() }
+    for pair in carried.map(domainPair) where !pairs.contains(pair) {
+      let isFirst = pairs.isEmpty
+      pairs.append(pair)
+      if isFirst {
+        self.proof = proof
+        verified(pair)
+      }
+      let mayWrite = isFirst && (initiating != nil || receiving?.isBidirectional == true)
+      owner.opened(self, for: pair, mayWrite: mayWrite, isCertified: proof != nil)
+    }
+  }
+
+  private func verified(_ pair: DomainPair) {
+    deadline?.cancel()
+    door.logger.debug(
+      "a stream between servers is open",
+      metadata: [
+        "local": "\(pair.local)", "remote": "\(pair.remote)", "peer": "\(peer)",
+        "verified": "\(proof?.rawValue ?? "dialback")", "direction": "\(initiating == nil ? "in" : "out")",
+      ])
+    if case .accepted(_, _, let release) = purpose {
+      release()
+      streams.cameIn(from: pair.remote)
+    }
+    purpose = nil
+  }
+
+  private func domainPair(_ pair: DirectedPair) -> DomainPair {
+    streams.policy.domains.contains(pair.sender)
+      ? DomainPair(local: pair.sender, remote: pair.target) : DomainPair(local: pair.target, remote: pair.sender)
+  }
+
+  // MARK: Judging
+
+  private func judge(_ pair: DirectedPair) {
+    awaitsJudgement = true
+    let (streams, certificates, target, loop) = (streams, chain.certificates, target, loopContext.loop)
+    let me = NIOLoopBound(self, eventLoop: loop)
+    Task {
+      let found = await streams.judge(certificates, of: pair.sender, at: target)
+      loop.execute { me.value.judged(found.judgement, found.proof, until: found.until, domain: pair.sender) }
+    }
+  }
+
+  private func judged(_ judgement: PeerJudgement, _ proof: PeerProof?, until: Timestamp?, domain: String) {
+    guard !isOver else { return }
+    awaitsJudgement = false
+    (self.proof, provedUntil) = (proof, until)
+    var judgement = judgement
+    // Whoever is asked about a key needs to prove nothing: the answer counts for as much as the DNS.
+    if case .asking = purpose, case .uncertified(let reason, _) = judgement {
+      judgement = .uncertified(reason, mayDialBack: true)
+    }
+    judgedDomain = domain
+    perform(receiving?.judged(judgement) ?? initiating?.judged(judgement) ?? .nothing)
+    flush()
+    goOn()
+  }
+  private var judgedDomain: String?
+  /// How the domain of the key that was verified last was proved.
+  private var verifiedBy: PeerProof?
+
+  private func verify(_ request: DialbackRequest) {
+    let (streams, certificates, loop) = (streams, chain.certificates, loopContext.loop)
+    let me = NIOLoopBound(self, eventLoop: loop)
+    Task {
+      let found = await streams.verify(request, certificates)
+      loop.execute {
+        let connection = me.value
+        guard !connection.isOver else { return }
+        connection.verifiedBy = found.proof
+        connection.perform(
+          connection.receiving?.verified(request.pair, found.verdict)
+            ?? connection.initiating?.verified(request.pair, found.verdict) ?? .nothing)
+        connection.flush()
+      }
+    }
+  }
+
+  /// Notes why a stream of another server is refused, for the operator.
+  private func refused(_ reason: String) {
+    guard receiving != nil, !isVerified, let domain = judgedDomain else { return }
+    streams.refused(domain, reason: reason)
+    door.logger.info(
+      "a stream of another server was refused",
+      metadata: ["domain": "\(domain)", "peer": "\(peer)", "reason": "\(reason)"])
+  }
+
+  // MARK: Time and the end
+
+  func tick(_ now: NIODeadline) {
+    guard isVerified else { return }
+    if let provedUntil, provedUntil < door.parley.clock.now {
+      // The next stream shows another certificate, or is told why not.
+      return close(nil)
+    }
+    if let askedAt, now > askedAt + FederationStreamLimits.acknowledgement {
+      // No stream error would reach it.
+      failed(ChannelError.connectTimeout(FederationStreamLimits.acknowledgement))
+      context?.close(mode: .all, promise: nil)
+    } else if now > wroteAt + keepAlive {
+      wroteAt = now
+      // RFC 6120 4.6.1: whitespace, or a question that is answered.
+      if acknowledges { request() } else { append { $0.raw(" ") } }
+      flush()
+      releaseBuffers()
+    }
+  }
+
+  /// The silence after which a sign of life is sent: half of what the other server allows (XEP-0478), if that is less.
+  private var keepAlive: TimeAmount {
+    let allowed = (receiving?.peerLimits ?? initiating?.peerLimits)?.idleSeconds
+    return min(FederationStreamLimits.keepAlive, .seconds(Int64(clamping: max(1, min(allowed ?? 3_600, 3_600) / 2))))
+  }
+
+  /// Ends before it began: the handler is in no pipeline.
+  func abandoned(_ reason: String) {
+    receiving?.disconnected(reason)
+    initiating?.disconnected(reason)
+    tellEnd()
+  }
+
+  override func ended() {
+    receiving?.disconnected()
+    initiating?.disconnected()
+    deadline?.cancel()
+    loopContext.remove(server: self)
+    tellEnd()
+  }
+
+  private func tellEnd() {
+    let purpose = self.purpose
+    self.purpose = nil
+    switch purpose {
+    case .accepted(_, _, let release): release()
+    case .opening(_, _, let failed): failed(end ?? .lost("the connection was lost"))
+    case .asking(_, let answer):
+      let isUnknown = if case .failed(let error)? = end { error.condition == .hostUnknown } else { false }
+      answer(.error(isUnknown ? .remoteServerNotFound : .remoteServerTimeout))
+    case nil: break
+    }
+    guard let first = pairs.first else { return }
+    if receiving != nil { streams.went(first.remote) }
+    owner?.closed(self, of: pairs)
+    owner = nil
+  }
+
+  private func answer(_ verdict: DialbackVerdict) {
+    guard case .asking(_, let answer) = purpose else { return }
+    purpose = nil
+    answer(verdict)
+  }
+}

@@ -1,0 +1,102 @@
+import HTTPPort
+import NIOCore
+import NIOPosix
+import XMPP
+
+/// Accepts streams of other servers: STARTTLS on one port, direct TLS (XEP-0368) on another.
+///
+///     let listener = ServerListener(streams, mounted: xmpp.mounted, group: group, owner: federation)
+///     try await listener.listen(host: "::", port: 5269, directTLS: false)
+final class ServerListener: Sendable {
+  private let streams: ServerStreams
+  private let mounted: [ObjectIdentifier: MountedLoop]
+  private let group: any EventLoopGroup
+  private let owner: any FederationStreamOwner
+  private let channels = Locked<[any Channel]>([])
+  private let unverified = Locked(Unverified())
+
+  private struct Unverified {
+    var count = 0
+    var byAddress: [String: Int] = [:]
+  }
+
+  init(
+    _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner
+  ) {
+    self.streams = streams
+    self.mounted = Dictionary(uniqueKeysWithValues: mounted.map { (ObjectIdentifier($0.loop), $0) })
+    self.group = group
+    self.owner = owner
+  }
+
+  /// Binds and serves. Returns the port that was bound (for port 0).
+  @discardableResult
+  func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 1_024)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.socketOption(.so_keepalive), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      // The next bytes are read when the last ones have been processed.
+      .childChannelOption(.autoRead, value: false)
+      .childChannelOption(.maxMessagesPerRead, value: 1)
+      .childChannelOption(.recvAllocator, value: ReadBuffers())
+      .childChannelOption(.allocator, value: TLSBuffers.allocator)
+      .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
+      .childChannelInitializer { [self] channel in
+        channel.eventLoop.makeCompletedFuture { try accept(channel, directTLS: directTLS) }
+      }
+      .bind(host: host, port: port).get()
+    channels.withLock { $0.append(channel) }
+    return channel.localAddress?.port ?? port
+  }
+
+  private func accept(_ channel: any Channel, directTLS: Bool) throws {
+    let address = channel.remoteAddress.map { ClientAddress.network($0) } ?? "unknown"
+    guard let place = mounted[ObjectIdentifier(channel.eventLoop)], admit(address) else {
+      throw ChannelError.ioOnClosedChannel
+    }
+    let connection = ServerConnection(
+      streams, loopContext: place.loopContext.value,
+      .accepted(owner, isDirectTLS: directTLS) { [self] in release(address) },
+      peer: channel.remoteAddress?.description ?? address)
+    do {
+      try channel.pipeline.syncOperations.addHandler(connection)
+    } catch {
+      connection.abandoned("\(error)")
+      throw error
+    }
+  }
+
+  /// Counts a stream that is not verified yet. Returns `false` at a bound.
+  private func admit(_ address: String) -> Bool {
+    unverified.withLock { unverified in
+      guard unverified.count < FederationLimits.unverifiedMax,
+        unverified.byAddress[address, default: 0] < FederationLimits.unverifiedPerAddressMax
+      else { return false }
+      unverified.count += 1
+      unverified.byAddress[address, default: 0] += 1
+      return true
+    }
+  }
+
+  private func release(_ address: String) {
+    unverified.withLock { unverified in
+      unverified.count -= 1
+      let left = unverified.byAddress[address, default: 0] - 1
+      unverified.byAddress[address] = left > 0 ? left : nil
+    }
+  }
+
+  /// The streams that are not verified yet.
+  var unverifiedCount: Int { unverified.withLock { $0.count } }
+
+  /// Stops accepting; existing streams go on.
+  func stopAccepting() async {
+    let open = channels.withLock { channels in
+      defer { channels = [] }
+      return channels
+    }
+    for channel in open { try? await channel.close().get() }
+  }
+}

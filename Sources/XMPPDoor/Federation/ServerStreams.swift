@@ -1,0 +1,247 @@
+import Basics
+import Dialogs
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+import XMPP
+
+/// Finds and connects servers of other domains; `Dialer` is the one.
+protocol ServerDialing: Sendable {
+  /// Connects to a server of a domain.
+  ///
+  /// - Parameter excluded: Servers that are left out, as they were connected to and were of no use.
+  func dial(
+    _ domain: String, on loop: any EventLoop, excluding excluded: [ServerTarget]
+  ) async throws(DialFailure) -> DialedConnection
+  /// Returns all servers of a domain, for streams that come from it (RFC 7673 3).
+  func targets(of domain: String) async throws(DialFailure) -> [ServerTarget]
+}
+
+extension Dialer: ServerDialing {}
+
+/// The parts that all streams to and from other servers share. It opens streams and judges peers.
+final class ServerStreams: FederationStreamOpener {
+  let door: DoorContext
+  let policy: ServerStreamPolicy
+  let trust: any PeerTrust
+  private let dialing: any ServerDialing
+  private let rules: DomainPolicy
+  private let mounted: [MountedLoop]
+  private let verifier = DialbackVerifier()
+  private let incoming = Locked(Incoming())
+
+  private struct Incoming {
+    /// The verified streams that each domain has opened.
+    var streams: [String: Int] = [:]
+    /// The reason why the last stream of a domain was refused, oldest first.
+    var refusals: [(domain: String, reason: String)] = []
+  }
+
+  ///
+  /// - Parameters:
+  ///   - domains: The domains that this server answers for, normalised.
+  ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
+  init(
+    door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
+    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy
+  ) {
+    self.door = door
+    self.mounted = mounted
+    policy = ServerStreamPolicy(
+      domains: domains, secret: DialbackSecret(secret),
+      limits: StreamLimits(maxBytes: FederationLimits.stanzaBytesMax, idleSeconds: idleSeconds),
+      unverifiedBytesMax: FederationLimits.unverifiedStanzaBytesMax, pairsMax: FederationLimits.pairsPerStreamMax)
+    self.trust = trust
+    self.dialing = dialing
+    self.rules = rules
+  }
+
+  // MARK: Opening
+
+  func open(
+    _ pair: DomainPair, on mounted: MountedLoop, for owner: any FederationStreamOwner,
+    failed: @escaping @Sendable (OpenFailure) -> Void
+  ) {
+    open(pair, on: mounted, for: owner, tried: [], failed: failed)
+  }
+
+  private func open(
+    _ pair: DomainPair, on mounted: MountedLoop, for owner: any FederationStreamOwner, tried: [ServerTarget],
+    failed: @escaping @Sendable (OpenFailure) -> Void
+  ) {
+    Task {
+      do throws(DialFailure) {
+        let dialed = try await dialing.dial(pair.remote, on: mounted.loop, excluding: tried)
+        start(
+          .opening(pair, owner) { [self] end in
+            // RFC 6120 3.2.1: another of the domain's servers may be of use.
+            guard end.isOfTheServer, tried.count + 1 < FederationStreamLimits.serversTriedMax else {
+              return failed(OpenFailure(end))
+            }
+            open(pair, on: mounted, for: owner, tried: tried + [dialed.target]) { failure in
+              failed(failure.isFinal || failure.reason.isEmpty ? OpenFailure(end) : failure)
+            }
+          }, over: dialed, on: mounted)
+      } catch {
+        failed(OpenFailure(error))
+      }
+    }
+  }
+
+  /// Starts a stream on a connection; it tells its end itself.
+  private func start(_ purpose: ServerConnection.Purpose, over dialed: DialedConnection, on mounted: MountedLoop) {
+    mounted.loop.execute { [self] in
+      let connection = ServerConnection(
+        self, loopContext: mounted.loopContext.value, purpose, target: dialed.target,
+        peer: dialed.channel.remoteAddress?.description ?? dialed.target.name)
+      do {
+        let options = dialed.channel.syncOptions
+        try options?.setOption(.maxMessagesPerRead, value: 1)
+        try options?.setOption(.allocator, value: TLSBuffers.allocator)
+        try options?.setOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
+        try dialed.channel.pipeline.syncOperations.addHandler(connection)
+      } catch {
+        dialed.channel.close(promise: nil)
+        connection.abandoned("\(error)")
+      }
+    }
+  }
+
+  // MARK: Judging
+
+  /// Returns what the certificates of a stream are good for, and how that was found out.
+  ///
+  /// - Parameter target: The server that this one has connected to; `nil` for a stream that the other opened.
+  func judge(
+    _ chain: [[UInt8]], of domain: String, at target: ServerTarget?
+  ) async -> (judgement: PeerJudgement, proof: PeerProof?, until: Timestamp?) {
+    guard rules.admits(domain) else {
+      return (.denied(StreamError(.policyViolation, "this server does not communicate with \(domain)")), nil, nil)
+    }
+    if target == nil, incoming.withLock({ $0.streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax }) {
+      return (.denied(StreamError(.resourceConstraint, "too many streams of \(domain)")), nil, nil)
+    }
+    var targets: [ServerTarget] = []
+    if let target {
+      targets = [target]
+    } else {
+      do throws(DialFailure) {
+        targets = try await dialing.targets(of: domain)
+      } catch {
+        switch error {
+        case .noSuchDomain, .refused: break
+        case .unreachable, .timedOut:
+          // RFC 7673 3.1: the domain may have TLSA records that are being kept from us.
+          let text = "the servers of \(domain) cannot be looked up at the moment"
+          return (.denied(StreamError(.remoteConnectionFailed, text)), nil, nil)
+        }
+      }
+    }
+    switch await trust.verify(chain, for: domain, targets: targets) {
+    case .valid(let proof, let until): return (.certified, proof, until)
+    case .invalid(let reason):
+      return (.uncertified(reason, mayDialBack: rules.believesDialback(of: domain)), nil, nil)
+    }
+  }
+
+  /// Verifies a dialback key: by the certificates of the stream on which it came (XEP-0344 2.4), otherwise by calling
+  /// back, where that is believed.
+  func verify(_ request: DialbackRequest, _ chain: [[UInt8]]) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
+    let (judgement, proof, _) = await judge(chain, of: request.pair.sender, at: nil)
+    switch judgement {
+    case .certified: return (.valid, proof)
+    case .denied: return (.error(.policyViolation), nil)
+    case .uncertified(_, mayDialBack: false): return (.error(.notAuthorized), nil)
+    case .uncertified(_, mayDialBack: true): return (await verifier.verify(request, asking: ask), nil)
+    }
+  }
+
+  /// Asks the authoritative server of a key (XEP-0220 2.1.2).
+  private func ask(_ request: DialbackRequest) async -> DialbackVerdict {
+    guard let place = mounted.randomElement() else { return .error(.internalServerError) }
+    return await withCheckedContinuation { answer in
+      Task {
+        do throws(DialFailure) {
+          let dialed = try await dialing.dial(request.pair.sender, on: place.loop, excluding: [])
+          start(.asking(request) { answer.resume(returning: $0) }, over: dialed, on: place)
+        } catch {
+          switch error {
+          case .noSuchDomain, .refused: answer.resume(returning: .error(.remoteServerNotFound))
+          case .unreachable, .timedOut: answer.resume(returning: .error(.remoteServerTimeout))
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Streams of others
+
+  func cameIn(from domain: String) { incoming.withLock { $0.streams[domain, default: 0] += 1 } }
+
+  func went(_ domain: String) {
+    incoming.withLock { incoming in
+      let left = incoming.streams[domain, default: 0] - 1
+      incoming.streams[domain] = left > 0 ? left : nil
+    }
+  }
+
+  /// Notes why a stream of a domain was refused.
+  func refused(_ domain: String, reason: String) {
+    incoming.withLock { incoming in
+      incoming.refusals.removeAll { $0.domain == domain }
+      if incoming.refusals.count >= FederationStreamLimits.refusalsMax { incoming.refusals.removeFirst() }
+      incoming.refusals.append((domain, reason))
+    }
+  }
+
+  /// Returns the reason why the last stream that a domain opened was refused; `nil` if none was.
+  func lastRefusal(of domain: String) -> String? {
+    incoming.withLock { $0.refusals.last { $0.domain == domain }?.reason }
+  }
+}
+
+extension StreamEnd {
+  /// Whether another server of the same domain may do better.
+  fileprivate var isOfTheServer: Bool {
+    switch self {
+    case .lost, .unsecured: true
+    case .refused, .failed, .unauthenticated, .undialled, .closed: false
+    }
+  }
+}
+
+extension OpenFailure {
+  init(_ failure: DialFailure) {
+    switch failure {
+    case .noSuchDomain(let isAuthentic):
+      self.init(isFinal: isAuthentic, isFinalIfRepeated: !isAuthentic, reason: "there is no such domain")
+    case .refused: self.init(isFinal: true, reason: "the domain has no XMPP server")
+    case .unreachable(let reasons):
+      self.init(isFinal: false, reason: reasons.isEmpty ? "no server was reached" : reasons.joined(separator: "; "))
+    case .timedOut(let reasons):
+      self.init(isFinal: false, reason: (["the connection took too long"] + reasons).joined(separator: "; "))
+    }
+  }
+
+  init(_ end: StreamEnd) {
+    switch end {
+    case .failed(let error):
+      let isFinal = error.condition == .hostUnknown || error.condition == .hostGone
+      self.init(
+        isFinal: isFinal, reason: "the server said \(error.condition.text)" + (error.text.map { ": \($0)" } ?? ""))
+    case .refused(let error): self.init(isFinal: false, reason: error.text ?? "\(error.condition.text)")
+    case .unauthenticated(let failure):
+      self.init(
+        isFinal: false,
+        reason: "the server refused our certificate: \(failure.condition.text)"
+          + (failure.text.map { " (\($0))" } ?? ""))
+    case .undialled(.error(let condition)):
+      self.init(isFinal: condition == .itemNotFound, reason: "the server refused our dialback key: \(condition.text)")
+    case .undialled: self.init(isFinal: false, reason: "the server refused our dialback key as invalid")
+    case .unsecured(let reason): self.init(isFinal: false, reason: "TLS failed: \(reason)")
+    case .closed: self.init(isFinal: false, reason: "the server closed the stream before it was verified")
+    case .lost(let reason): self.init(isFinal: false, reason: reason)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import NIOCore
+
+/// The bounds of federation. Each states its number, its reason and what happens at it.
+enum FederationLimits {
+  // Streams.
+  /// The inbound streams of the whole server that are not verified yet; the newest are closed. Each costs some kilobytes.
+  static let unverifiedMax = 1_000
+  /// The same of one address (IPv4) or one network of 64 bits (IPv6): a server opens a stream for each pair of domains.
+  static let unverifiedPerAddressMax = 20
+  /// The time from the connection to a verified stream; then `connection-timeout`. A callback of dialback fits.
+  static let negotiation: TimeAmount = .seconds(30)
+  /// The bytes of a stanza before the stream is verified, and after (XEP-0478); a longer one is `policy-violation`.
+  static let unverifiedStanzaBytesMax = 10 * 1024
+  static let stanzaBytesMax = 256 * 1024
+  /// The streams that one domain elsewhere may open; the newest are closed. A server opens one for each of our domains.
+  static let streamsPerDomainMax = 8
+  /// The pairs of domains that one stream is verified for; further ones are refused with `policy-violation`.
+  static let pairsPerStreamMax = 32
+  /// The posts of one stream that wait for their commit; at the bound it is not read, and TCP pushes back.
+  static let postsInFlightMax = 64
+  /// The stanzas of one stream per time slice; then it is not read until the slice is over.
+  static let stanzasPerSlice = 200
+  static let slice: TimeAmount = .milliseconds(100)
+  /// The bytes of one stream per second in the mean, and at once; above it the stream is not read for a while.
+  static let bytesPerSecond = 1024 * 1024
+  static let bytesAtOnce = 4 * 1024 * 1024
+  /// The bytes that may wait for a domain that reads none; then its stream is closed. What must arrive is in the outbox.
+  static let unreadBytesMax = 8 * 1024 * 1024
+  /// The callbacks of dialback that are under way, for all domains and for one; further ones get `resource-constraint`.
+  static let callbacksMax = 256
+  static let callbacksPerDomainMax = 4
+
+  /// The time for which dialback alone does not prove a domain that had a valid certificate: certificates are renewed
+  /// in that time. It is stored again after a day.
+  static let certificateRemembered: Duration = .seconds(30 * 86_400)
+  static let certificateNoted: Duration = .seconds(86_400)
+
+  // Links.
+  /// The links of the whole server; at the bound the one that was idle longest closes.
+  static let linksMax = 20_000
+  /// The links that are being opened at once, as a burst of new domains costs look-ups and handshakes; others wait.
+  static let openingMax = 64
+  /// The pause before a domain that could not be reached is tried again. It doubles to the maximum, and each pause is
+  /// longer or shorter by up to a fifth, so that domains do not come back in step.
+  static let retryFirst: TimeAmount = .seconds(5)
+  static let retryMax: TimeAmount = .seconds(600)
+  static let retrySpread = 0.2
+  /// The life of a stream from which on its end counts as an accident and not as a refusal: it is opened again at once.
+  static let settled: TimeAmount = .seconds(60)
+  /// The stanzas and bytes that are stored nowhere and wait for a stream that is being opened; further ones fail.
+  static let waitingMax = 256
+  static let waitingBytesMax = 1024 * 1024
+  /// The time for which they wait, which is how long people wait for an answer; then they fail.
+  static let waitingTime: TimeAmount = .seconds(20)
+  /// The rows of the outbox that a link reads at once.
+  static let rowsAtOnce = 64
+  /// The rows written and not taken at which a link stops writing: a page of a busy domain may be under way while the
+  /// next is read.
+  static let rowsUntakenMax = 256
+  /// Where a domain does not acknowledge stanzas (XEP-0198), it is pinged after so many rows, or after so much quiet.
+  static let rowsPerBarrier = 64
+  static let barrierQuiet: TimeAmount = .milliseconds(200)
+  /// The time in which a domain has to acknowledge rows, or to answer a ping behind them; then the stream is dead if
+  /// nothing else came from it.
+  static let proofTime: TimeAmount = .seconds(30)
+  /// The pings left unanswered in a row, on different streams of a domain that is heard, after which rows count as taken
+  /// when they are written.
+  static let barriersUnansweredMax = 2
+  /// The requests to a domain whose answer is awaited; the oldest is forgotten, and its requester waits in vain.
+  static let requestsMax = 1_024
+  /// The time without a stream, although tried, after which everybody of the domain is shown as offline.
+  static let absence: TimeAmount = .seconds(300)
+  /// The age of an entry from which on it is sent with the time of its commit (XEP-0203).
+  static let delayedAfter: Duration = .seconds(10)
+  /// The stanzas under way between two realms of this process at which rows wait in the outbox; at twice as many the
+  /// stream ends, as live stanzas wait nowhere.
+  static let loopbackStanzasMax = 1_024
+  /// The idle links that are forgotten together when there are too many, as finding them looks at all.
+  static let linksRetiredAtOnce = 256
+  /// The time in which a domain that an operator tests has to answer a ping.
+  static let testAnswer: Duration = .seconds(20)
+  /// The time that streams have at the stop of the server to hand over what is written.
+  static let drain: TimeAmount = .seconds(5)
+}

@@ -1,0 +1,31 @@
+import XMLStream
+import XMPP
+
+/// The way by which a session's stanzas leave: its client's connection, or the link to a user elsewhere
+/// (`RemoteOutlet`). It is confined to the session's event loop.
+protocol SessionOutlet: AnyObject {
+  /// Whether the other side takes more at the moment.
+  var isWritable: Bool { get }
+  /// The bytes that wait to be taken.
+  var gatheredBytes: Int { get }
+  func write(_ body: (inout ElementWriter) -> Void)
+  func flush()
+  /// Stops reading from the other side, until each reason is gone.
+  func pause(_ why: ReadingPauses)
+  func unpause(_ why: ReadingPauses)
+  /// Ends the stream.
+  func fail(_ error: StreamError)
+}
+
+/// The reasons for which a connection or link is not read.
+struct ReadingPauses: OptionSet {
+  let rawValue: UInt8
+  /// The machine waits for an answer, or for several (`XMPPConnection.waits`).
+  static let machine = ReadingPauses(rawValue: 1)
+  /// The session has its maximum of posts in flight.
+  static let posts = ReadingPauses(rawValue: 2)
+  /// The client does not read.
+  static let output = ReadingPauses(rawValue: 4)
+  /// The session has its maximum of lookups.
+  static let lookups = ReadingPauses(rawValue: 8)
+}

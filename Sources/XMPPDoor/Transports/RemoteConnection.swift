@@ -1,0 +1,257 @@
+import Logging
+import NIOCore
+import XMLStream
+import XMPP
+
+/// The channel's handler of a connection that carries the stanzas of many users: a component's, or another server's. It
+/// turns bytes into elements and gathers what is written.
+///
+/// The channel reads on request alone. Reading pauses while a subclass holds it up, while the peer does not read, and for
+/// the rest of a time slice in which the peer has sent its maximum: TCP then pushes back.
+class RemoteConnection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  let door: DoorContext
+  let loopContext: LoopContext
+  /// The peer's address, for logs.
+  let peer: String
+  private let contentNamespace: StaticString
+  private let pace: Pace
+  private(set) var context: ChannelHandlerContext?
+  private(set) var isOver = false
+
+  private var reader: ElementReader?
+  private var limitsInUse: ReaderLimits
+  private var isRestarting = false
+  private var writer: ElementWriter?
+  private var backlog = ByteBuffer()
+  private var isProcessing = false
+  private var wantsRead = false
+  private var sliceCount = 0
+  private var isSliceOver = false
+
+  /// The bounds of what a peer may send and leave unread.
+  struct Pace {
+    /// The stanzas of one time slice.
+    let stanzasPerSlice: Int
+    let slice: TimeAmount
+    /// The bytes that may wait for a peer that reads none; then the connection is closed.
+    let unreadBytesMax: Int
+  }
+
+  init(door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, pace: Pace) {
+    self.door = door
+    self.loopContext = loopContext
+    self.peer = peer
+    self.contentNamespace = contentNamespace
+    self.pace = pace
+    limitsInUse = .unauthenticated
+    reader = ElementReader(limits: .unauthenticated, contentNamespace: contentNamespace)
+  }
+
+  // MARK: For subclasses
+
+  /// The bounds of what is read next.
+  var readerLimits: ReaderLimits { .unauthenticated }
+  /// Whether something of the subclass's pauses reading. When that has ended, it calls `goOn`.
+  var isHeldUp: Bool { false }
+  /// Whether nothing that is read counts any more.
+  var isClosed: Bool { false }
+  /// Handles the beginning: the handler is in its channel's pipeline.
+  func began() {}
+  /// Handles an event of the stream.
+  func received(_ event: consuming ReaderEvent) {}
+  /// Handles bytes as they come, before they are read as XML.
+  func counted(_ bytes: Int) {}
+  /// Handles a change of `isWritable`.
+  func writabilityChanged() {}
+  /// Handles a failure of the connection, which is closed.
+  func failed(_ error: any Error) {}
+  /// Handles the end, once.
+  func ended() {}
+
+  // MARK: The channel's events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    began()
+    if context.channel.isActive { active() }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.fireChannelActive()
+    active()
+  }
+
+  /// Begins to read. A subclass that speaks first does so before.
+  func active() { readOn() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    over()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    failed(error)
+    context.close(promise: nil)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    flush()
+    writabilityChanged()
+    goOn()
+    context.fireChannelWritabilityChanged()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    counted(bytes.readableBytes)
+    if isPaused || backlog.readableBytes > 0 {
+      backlog.writeBuffer(&bytes)
+    } else {
+      process(&bytes)
+      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    flush()
+    readOn()
+    context.fireChannelReadComplete()
+  }
+
+  // MARK: Reading
+
+  /// Whether the peer reads at the moment.
+  final var isWritable: Bool { context?.channel.isWritable != false }
+
+  private var isPaused: Bool { isHeldUp || isSliceOver || !isWritable }
+
+  private func readOn() {
+    if isOver { return }
+    if isPaused { wantsRead = true } else { context?.read() }
+  }
+
+  /// Continues if nothing pauses any more.
+  final func goOn() {
+    guard !isPaused, !isProcessing, !isOver else { return }
+    if backlog.readableBytes > 0 {
+      var bytes = backlog
+      backlog = ByteBuffer()
+      process(&bytes)
+      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+      flush()
+    }
+    if wantsRead, !isPaused {
+      wantsRead = false
+      context?.read()
+    }
+  }
+
+  /// Expects a new header (RFC 6120 4.3.3).
+  final func beginAgain() {
+    if isProcessing { isRestarting = true } else { restart() }
+  }
+
+  /// Forgets what came and was not read yet (RFC 6120 5.4.3.3).
+  final func dropUnread() {
+    backlog.clear()
+    isDropping = isProcessing
+  }
+  private var isDropping = false
+
+  private func restart() {
+    isRestarting = false
+    limitsInUse = readerLimits
+    reader = ElementReader(limits: limitsInUse, contentNamespace: contentNamespace)
+  }
+
+  private func process(_ bytes: inout ByteBuffer) {
+    isProcessing = true
+    defer { isProcessing = false }
+    while bytes.readableBytes > 0, !isPaused, !isOver, !isClosed {
+      guard var reader = reader.take() else { preconditionFailure("a reader is in use while it is taken") }
+      let read = bytes.withUnsafeReadableBytes { raw in reader.feed(raw) { event in handle(event) } }
+      bytes.moveReaderIndex(forwardBy: read)
+      if isRestarting {
+        restart()
+      } else {
+        limitsInUse = readerLimits
+        reader.limits = limitsInUse
+        self.reader = consume reader
+      }
+      if isDropping {
+        isDropping = false
+        bytes.clear()
+      }
+    }
+    if isOver || isClosed { bytes.clear() }
+  }
+
+  private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
+    received(event)
+    return isPaused || isOver || isClosed || isRestarting || isDropping || readerLimits != limitsInUse
+      ? .stop : .proceed
+  }
+
+  /// Counts a stanza: a peer that sends more than a server full of users would waits until the slice is over.
+  final func countStanza() {
+    if sliceCount == 0 {
+      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+      loopContext.loop.scheduleTask(in: pace.slice) {
+        me.value.sliceCount = 0
+        me.value.isSliceOver = false
+        me.value.goOn()
+      }
+    }
+    sliceCount += 1
+    if sliceCount >= pace.stanzasPerSlice { isSliceOver = true }
+  }
+
+  // MARK: Writing
+
+  /// Gathers bytes, which `flush` sends. Returns their number; more than `max` bytes are taken back.
+  @discardableResult final func append(upTo max: Int = .max, _ body: (inout ElementWriter) -> Void) -> Int {
+    guard !isOver else { return 0 }
+    var writer = writer.take() ?? loopContext.takeWriter()
+    let before = writer.buffer.writerIndex
+    body(&writer)
+    let count = writer.buffer.writerIndex - before
+    if count > max { writer.buffer.moveWriterIndex(to: before) }
+    self.writer = writer
+    return count
+  }
+
+  func flush() {
+    guard let context, let writer = writer.take() else { return }
+    guard context.channel.isWritable else {
+      let count = writer.buffer.readableBytes
+      self.writer = consume writer
+      // It does not read: stanzas for its users are lost, as they would be with the connection.
+      if count > pace.unreadBytesMax { context.close(mode: .all, promise: nil) }
+      return
+    }
+    if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
+    loopContext.give(writer)
+  }
+
+  /// Closes the connection once everything is sent.
+  final func closeChannel() {
+    flush()
+    context?.close(mode: .all, promise: nil)
+  }
+
+  private func over() {
+    guard !isOver else { return }
+    isOver = true
+    context = nil
+    ended()
+  }
+}

@@ -1,0 +1,200 @@
+import NIOCore
+import Testing
+
+@testable import XMPPDoor
+
+/// The life of a link, with a clock by hand.
+@Suite struct LinkMachineTests {
+  private typealias Machine = LinkMachine
+  private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+  private static let idle = TimeAmount.minutes(30)
+  private static let soft = OpenFailure(isFinal: false, reason: "it does not answer")
+  private static let final = OpenFailure(isFinal: true, reason: "there is no such domain")
+  private static let stopping = OpenFailure(isFinal: false, reason: "this server is being stopped")
+
+  /// Feeds a new machine events, a second apart each, with no spread of pauses.
+  private static func machine(_ events: Machine.Event...) -> Machine {
+    var machine = Machine(idle: idle, at: start)
+    for event in events { _ = machine.handle(event, at: start, random: 0.5) }
+    return machine
+  }
+
+  private static let states: [(name: String, machine: Machine)] = [
+    ("idle", machine()),
+    ("queued", machine(.owed)),
+    ("opening", machine(.owed, .turn)),
+    ("open", machine(.owed, .turn, .opened)),
+    ("resting", machine(.owed, .turn, .failed(soft))),
+    ("ended", machine(.owed, .turn, .failed(final))),
+    ("stopped", machine(.stop)),
+  ]
+
+  private static let events: [(name: String, event: Machine.Event)] = [
+    ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
+    ("ended", .failed(final)), ("closed", .closed), ("theirs", .theirs), ("retry", .retry), ("used", .used),
+    ("settled", .settled), ("tick", .tick), ("stop", .stop),
+  ]
+
+  /// What an event leads to, where it is not ignored: the phase, and the actions.
+  private static let effects: [String: (phase: Machine.Phase, actions: [Machine.Action])] = {
+    let open = Machine.Phase.open(since: start)
+    let five = start + .seconds(5)
+    let resting = Machine.Phase.resting(until: five, soft)
+    let ended = Machine.Phase.resting(until: five, final)
+    return [
+      "idle owed": (.queued, [.queue]),
+      "idle live": (.queued, [.queue]),
+      "idle turn": (.idle, [.withdraw]),
+      "idle opened": (open, [.send]),
+      "idle stop": (.stopped, []),
+      "queued turn": (.opening, [.open]),
+      "queued opened": (open, [.withdraw, .send]),
+      "queued stop": (.stopped, [.withdraw]),
+      "opening turn": (.opening, [.withdraw]),
+      "opening opened": (open, [.send]),
+      "opening failed": (resting, [.record(failures: 1, next: .seconds(5), soft)]),
+      "opening ended": (ended, [.bounce(final), .record(failures: 1, next: .seconds(5), final)]),
+      "opening stop": (.stopped, []),
+      "open owed": (open, [.send]),
+      "open live": (open, [.send]),
+      "open turn": (open, [.withdraw]),
+      "open closed": (.queued, [.queue]),
+      "resting live": (resting, [.refuse(soft)]),
+      "resting turn": (resting, [.withdraw]),
+      "resting opened": (open, [.recover, .send]),
+      "resting theirs": (.queued, [.queue]),
+      "resting retry": (.queued, [.queue]),
+      "resting stop": (.stopped, []),
+      "ended owed": (ended, [.bounce(final)]),
+      "ended live": (ended, [.refuse(final)]),
+      "ended turn": (ended, [.withdraw]),
+      "ended opened": (open, [.recover, .send]),
+      "ended theirs": (.idle, []),
+      "ended retry": (.idle, []),
+      "ended stop": (.stopped, []),
+      "stopped live": (.stopped, [.refuse(stopping)]),
+    ]
+  }()
+
+  @Test func eachEventInEachState() {
+    for state in Self.states {
+      for event in Self.events {
+        var machine = state.machine
+        let actions = machine.handle(event.event, at: Self.start, random: 0.5)
+        let expected = Self.effects["\(state.name) \(event.name)"] ?? (state.machine.phase, [])
+        #expect(machine.phase == expected.phase, "\(state.name) \(event.name)")
+        #expect(actions == expected.actions, "\(state.name) \(event.name)")
+      }
+    }
+  }
+
+  @Test func pausesDoubleToTenMinutesAndSpread() {
+    let pauses = (1...9).map { Machine.pause(after: $0, random: 0.5) }
+    #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600].map { .seconds($0) })
+    #expect(Machine.pause(after: 1, random: 0) == .seconds(4) && Machine.pause(after: 1, random: 1) == .seconds(6))
+    #expect(Machine.pause(after: 1_000, random: 1) == .seconds(720))
+  }
+
+  @Test func theLadderGoesOnAfterARestartAndEndsWithAStream() {
+    var machine = Machine(failures: 3, idle: Self.idle, at: Self.start)
+    for event in [Machine.Event.owed, .turn] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+    let failed = machine.handle(.failed(Self.soft), at: Self.start, random: 0.5)
+    #expect(failed == [.record(failures: 4, next: .seconds(40), Self.soft)])
+    #expect(machine.deadline == Self.start + .seconds(40))
+    let early = machine.handle(.tick, at: Self.start + .seconds(39), random: 0.5)
+    let due = machine.handle(.tick, at: Self.start + .seconds(40), random: 0.5)
+    #expect(early == [] && due == [.queue])
+    _ = machine.handle(.turn, at: Self.start, random: 0.5)
+    let opened = machine.handle(.opened, at: Self.start, random: 0.5)
+    #expect(opened == [.recover, .send] && machine.failures == 0)
+  }
+
+  @Test func whatTheDNSCannotProveIsFinalTheSecondTime() {
+    let doubtful = OpenFailure(isFinal: false, isFinalIfRepeated: true, reason: "there is no such domain")
+    var machine = Self.machine(.owed, .turn)
+    let first = machine.handle(.failed(doubtful), at: Self.start, random: 0.5)
+    #expect(first == [.record(failures: 1, next: .seconds(5), doubtful)])
+    for event in [Machine.Event.tick, .turn] { _ = machine.handle(event, at: Self.start + .seconds(5), random: 0.5) }
+    let second = machine.handle(.failed(doubtful), at: Self.start + .seconds(5), random: 0.5)
+    #expect(second == [.bounce(Self.final), .record(failures: 2, next: .seconds(10), Self.final)])
+  }
+
+  @Test func whatWaitsLiveFailsAfterTwentySeconds() {
+    var machine = Self.machine(.live, .turn)
+    #expect(machine.deadline == Self.start + .seconds(20))
+    // A later one does not prolong the wait of the first.
+    _ = machine.handle(.live, at: Self.start + .seconds(19), random: 0.5)
+    let due = machine.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
+    #expect(due == [.refuse(Self.soft)] && machine.phase == .opening)
+    // What comes now waits for twenty seconds of its own.
+    let later = machine.handle(.live, at: Self.start + .seconds(30), random: 0.5)
+    #expect(later == [] && machine.deadline == Self.start + .seconds(50))
+    let failed = machine.handle(.failed(Self.soft), at: Self.start + .seconds(31), random: 0.5)
+    #expect(failed == [.refuse(Self.soft), .record(failures: 1, next: .seconds(5), Self.soft)])
+    // Without rows there is nothing to try for.
+    let rested = machine.handle(.tick, at: Self.start + .seconds(36), random: 0.5)
+    #expect(rested == [] && machine.phase == .idle)
+  }
+
+  @Test func peopleAreOfflineAfterFiveMinutesOfTryingAndBackWithAStream() {
+    var machine = Self.machine(.owed, .turn, .failed(Self.soft))
+    let before = machine.handle(.tick, at: Self.start + .seconds(299), random: 0.5)
+    #expect(before == [.queue])
+    #expect(machine.deadline == Self.start + .seconds(300))
+    let after = machine.handle(.tick, at: Self.start + .seconds(300), random: 0.5)
+    let again = machine.handle(.tick, at: Self.start + .seconds(900), random: 0.5)
+    #expect(after == [.absent] && again == [] && machine.deadline == nil)
+    let back = machine.handle(.opened, at: Self.start + .seconds(901), random: 0.5)
+    #expect(back == [.withdraw, .recover, .send, .present])
+  }
+
+  @Test func aLinkThatNobodyUsesChangesNobodysPresence() {
+    var machine = Self.machine(.live, .turn, .opened, .closed)
+    #expect(machine.phase == .idle && machine.deadline == nil)
+    let later = machine.handle(.tick, at: Self.start + .hours(1), random: 0.5)
+    #expect(later == [])
+  }
+
+  @Test func anIdleStreamIsClosedUnlessRowsWait() {
+    var machine = Self.machine(.owed, .turn, .opened)
+    #expect(machine.deadline == nil)
+    _ = machine.handle(.settled, at: Self.start + .seconds(10), random: 0.5)
+    _ = machine.handle(.used, at: Self.start + .seconds(60), random: 0.5)
+    let due = Self.start + .seconds(60) + Self.idle
+    #expect(machine.deadline == due)
+    let before = machine.handle(.tick, at: due - .seconds(1), random: 0.5)
+    let after = machine.handle(.tick, at: due, random: 0.5)
+    #expect(before == [] && after == [.close] && machine.phase == .idle)
+    // The end of that stream is no accident.
+    let closed = machine.handle(.closed, at: due, random: 0.5)
+    #expect(closed == [] && machine.phase == .idle)
+  }
+
+  @Test func aServerThatClosesEveryStreamIsGivenTime() {
+    var machine = Self.machine(.owed, .turn, .opened)
+    let first = machine.handle(.closed, at: Self.start + .seconds(1), random: 0.5)
+    #expect(first == [.queue])
+    for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start + .seconds(2), random: 0.5) }
+    let second = machine.handle(.closed, at: Self.start + .seconds(3), random: 0.5)
+    let flapping = OpenFailure(isFinal: false, reason: "it closes streams that were just opened")
+    #expect(second == [.record(failures: 1, next: .seconds(5), flapping)])
+    _ = machine.handle(.tick, at: Self.start + .seconds(8), random: 0.5)
+    for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start + .seconds(8), random: 0.5) }
+    // One that has lived for a minute is opened again at once.
+    let late = machine.handle(.closed, at: Self.start + .seconds(68), random: 0.5)
+    #expect(late == [.queue])
+  }
+
+  @Test func rowsThatWereTakenForgiveAFlap() {
+    var machine = Self.machine(.owed, .turn, .opened, .settled, .closed, .owed, .turn, .opened, .settled)
+    let closed = machine.handle(.closed, at: Self.start, random: 0.5)
+    #expect(closed == [] && machine.phase == .idle)
+  }
+
+  @Test func aStopLeavesTheStreamUntilItEnds() {
+    var machine = Self.machine(.owed, .turn, .opened, .stop)
+    #expect(machine.isOpen && machine.refusal == nil)
+    let closed = machine.handle(.closed, at: Self.start, random: 0.5)
+    #expect(closed == [] && machine.phase == .stopped && machine.refusal == Self.stopping)
+  }
+}

@@ -1,0 +1,198 @@
+import Addresses
+import Dialogs
+import NIOCore
+import Testing
+
+@testable import XMPPDoor
+
+/// The place of a stream in the outbox, and the proofs that rows were taken.
+@Suite struct OutboxTests {
+  private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+  private func at(_ number: Int64) -> Position { Position(number) }
+  private func second(_ number: Int64) -> NIODeadline { start + .seconds(number) }
+
+  // MARK: The cursor
+
+  @Test func rowsAreReadAndThenFollowed() {
+    var cursor = OutboxCursor(at: .zero)
+    let early = cursor.arrived(at(3), lags: false)
+    let reads = (cursor.read(), cursor.read())
+    #expect(!early && reads == (true, false))
+    cursor.told(through: at(3), isLast: false)
+    let more = cursor.read()
+    #expect(more)
+    cursor.told(through: nil, isLast: true)
+    #expect(cursor.state == .following && cursor.position == at(3))
+    let live = [at(3), at(4), at(4)].map { cursor.arrived($0, lags: false) }
+    #expect(live == [false, true, false] && cursor.position == at(4))
+  }
+
+  @Test func aRowThatComesWhileAPageIsReadIsReadBehindIt() {
+    var cursor = OutboxCursor(at: .zero)
+    _ = cursor.read()
+    let early = cursor.arrived(at(5), lags: false)
+    #expect(!early)
+    cursor.told(through: nil, isLast: true)
+    #expect(cursor.state == .behind && cursor.position == .zero)
+  }
+
+  @Test func aSlowStreamFallsBehind() {
+    var cursor = OutboxCursor(at: .zero)
+    _ = cursor.read()
+    cursor.told(through: nil, isLast: true)
+    let late = cursor.arrived(at(1), lags: true)
+    let later = cursor.arrived(at(2), lags: false)
+    #expect(!late && !later && cursor.state == .behind && cursor.position == .zero)
+  }
+
+  // MARK: Proofs
+
+  @Test func acknowledgementsCountAllStanzas() {
+    var ledger = RowLedger(.acknowledgements)
+    ledger.wrote()
+    let written = [ledger.wrote(at(7), at: start), ledger.wrote(at(9), at: start)]
+    ledger.wrote()
+    #expect(written == [nil, nil] && ledger.count == 2 && !ledger.needsBarrier(at: second(100)))
+    let taken = [1, 1, 1, 1].map { ledger.acknowledged($0) }
+    #expect(taken == [nil, at(7), at(9), nil] && ledger.count == 0 && ledger.deadline == nil)
+  }
+
+  @Test func moreAcknowledgementsThanStanzasReleaseNoMore() {
+    var ledger = RowLedger(.acknowledgements)
+    _ = ledger.wrote(at(1), at: start)
+    let taken = ledger.acknowledged(1_000)
+    _ = ledger.wrote(at(2), at: start)
+    #expect(taken == at(1) && ledger.count == 1)
+    let next = ledger.acknowledged(1)
+    #expect(next == at(2))
+  }
+
+  @Test func aBarrierFollowsQuietOrManyRows() {
+    var ledger = RowLedger(.barriers)
+    #expect(ledger.deadline == nil)
+    _ = ledger.wrote(at(1), at: start)
+    #expect(ledger.deadline == start + .milliseconds(200) && !ledger.needsBarrier(at: start + .milliseconds(199)))
+    #expect(ledger.needsBarrier(at: start + .milliseconds(200)))
+    for number in 2...64 { _ = ledger.wrote(at(Int64(number)), at: start) }
+    #expect(ledger.needsBarrier(at: start))
+    ledger.wroteBarrier("a", at: start)
+    _ = ledger.wrote(at(65), at: start)
+    #expect(!ledger.needsBarrier(at: start))
+    ledger.wroteBarrier("b", at: start)
+    #expect(ledger.awaits("a") && !ledger.awaits("c"))
+    // An answer to the second is one to the first: streams are handled in order.
+    let taken = ledger.answered("b")
+    #expect(taken == at(65) && ledger.count == 0 && !ledger.awaits("a"))
+  }
+
+  @Test func aStreamWithoutAnySignIsDead() {
+    var ledger = RowLedger(.barriers)
+    _ = ledger.wrote(at(1), at: start)
+    ledger.wroteBarrier("a", at: second(1))
+    let early = ledger.expire(at: second(30), heardAt: nil)
+    let late = ledger.expire(at: second(31), heardAt: start)
+    #expect(early == .patience && late == .dead && ledger.unanswered == 0)
+  }
+
+  @Test func aDomainThatAnswersNoPingsTwiceGivesNoProof() {
+    var first = RowLedger(.barriers)
+    _ = first.wrote(at(1), at: start)
+    first.wroteBarrier("a", at: start)
+    let once = first.expire(at: second(30), heardAt: second(10))
+    #expect(once == .dead && first.unanswered == 1)
+    var second = RowLedger(.barriers, unanswered: first.unanswered)
+    _ = second.wrote(at(1), at: self.second(40))
+    second.wroteBarrier("b", at: self.second(40))
+    let twice = second.expire(at: self.second(70), heardAt: self.second(50))
+    #expect(twice == .taken(at(1)) && second.proof == .none)
+    let next = second.wrote(at(2), at: self.second(71))
+    #expect(next == at(2))
+  }
+
+  @Test func anAnswerForgivesAnUnansweredPing() {
+    var ledger = RowLedger(.barriers, unanswered: 1)
+    _ = ledger.wrote(at(1), at: start)
+    ledger.wroteBarrier("a", at: start)
+    _ = ledger.answered("a")
+    #expect(ledger.unanswered == 0)
+  }
+
+  @Test func aDomainThatAcknowledgesNothingIsPinged() {
+    var ledger = RowLedger(.acknowledgements)
+    _ = ledger.wrote(at(1), at: start)
+    #expect(ledger.deadline == second(30))
+    let verdict = ledger.expire(at: second(30), heardAt: second(5))
+    #expect(verdict == .patience && ledger.proof == .barriers && ledger.needsBarrier(at: second(30)))
+    ledger.wroteBarrier("a", at: second(30))
+    let taken = ledger.answered("a")
+    #expect(taken == at(1))
+  }
+
+  @Test func rowsThatShowNothingGoWithThoseBeforeThem() {
+    var ledger = RowLedger(.acknowledgements)
+    let alone = ledger.skipped(at(1), at: start)
+    _ = ledger.wrote(at(2), at: start)
+    let behind = ledger.skipped(at(3), at: start)
+    let taken = ledger.acknowledged(1)
+    #expect(alone == at(1) && behind == nil && taken == at(3))
+  }
+
+  @Test func onePostAtATimeRemovesWhatIsTaken() {
+    var taken = TakenRows()
+    let posts = [
+      taken.took(at(1)), taken.took(at(2)), taken.took(at(3)), taken.posted(), taken.posted(), taken.took(at(4)),
+    ]
+    #expect(posts == [at(1), nil, nil, at(3), nil, at(4)])
+  }
+
+  // MARK: Live stanzas
+
+  private func probe(_ number: Int) throws -> LiveQueue.Item {
+    .stanza(
+      RelayedStanza(
+        name: .presence("probe"), from: try person("romeo@montague.lit"), fromResource: nil,
+        to: try BareJID("juliet@capulet.lit"), toResource: nil, id: "\(number)", extras: []))
+  }
+
+  private func ids(_ items: [LiveQueue.Item]) -> [String] {
+    items.compactMap { if case .stanza(let stanza) = $0 { stanza.id } else { nil } }
+  }
+
+  @Test func liveStanzasStandBehindTheRowsBeforeThem() throws {
+    var queue = LiveQueue()
+    for (number, after) in [(1, 0), (2, 5), (3, 9)] { _ = queue.append(try probe(number), after: at(Int64(after))) }
+    let taken = [ids(queue.take(before: at(5))), ids(queue.take(before: at(6))), ids(queue.take(before: nil))]
+    #expect(taken == [["1"], ["2"], ["3"]] && queue.isEmpty)
+  }
+
+  @Test func theQueueIsBounded() throws {
+    var queue = LiveQueue()
+    let added = try (0...FederationLimits.waitingMax).map { queue.append(try probe($0), after: .zero) }
+    #expect(added.count { $0 } == FederationLimits.waitingMax && !added[FederationLimits.waitingMax])
+    var bytes = LiveQueue()
+    let large = LiveQueue.Item.bytes(Array(repeating: 0, count: FederationLimits.waitingBytesMax))
+    let fits = bytes.append(large, after: .zero)
+    let more = bytes.append(.bytes([0]), after: .zero)
+    #expect(fits && !more)
+  }
+
+  @Test func requestsWaitForTheirAnswers() throws {
+    func request(_ id: String, _ type: String = "get") throws -> RelayedStanza {
+      RelayedStanza(
+        name: .iq(type), from: try person("romeo@montague.lit"), fromResource: "orchard",
+        to: try BareJID("capulet.lit"), toResource: nil, id: id, extras: [])
+    }
+    var requests = OpenRequests()
+    for (id, type) in [("1", "get"), ("2", "set"), ("3", "result"), ("4", "get")] {
+      requests.sent(try request(id, type))
+    }
+    // Only the one who was asked answers.
+    requests.answered("1", from: try JID("tybalt@capulet.lit"), to: try JID("romeo@montague.lit/orchard"))
+    requests.answered("2", from: try JID("capulet.lit"), to: try JID("romeo@montague.lit/orchard"))
+    let left = requests.takeAll().map(\.id)
+    #expect(left == ["1", "4"] && requests.takeAll().isEmpty)
+    for number in 0...FederationLimits.requestsMax { requests.sent(try request("\(number)")) }
+    let kept = requests.takeAll()
+    #expect(kept.count == FederationLimits.requestsMax && kept.first?.id == "1")
+  }
+}

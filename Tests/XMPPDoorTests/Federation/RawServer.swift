@@ -1,0 +1,85 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+@testable import XMPPDoor
+
+/// A peer that sends what it likes: a socket, with TLS if asked.
+final class RawServer: Sendable {
+  private let channel: any Channel
+  private let received: AsyncStream<String>
+
+  private final class Collector: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private let continuation: AsyncStream<String>.Continuation
+    init(_ continuation: AsyncStream<String>.Continuation) { self.continuation = continuation }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      continuation.yield(String(buffer: unwrapInboundIn(data)))
+    }
+    func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  }
+
+  init(_ group: any EventLoopGroup, port: Int) async throws {
+    let (stream, continuation) = AsyncStream<String>.makeStream()
+    received = stream
+    channel = try await ClientBootstrap(group: group)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Collector(continuation))
+        }
+      }
+      .connect(host: "127.0.0.1", port: port).get()
+  }
+
+  func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)).get() }
+
+  /// Sends without waiting until it is taken.
+  func pour(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+
+  /// Returns what comes up to a text; up to the end of the connection if it does not come.
+  func read(to text: String) async -> String {
+    var all = ""
+    var pieces = received.makeAsyncIterator()
+    while !all.contains(text), let piece = await pieces.next() { all += piece }
+    return all
+  }
+
+  func close() async throws { try await channel.close().get() }
+
+  func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+
+  static func header(from: String = "capulet.example", to: String = "montague.example") -> String {
+    "<?xml version='1.0'?><stream:stream xmlns='jabber:server' xmlns:stream='http://etherx.jabber.org/streams' "
+      + "xmlns:db='jabber:server:dialback' from='\(from)' to='\(to)' version='1.0'>"
+  }
+
+  /// Sets up TLS, with a domain's certificate, and reads the features.
+  func secure(as domain: String, from: String = "capulet.example") async throws -> String {
+    try await send(Self.header(from: from))
+    _ = await read(to: "</stream:features>")
+    try await send("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")
+    _ = await read(to: "<proceed")
+    let configuration = try #require(SideTrust.configuration(domain, server: false))
+    let context = try NIOSSLContext(configuration: configuration)
+    try await channel.eventLoop.submit { [channel] in
+      let handler = try NIOSSLClientHandler(
+        context: context, serverHostname: "montague.example",
+        customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) }, configuration: .init())
+      try channel.pipeline.syncOperations.addHandler(handler, position: .first)
+    }.get()
+    try await send(Self.header(from: from))
+    return await read(to: "</stream:features>")
+  }
+
+  /// Opens a stream that is verified by certificate.
+  func authenticate() async throws {
+    #expect(try await secure(as: "capulet.example").contains("EXTERNAL"))
+    try await send("<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='EXTERNAL'>=</auth>")
+    #expect(await read(to: "<success").contains("<success"))
+    try await send(Self.header())
+    _ = await read(to: "</stream:features>")
+  }
+}
