@@ -15,7 +15,8 @@ BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-open
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
-  libvips-tools clamav-daemon
+  libvips-tools clamav-daemon \
+  prosody prosody-modules lua-unbound ejabberd knot knot-dnsutils unbound iproute2
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here

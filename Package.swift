@@ -59,6 +59,7 @@ let package = Package(
     .target(name: "CChildProcess"),
     .target(
       name: "Addresses", dependencies: ["Basics"], exclude: ["generate-tables.py"], swiftSettings: settings),
+    .target(name: "DNS", dependencies: ["Basics", nioCore, nioPosix], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
     .target(
       name: "XMPP", dependencies: ["Basics", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
@@ -104,8 +105,8 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort", nioCore,
-        nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
+        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort", "DNS",
+        nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
@@ -150,10 +151,9 @@ let package = Package(
     .target(
       name: "ServerCertificates",
       dependencies: [
-        "ServerConfiguration", "XMPPDoor", "Addresses", "Basics", nioCore, nioSSL, logging,
+        "ServerConfiguration", "XMPPDoor", "Addresses", "Basics", "DNS", "JSON", "WebClient", nioCore, nioSSL, logging,
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "Crypto", package: "swift-crypto"),
-      ], swiftSettings: settings),
+      ] + crypto, swiftSettings: settings),
     .target(
       name: "CodeTransports",
       dependencies: [
@@ -226,6 +226,10 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
+      name: "DNSTests",
+      dependencies: ["DNS", "Basics", nioCore, nioPosix],
+      swiftSettings: settings),
+    .testTarget(
       name: "HTTPPortTests",
       dependencies: [
         "HTTPPort", "Basics", "Dialogs", nioCore, nioHTTP1, nioWebSocket,
@@ -261,7 +265,8 @@ let package = Package(
     .testTarget(
       name: "XMPPDoorTests",
       dependencies: [
-        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore,
+        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", "DNS",
+        logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .target(
@@ -319,6 +324,14 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: settings),
+    .testTarget(
+      name: "ServerCertificatesTests",
+      dependencies: [
+        "ServerCertificates", "ServerConfiguration", "ServerFixtures", "XMPPDoor", "DNS", "WebClient", "Basics",
+        nioCore,
+        nioPosix, nioTLS, nioSSL, logging, .product(name: "X509", package: "swift-certificates"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+      ] + crypto, swiftSettings: settings),
     // The core against a model of it: a library, a test that runs a little of it, and a program that runs it for long.
     .target(
       name: "Simulation", dependencies: ["Dialogs", "Basics", "SQLiteStore", "Addresses", logging],

@@ -30,6 +30,9 @@ enum AdminLimits {
   static let bodyBytesMax = 131_072
   /// The maximum number of account tasks in one answer, oldest first; further ones are listed when these are done.
   static let tasksMax = 1_000
+  /// The maximum number of rules for domains elsewhere, which are all in memory; `too-many-rules` beyond it. Patterns
+  /// such as `*.example.org` are for more.
+  static let federationRulesMax = 10_000
   /// The rate of calls per app key, a backend's busiest hour; 429 above it.
   static let keyRate = Rate(burst: 1_000, perSecond: 200)
   /// The rate of calls without a valid key per address, against guessing; 429 above it.

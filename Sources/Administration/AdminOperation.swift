@@ -78,6 +78,9 @@ enum AdminOperations {
     RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
     RemoveWebhookFailures.self,
     SendNotification.self, EraseUser.self, ListTasks.self,
+    ListFederation.self, ShowFederation.self, TestFederation.self, ListFederationRules.self, SetFederationRule.self,
+    RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
+    DropFederationQueue.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

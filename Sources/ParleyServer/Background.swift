@@ -23,7 +23,7 @@ struct Background: Service {
 extension Background {
   /// Returns the services that act at the time that rows or clocks say: they remove expired files and guests, resume
   /// the deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end
-  /// calls that rang too long and typing that was not renewed.
+  /// calls that rang too long, what servers elsewhere do not take, and typing that was not renewed.
   static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
     let parley = accounts.parley
     return [
@@ -49,6 +49,7 @@ extension Background {
       },
       Background { await ScheduledMessages(parley).timer.run() },
       Background { await Calls(parley).timer.run() },
+      Background { await OutboxExpiry(parley).timer.run() },
       Background { await parley.typingTimer.run() },
     ]
   }

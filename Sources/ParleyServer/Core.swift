@@ -55,6 +55,7 @@ package struct Core: Sendable {
         return settings.components.contains { $0.name == domain } ? nil : domain
       }
       options.nodeCreators = settings.nodeCreators
+      if let federation = settings.federation { options.giveUp = .seconds(federation.giveUpSeconds) }
       options.remotes = settings.components.map { ($0.name, $0.home) }
       options.admins = settings.admins
       options.allowsInvitations = settings.allowsInvitations

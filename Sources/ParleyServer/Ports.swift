@@ -18,14 +18,17 @@ struct XMPPService: Service {
   private let settings: Settings
   private let parley: Parley
   private let listener: XMPPListener
+  /// The links to other servers; nil if federation is off.
+  let federation: Federation?
+  private let trust: PeerCertificates?
   /// The publisher to push services (XEP-0357).
   let pushes: PushPublisher
   private let readiness: Readiness
   private let logger: Logger
 
   init(
-    _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ loops: any EventLoopGroup,
-    _ readiness: Readiness, _ logger: Logger
+    _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ outgoing: Outgoing,
+    _ loops: any EventLoopGroup, _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
     let parley = accounts.parley
@@ -55,6 +58,17 @@ struct XMPPService: Service {
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters)
+    guard let federated = settings.federation else {
+      (federation, trust) = (nil, nil)
+      return
+    }
+    let trust = try PeerCertificates(
+      certificates, authorities: federated.authorities, posh: federated.usesPOSH ? outgoing.given : nil,
+      clock: parley.clock, logger: logger)
+    self.trust = trust
+    federation = Federation(
+      listener, options: federated, trust: trust,
+      addresses: PublicAddresses(exceptions: settings.outgoing.networks))
   }
 
   /// The site of XMPP on the HTTP ports.
@@ -67,16 +81,29 @@ struct XMPPService: Service {
   }
 
   /// Applies changed privileges and announces them to components.
-  func reload(_ settings: Settings) {
+  func reload(_ settings: Settings) throws(StartupError) {
     parley.grant(settings.privileges)
     listener.privilegesChanged()
+    guard let federated = settings.federation else { return }
+    federation?.reload(federated.rules)
+    try trust?.reload(authorities: federated.authorities)
   }
 
   func run() async throws {
+    try await federation?.start()
     let restored = try await restore()
     do {
       try await open(settings.xmpp, Keys.shared.xmppPort, directTLS: false)
       try await open(settings.xmppTLS, Keys.shared.xmppTLSPort, directTLS: true)
+      if let federation, let federated = settings.federation {
+        for (port, key, directTLS) in [
+          (federated.port, Keys.shared.federationPort, false), (federated.tlsPort, Keys.shared.federationTLSPort, true),
+        ] where port != 0 {
+          try await open(Settings.Endpoint(host: federated.host, port: port), key) {
+            try await federation.listen(host: $0, port: $1, directTLS: directTLS)
+          }
+        }
+      }
       if settings.component.isOn {
         try await open(settings.component, Keys.shared.componentPort) {
           try await listener.listenForComponents(host: $0, port: $1)
@@ -92,6 +119,7 @@ struct XMPPService: Service {
     try? await gracefulShutdown()
     await listener.stopAccepting()
     let kept = await listener.shutDown()
+    await federation?.stop()
     do throws(Problem) {
       try await parley.work { try $0.setSuspended(kept) }
     } catch {

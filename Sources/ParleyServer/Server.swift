@@ -64,7 +64,8 @@ public enum Server {
         codeSender, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
     let readiness = Readiness()
-    let xmpp = try await XMPPService(settings, core.accounts, certificates, loops, readiness, logger)
+    let xmpp = try await XMPPService(
+      settings, core.accounts, certificates, outgoing, loops, readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)

@@ -140,7 +140,7 @@ struct ReloadService: Service {
       let now = try reread()
       log.level = now.logLevel
       try certificates.reload(now)
-      xmpp.reload(now)
+      try xmpp.reload(now)
       var changed = zip(settings.effective, now.effective)
         .filter { $0.value != $1.value && Keys.named($0.key)?.change == .restart }.map(\.0.key)
       if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Keys.shared.components.name)

@@ -1,5 +1,5 @@
 import Addresses
-import Glibc
+import Basics
 import NIOCore
 
 /// Listening addresses and domains as written in the configuration.
@@ -46,13 +46,7 @@ package enum Host {
     return address.domain
   }
 
-  private static func isIPv4(_ text: String) -> Bool {
-    var address = in_addr()
-    return inet_pton(AF_INET, text, &address) == 1
-  }
+  private static func isIPv4(_ text: String) -> Bool { IPAddress(text)?.isIPv6 == false }
 
-  private static func isIPv6(_ text: String) -> Bool {
-    var address = in6_addr()
-    return inet_pton(AF_INET6, text, &address) == 1
-  }
+  private static func isIPv6(_ text: String) -> Bool { IPAddress(text)?.isIPv6 == true }
 }

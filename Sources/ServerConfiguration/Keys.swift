@@ -1,6 +1,7 @@
 import Dialogs
 import Logging
 import PushServices
+import XMPPDoor
 
 /// The keys of the configuration, in the order of the reference file `conf/parley.yaml`, which documents them. Each is
 /// declared here, with its default and its range, and read at one place of `SettingsReader`.
@@ -90,6 +91,25 @@ package struct Keys: Sendable {
     lists: ["iq", "delegate"])
   let componentHost = Key.host("component.host", "127.0.0.1")
   package let componentPort = Key.port("component.port", 5347)
+  let federationEnabled = Key.flag("federation.enabled", false)
+  let federationHost = Key.host("federation.host", "::")
+  package let federationPort = Key.port("federation.port", 5269)
+  package let federationTLSPort = Key.port("federation.tls_port", 5270)
+  let federationVerify = Key.choice("federation.verify", FederationOptions.Verification.certificate)
+  let federationUnverified = Key.list("federation.unverified", change: .reload)
+  let federationAllow = Key.list("federation.allow", change: .reload)
+  let federationDeny = Key.list("federation.deny", change: .reload)
+  let federationAuthorities = Key.path("federation.authorities", change: .reload)
+  let federationDNSSEC = Key.choice("federation.dnssec", FederationOptions.DNSSECTrust.auto)
+  let federationDNS = Key.list("federation.dns")
+  let federationPOSH = Key.flag("federation.posh", false)
+  let federationRoutes = Key.entries("federation.routes", ["name", "host", "port", "tls"])
+  /// The maximum is a week: an author should learn that a message was not delivered while they remember it.
+  let federationGiveUpSeconds = Key.number("federation.give_up_seconds", 3_600, 1...604_800, "seconds")
+  let federationIdleSeconds = Key.number("federation.idle_seconds", 1_800, 10...86_400, "seconds")
+  let federationRooms = Key.choice("federation.rooms", FederationOptions.RoomAccess.open)
+  let federationStrangers = Key.choice("federation.strangers", FederationOptions.StrangerPolicy.limit)
+  let federationComponents = Key.flag("federation.components", true)
   let turnServers = Key.list("turn.servers")
   let turnSecret = Key.text("turn.secret", secret: true)
   /// The maximum is a week: credentials with a longer validity would be as good as passwords.

@@ -1,5 +1,4 @@
-import Basics
-public import WebClient
+public import Basics
 
 extension Settings {
   /// The settings of the server's HTTP clients.

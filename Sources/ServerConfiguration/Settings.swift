@@ -69,6 +69,11 @@ public struct Settings: Hashable, Sendable {
     public let host: String
     public let port: Int
     public var isOn: Bool { port != 0 }
+
+    package init(host: String, port: Int) {
+      self.host = host
+      self.port = port
+    }
   }
 
   /// At least one; the first is the key `domain`.
@@ -111,6 +116,8 @@ public struct Settings: Hashable, Sendable {
   public let components: [Component]
   /// The endpoint for components.
   public let component: Endpoint
+  /// nil if there is no federation.
+  public let federation: FederationOptions?
   /// The STUN and TURN servers.
   public let services: ExternalServices
   /// The time that calls ring.
@@ -228,9 +235,12 @@ struct SettingsReader {
     let components = readComponents(domains)
     let componentPort = read(keys.componentPort)
     let component = Settings.Endpoint(host: read(keys.componentHost), port: components.isEmpty ? 0 : componentPort)
+    let federation = self.federation(among: domains)
+    let servers = Settings.Endpoint(host: federation?.host ?? "::", port: federation?.port ?? 0)
+    let serversTLS = Settings.Endpoint(host: servers.host, port: federation?.tlsPort ?? 0)
     checkPorts([
       (keys.xmppPort, xmpp), (keys.xmppTLSPort, xmppTLS), (keys.httpPort, http), (keys.httpsPort, https),
-      (keys.componentPort, component),
+      (keys.componentPort, component), (keys.federationPort, servers), (keys.federationTLSPort, serversTLS),
     ])
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
     let settings = Settings(
@@ -250,7 +260,7 @@ struct SettingsReader {
       terms: terms(),
       admins: admins(among: domains),
       resumeWindow: read(keys.resumeSeconds),
-      components: components, component: component,
+      components: components, component: component, federation: federation,
       services: externalServices(),
       callRinging: read(keys.callsRingSeconds),
       contacts: contacts(),

@@ -26,7 +26,8 @@ struct ParleyCommand: AsyncParsableCommand {
     version: "\(Version.name) \(Version.number)",
     subcommands: [
       Serve.self, Initialize.self, User.self, Session.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
-      Invite.self, Report.self, KeyCommands.self, Webhook.self, BackupData.self, Check.self, Health.self,
+      Invite.self, Report.self, KeyCommands.self, Webhook.self, FederationCommands.self, BackupData.self, Check.self,
+      Health.self,
     ])
 
   static func main() async {

@@ -27,6 +27,8 @@ struct CommandFormTests {
       // Parley's own: of a user (4.9), and the columns of a roster (4.7).
       "state": .textSingle, "created": .textSingle, "logins": .textMulti, "jid": .jidSingle, "name": .textSingle,
       "subscription": .textSingle, "groups": .textSingle,
+      // And of federation.
+      "domain": .textSingle, "action": .listSingle, "note": .textSingle, "report": .textMulti,
     ])
 
   /// A session of the user, which is not connected.

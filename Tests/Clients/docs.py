@@ -425,6 +425,7 @@ def helps(checks, book, prepared):
     """The examples of every --help, each on data of its own, and on a running server what stands in sentences."""
     prepared.shell("parley user add bob@localhost --generate; cp -r data without-alice")
     prepared.shell("""parley user add alice@localhost --generate; parley user add alice@example.org --generate
+                      parley federation deny rule.example
                       parley roster add alice@localhost bob@localhost --mutual
                       parley dialog create team --owner alice@localhost --member bob@localhost
                       parley dialog create garden --owner alice@localhost""")
@@ -444,10 +445,23 @@ def helps(checks, book, prepared):
         with server.serving():
             for where, text in book.commands():
                 with checks.check(f"docs: {where}: {text}"):
-                    server.shell(text)
+                    if wants_federation(text):
+                        federating(server, text)
+                    else:
+                        server.shell(text)
             for command, text in pages(prepared, "parley"):
                 with checks.check(f"docs: the examples of {command} --help"):
                     examples(prepared, server, text)
+
+
+def wants_federation(command):
+    """Commands that do something on a server that federates; `federation_guide` types them on one."""
+    return re.match(r"parley federation (test|close|retry)", command)
+
+
+def federating(server, command):
+    output = server.shell(f"{command} 2>&1 || true")
+    expect("federation.enabled is false" in output, output)
 
 
 def pages(machine, command):
@@ -464,6 +478,9 @@ def examples(prepared, server, text):
     for example in (line.strip() for line in found.group(1).splitlines()):
         if "parley health" in example:
             output = server.shell(example)
+        elif wants_federation(example):
+            federating(server, example)
+            continue
         elif "webhook test" in example:
             output = server.shell(f"{example} || true")  # nobody is there
             expect("It was not taken." in output, output)

@@ -47,7 +47,7 @@ import Testing
       if place.hasPrefix("`") {
         listed.append("\(place.dropFirst().dropLast()) \(row.scene)")
       } else {
-        #expect(place.hasPrefix("client: ") || place.hasPrefix("not done: "), "\(row.scene): \(place)")
+        #expect(["client: ", "check: ", "not done: "].contains { place.hasPrefix($0) }, "\(row.scene): \(place)")
       }
     }
     let played = try Self.scenes().flatMap { play, scenes in

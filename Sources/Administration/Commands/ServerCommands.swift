@@ -19,6 +19,8 @@ package enum ServerCommands {
       .list(.active, context), .list(.idle, context),
       // 4.23 to 4.26
       .announce(context), .setMessageOfTheDay(context), .editMessageOfTheDay(context), .deleteMessageOfTheDay(context),
+      // Federation
+      .federationLinks(context), .federationDomain(context),
       // XEP-0401
       .invite(context), .createAccount(context),
       // Users' own

@@ -122,6 +122,8 @@ def without_privileges():
 class Server:
     """`parley serve` in a temporary data folder, with ports of its own."""
 
+    host, domain = "127.0.0.1", "localhost"
+
     def __init__(self, wrapper=(), **settings):
         self.folder = tempfile.mkdtemp(prefix="parley-clients-")
         self.data = os.path.join(self.folder, "data")

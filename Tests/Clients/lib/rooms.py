@@ -21,7 +21,7 @@ class Guest(Client):
     everybody = []  # kept to the end: slixmpp's tasks hold on to nobody, and complain when they are swept away
 
     def __init__(self, server, name, resource="orchard"):
-        super().__init__(server, f"{name}@localhost/{resource}")
+        super().__init__(server, f"{name}@{server.domain}/{resource}")
         for plugin in ("xep_0004", "xep_0045", "xep_0059", "xep_0077", "xep_0249", "xep_0410", "xep_0421"):
             self.register_plugin(plugin)
         self.order = []  # what came, in its order: of a message and a presence no event tells which was first

@@ -1,6 +1,6 @@
 import Addresses
 import Basics
-package import Dialogs
+import Dialogs
 
 /// A user in the operators' view.
 package struct UserRow: Codable, Hashable, Sendable {
@@ -96,8 +96,4 @@ extension AdminContext {
       throw Problem(.malformed, "jid-malformed", "\(Line.safe(jid)) is no address: \(error).", field: "jid")
     }
   }
-}
-
-extension User {
-  package var party: Party { Party(id: id, realm: realm, address: address) }
 }

@@ -1,0 +1,79 @@
+import Basics
+import Dialogs
+import XMPP
+import XMPPDoor
+
+/// Parley's own commands for federation, which XEP-0133 does not know: those of `parley federation`.
+extension AdHocCommand {
+  static func federationLinks(_ context: AdminContext) -> AdHocCommand {
+    admin("federation", "List links to other servers") { (_, _) throws(Problem) in
+      let page = try await ListFederation.perform(
+        ListFederation.Input(after: nil, limit: AdminLimits.commandRowsMax), in: context)
+      return report(page.items.map { $0.cells.filter { !$0.isEmpty }.joined(separator: ", ") })
+    }
+  }
+
+  /// What is done to one domain elsewhere.
+  private enum FederationAction: String, CaseIterable {
+    case show, test, allow, deny, forget, close, retry, drop
+
+    var label: String {
+      switch self {
+      case .show: "Show"
+      case .test: "Test"
+      case .allow: "Admit, whatever the configuration says"
+      case .deny: "Refuse, whatever the configuration says"
+      case .forget: "Remove the rule of admitting or refusing"
+      case .close: "Close the streams"
+      case .retry: "Try to connect at once"
+      case .drop: "Return what waits to its authors"
+      }
+    }
+  }
+
+  static func federationDomain(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "federation-domain", "Look after another server", "Name a domain elsewhere and what is to be done.",
+      fields: { _ in
+        [
+          DataForm.Field("domain", .textSingle, label: "Domain", isRequired: true),
+          DataForm.Field(
+            "action", .listSingle, label: "Action", values: [FederationAction.show.rawValue],
+            options: FederationAction.allCases.map { DataForm.Option($0.rawValue, label: $0.label) }),
+          DataForm.Field("note", .textSingle, label: "A remark, if it is admitted or refused"),
+        ]
+      },
+      perform: { (form, _) throws(Problem) in
+        guard let action = FederationAction(rawValue: form.value("action") ?? FederationAction.show.rawValue) else {
+          throw Problem(.malformed, "action-unknown", "There is no such action.", field: "action")
+        }
+        return try await perform(action, form.required("domain"), note: form.value("note"), context)
+      })
+  }
+
+  private static func perform(
+    _ action: FederationAction, _ domain: String, note: String?, _ context: AdminContext
+  ) async throws(Problem) -> Outcome {
+    let input = FederationInput(domain: domain)
+    switch action {
+    case .show: return report(try await ShowFederation.perform(input, in: context).lines)
+    case .test: return report(try await TestFederation.perform(.init(domain: domain, from: nil), in: context).lines)
+    case .allow, .deny:
+      let text = note.flatMap { $0.isEmpty ? nil : $0 }
+      _ = try await SetFederationRule.perform(
+        .init(domain: domain, isAllowed: action == .allow, note: text), in: context)
+      return .done(nil)
+    case .forget:
+      _ = try await RemoveFederationRule.perform(input, in: context)
+      return .done(nil)
+    case .close: return .done("Closed \(try await CloseFederation.perform(input, in: context).count) streams.")
+    case .retry: return .done("Tries \(try await RetryFederation.perform(input, in: context).count) links.")
+    case .drop:
+      return .done("\(try await DropFederationQueue.perform(input, in: context).count) are returned to their authors.")
+    }
+  }
+
+  private static func report(_ lines: [String]) -> Outcome {
+    .fields([DataForm.Field("report", .textMulti, label: "Report", values: lines.map { Line.safe($0) })])
+  }
+}

@@ -1,0 +1,28 @@
+package import Dialogs
+package import XMPPDoor
+
+/// Lists a page of the pairs of domains here and elsewhere, by the domain elsewhere: those with streams, and those for
+/// which something waits or ever did.
+package enum ListFederation: AdminOperation {
+  package static let name = "federation.list"
+
+  package struct Input: Codable, Sendable {
+    /// The `nextCursor` of the previous page.
+    let cursor: String?
+    let limit: Int
+    package init(after cursor: String?, limit: Int) {
+      self.cursor = cursor
+      self.limit = limit
+    }
+  }
+
+  package typealias Output = AdminPage<FederationLinkStatus, String>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let limit = Output.limit(input.limit)
+    let rows = try await context.federationLinks().filter { key(of: $0) > input.cursor ?? "" }
+    return Output(Array(rows.prefix(limit)), limit: limit, cursor: key) { $0 }
+  }
+
+  private static func key(of row: FederationLinkStatus) -> String { "\(row.remote) \(row.local)" }
+}

@@ -1,0 +1,26 @@
+import Administration
+import ArgumentParser
+
+struct FederationList: ListCommand {
+  typealias Operation = ListFederation
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Lists pairs of domains here and elsewhere, with their streams and what waits for them.",
+    discussion: """
+      Streams: out is ours, in is theirs, both takes stanzas both ways; then the version of TLS, how the other server was \
+      verified, and sm where it acknowledges what it takes (XEP-0198).
+
+      Examples:
+        parley federation list
+        parley federation list --json
+      """)
+
+  @OptionGroup var options: CommandOptions
+
+  static let none = "There are no links to other servers."
+  static let table = TextTable("Elsewhere", "Here", "State", "Streams", "Waiting", "Failures", "Reason")
+
+  func input(in context: CommandContext, after cursor: String?) -> Operation.Input { .init(after: cursor, limit: 500) }
+
+  func cells(_ link: ListFederation.Output.Row) -> [String] { link.cells }
+}

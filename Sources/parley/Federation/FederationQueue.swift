@@ -1,0 +1,38 @@
+import Administration
+import ArgumentParser
+import Basics
+
+struct FederationQueue: ListCommand {
+  typealias Operation = ListFederationQueue
+  static let configuration = CommandConfiguration(
+    commandName: "queue",
+    abstract: "Lists what waits for a domain elsewhere; with --drop returns it to its authors.",
+    discussion: """
+      Examples:
+        parley federation queue example.net
+        parley federation queue example.net --drop
+      """)
+
+  @Argument(help: "The domain elsewhere.") var domain: String
+  @Flag(name: .long, help: "Gives up the delivery of all of it: the authors are told.") var drop = false
+  @OptionGroup var options: CommandOptions
+
+  static let none = "Nothing waits."
+  static let table = TextTable("Here", "Position", "From", "Kind", "Returned at")
+
+  func run() async throws {
+    guard drop else { return try await perform() }
+    try await options.withData { context in
+      let dropped = try await context.call(DropFederationQueue.self, FederationInput(domain: domain))
+      try options.output.print(dropped, "\(dropped.count) are returned to their authors.")
+    }
+  }
+
+  func input(in context: CommandContext, after cursor: ListFederationQueue.Cursor?) -> Operation.Input {
+    .init(domain: domain, after: cursor, limit: 500)
+  }
+
+  func cells(_ row: ListFederationQueue.Row) -> [String] {
+    [row.local, String(row.position), row.from, row.kind, row.expiresAt.description]
+  }
+}
