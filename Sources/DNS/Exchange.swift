@@ -5,7 +5,7 @@ import NIOPosix
 // socket of its own, so the system chooses a random port for it, and lets nothing through that comes from another
 // address. What arrives is the answer only if its id and question are those that were sent (RFC 5452 9.1).
 
-/// What the bytes of a datagram or a TCP message are to a question.
+/// The meaning that the bytes of a datagram or a TCP message have for a question.
 enum Reply: Hashable, Sendable {
   case answer(Message)
   /// They belong to another question, or to none.

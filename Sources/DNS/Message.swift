@@ -4,7 +4,7 @@ import Basics
 // pointer to an earlier name. Messages come from the network: a reader refuses whatever is not exactly as written
 // there, and follows pointers only backwards, so that every name ends.
 
-/// What is asked: the records of one type that a name has, in the Internet's class.
+/// A question: the records of one type that a name has, in the Internet's class.
 struct Question: Hashable, Sendable {
   let name: DomainName
   let type: RecordType

@@ -10,7 +10,7 @@ import Synchronization
 /// Answers are kept for the time that the DNS says, within bounds, absent ones too (RFC 2308 5); failures are not. The
 /// same question of several callers is asked once.
 public final class StubResolver: DNSResolver {
-  /// Where the name servers are written.
+  /// The place where the name servers are written.
   public enum Configuration: Sendable {
     /// A file as resolv.conf(5) describes it, read anew as it changes.
     case system(path: String = "/etc/resolv.conf")
@@ -28,7 +28,7 @@ public final class StubResolver: DNSResolver {
     var underWay: [Question: Task<Result<Answer, LookupFailure>, Never>] = [:]
     var settings: ResolvConf
     var readAt: NIODeadline?
-    /// When a server that has not answered is asked in its turn again.
+    /// The time at which a server that has not answered is asked in its turn again.
     var penalties: [SocketAddress: NIODeadline] = [:]
   }
 

@@ -57,7 +57,7 @@ enum FederationLimits {
   /// The rows written and not taken at which a link stops writing: a page of a busy domain may be under way while the
   /// next is read.
   static let rowsUntakenMax = 256
-  /// Where a domain does not acknowledge stanzas (XEP-0198), it is pinged after so many rows, or after so much quiet.
+  /// A domain that does not acknowledge stanzas (XEP-0198) is pinged after so many rows, or after so much quiet.
   static let rowsPerBarrier = 64
   static let barrierQuiet: TimeAmount = .milliseconds(200)
   /// The time in which a domain has to acknowledge rows, or to answer a ping behind them; then the stream is dead if

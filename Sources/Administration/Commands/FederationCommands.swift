@@ -13,7 +13,7 @@ extension AdHocCommand {
     }
   }
 
-  /// What is done to one domain elsewhere.
+  /// The actions on one domain elsewhere.
   private enum FederationAction: String, CaseIterable {
     case show, test, allow, deny, forget, close, retry, drop
 

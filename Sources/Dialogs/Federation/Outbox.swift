@@ -1,4 +1,4 @@
-// What users elsewhere must get, until their server has taken it. Theory:
+// The outbox holds everything that users elsewhere must get, until their server has taken it. Theory:
 //
 // A user of another server has no feed here. What would be a row of their feed is a row of the outbox instead: written
 // in the entry's own transaction, ordered by position, and removed when the other server has taken it (XEP-0198, or an

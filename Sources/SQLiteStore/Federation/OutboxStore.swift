@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// What waits for servers elsewhere.
+/// The rows that wait for servers elsewhere.
 extension Reader {
   func outbox(of pair: DomainPair, after: Position, limit: Int) throws -> [OutboxRow] {
     try connection(.outbox, pair.local, pair.remote, after, bound(limit)).all { row in
@@ -144,6 +144,6 @@ extension Query {
     "INSERT INTO outbox (pair, position, author, expires, stanza) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let removeOutbox = Query(
     "DELETE FROM outbox WHERE pair = ?1 AND position >= ?2 AND position <= ?3 RETURNING author")
-  /// What a deleted user has said; the ends of their subscriptions are still sent.
+  /// The messages of a deleted user; the ends of their subscriptions are still sent.
   static let deleteOutboxOfUser = Query("DELETE FROM outbox WHERE author = ?1 AND stanza IS NULL")
 }

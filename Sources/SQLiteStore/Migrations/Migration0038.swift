@@ -1,5 +1,5 @@
 extension Migration {
-  /// What waits for servers elsewhere. A row without a stanza refers to the entry at its position.
+  /// The rows that wait for servers elsewhere. One without a stanza refers to the entry at its position.
   static let outbox = Migration(
     number: 38, name: "outbox",
     sql: """

@@ -57,7 +57,7 @@ struct ConnectionRace: Hashable, Sendable {
     var certification: Certification
     var tried = 0
     var wasIPv6 = false
-    /// When the first addresses came.
+    /// The time at which the first addresses came.
     var foundAt: NIODeadline?
   }
 

@@ -5,7 +5,7 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What operators see of federation and do to it.
+/// The view and the actions of operators.
 extension Federation: FederationControl {
   public func links() async -> [FederationLinkStatus] {
     let waiting = (try? await door.parley.read { try $0.outboxPairs() }) ?? []

@@ -19,7 +19,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   private let homes: [String: Realm]
   let servers: ServerStreams
   let group: any EventLoopGroup
-  /// What accepts streams of other servers, once there is a port.
+  /// The listener for streams of other servers, once there is a port.
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
   private let state = Mutex(State())

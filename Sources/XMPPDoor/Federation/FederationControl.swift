@@ -117,7 +117,7 @@ public struct FederationTestStep: Codable, Hashable, Sendable {
   /// The step, such as `dns`, `connect host.example.org:5270`, `tls`, `certificate`, `external`, `ping`.
   public let step: String
   public let hasPassed: Bool
-  /// What was found, or what is wrong.
+  /// The finding, or the fault.
   public let text: String
 
   public init(step: String, hasPassed: Bool, text: String) {

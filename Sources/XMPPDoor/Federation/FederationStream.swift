@@ -12,7 +12,7 @@ protocol FederationStream: AnyObject {
   var acknowledges: Bool { get }
   /// Whether the channel takes more. If not, `FederationStreamOwner.writable` follows.
   var isWritable: Bool { get }
-  /// What operators are shown of it.
+  /// The stream as operators are shown it.
   var status: FederationLinkStatus.Stream { get }
 
   /// Appends one stanza, which `flush` sends. Returns `false` if it is longer than the other server takes (XEP-0478),

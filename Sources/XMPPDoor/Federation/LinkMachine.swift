@@ -13,7 +13,7 @@
 //     any     -stop-> stopped            an open stream stays until what is written is taken
 //     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
 //
-// What is sent is of two kinds. *Rows* of the outbox are kept until the other server has taken them, so they only need
+// Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
 // being opened, for as long as a person waits, and fail at once while the link rests.
 //

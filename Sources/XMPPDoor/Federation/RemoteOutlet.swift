@@ -18,7 +18,7 @@ final class RemoteOutlet: SessionOutlet {
 
   /// A link that is gone takes nothing and refuses nothing.
   var isWritable: Bool { link?.isWritable ?? true }
-  /// What the link has gathered is for all its sessions; its owner bounds it.
+  /// Always zero: the bytes that a link gathers are of all its sessions, and its owner bounds them.
   var gatheredBytes: Int { 0 }
 
   func write(_ body: (inout ElementWriter) -> Void) { link?.write(body) }

@@ -44,7 +44,7 @@ final class ServerConnection: RemoteConnection {
 
   /// The pairs that the stream carries, as the owner was told: the first is the one for which stanzas may be written.
   private(set) var pairs: [DomainPair] = []
-  /// How the other server's domain was proved by certificate; `nil` for dialback.
+  /// The proof of the other server's domain by certificate; `nil` for dialback.
   private(set) var proof: PeerProof?
   private var provedUntil: Timestamp?
 
@@ -322,7 +322,7 @@ final class ServerConnection: RemoteConnection {
     goOn()
   }
   private var judgedDomain: String?
-  /// How the domain of the key that was verified last was proved.
+  /// The proof of the domain whose key was verified last.
   private var verifiedBy: PeerProof?
 
   private func verify(_ request: DialbackRequest) {

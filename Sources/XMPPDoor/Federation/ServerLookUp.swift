@@ -6,7 +6,7 @@ import DNS
 struct ServerLookUp: Sendable {
   /// A server whose addresses are still to be looked up.
   struct Candidate: Hashable, Sendable {
-    /// Where its addresses are.
+    /// The source of its addresses.
     enum Host: Hashable, Sendable {
       case name(DomainName)
       case address(IPAddress)

@@ -37,7 +37,7 @@ final class XMPPSession {
 
   /// The session's place in the log. Nothing is sent before it is registered.
   var cursor = StreamCursor(at: .end, replayed: .end)
-  /// Where the entries are that tell a client which reads its archive itself of undelivered messages; `nil` if it has
+  /// The entries that tell a client which reads its archive itself of undelivered messages; `nil` if it has
   /// been told of them.
   var untold: ClosedRange<Position>?
   /// The rooms that the session is an occupant of.
