@@ -48,7 +48,7 @@ import Testing
     // So that no blocks are written beforehand: the file ends with the log.
     let store = try folder.open { $0.checkpointBytes = 1 << 30 }
     let verona = try Verona(store)
-    try store.pool.write { try $0.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+    _ = try store.pool.write { try $0.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
     var lengths: [Int] = []
     for batch in 0..<6 {
       try store.write { writer in
