@@ -2,7 +2,7 @@ import Accounts
 public import Basics
 import DNS
 import Dialogs
-public import NIOCore
+import NIOCore
 import Synchronization
 import XMPP
 
