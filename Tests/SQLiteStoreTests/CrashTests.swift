@@ -66,6 +66,23 @@ import Testing
     try store.close()
   }
 
+  /// The checkpointer's connection is the last one then, and copies the log when the engine closes it.
+  @Test func aStoreThatIsNotClosedIsWholeWhenItIsDropped() throws {
+    for _ in 0..<20 {
+      let folder = try Folder()
+      do {
+        let store = try folder.open { $0.checkpointBytes = 4 << 20 }
+        let verona = try Verona(store)
+        for position in 1...7 { try store.write { try verona.say(Int64(position), $0) } }
+        store.checkpointer.settle()
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
+      let store = try folder.open()
+      #expect(try store.read { try $0.head().position.number } == 7)
+      try store.close()
+    }
+  }
+
   @Test func theBlocksOfTheLogAreWrittenBeforehand() throws {
     let folder = try Folder()
     let store = try folder.open { $0.checkpointBytes = 4 << 20 }

@@ -40,6 +40,10 @@ final class Checkpointer: Sendable {
     pressure = CheckpointPacing.Pressure(urgentFrames: framesMax + framesMax / 4)
   }
 
+  /// The engine copies the log when its last connection closes, which is this one where the store is dropped without being
+  /// closed; it must not outlive `pressure`, as it would if it were left to the order of the properties.
+  deinit { connection.withLock { $0 = nil } }
+
   /// Has the writer's connection report its commits, until `stop`.
   func watch(_ writer: Connection) {
     sqlite3_wal_hook(
