@@ -60,6 +60,8 @@ $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
     status=$$?
     echo "Failed (everything is in .build/unit.log):" >&2
     grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | head -60 >&2 || true
+    awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^[✔✘] Test / { delete under[$$3] } \
+      END { for (test in under) print "was running when the process ended: " test }' .build/unit.log | head -20 >&2
     exit $$status
 }
 endef
