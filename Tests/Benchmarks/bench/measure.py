@@ -6,16 +6,17 @@ import subprocess
 from .servers import XLOAD, log
 
 
-def measure(name, args, server, address, http, pids, cpu=None, cache=None, max_other=40, attempts=3):
+def measure(name, args, server, address, http, pids, cpu=None, cache=None, max_other=40, attempts=3, options=(),
+            enter=lambda command: command):
     """One row of results; a run on a machine that was not quiet is repeated."""
     command = (["taskset", "-c", str(cpu)] if cpu is not None else []) + [
-        XLOAD, *args.split(), "--addr", address, "--http", http, "--pid", pids, "--name", server]
+        XLOAD, *args.split(), "--addr", address, "--http", http, "--pid", pids, "--name", server, *options]
     if cache:
         os.makedirs(os.path.dirname(cache), exist_ok=True)
         command += ["--scram-cache", cache]
     for attempt in range(attempts):
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+            done = subprocess.run(enter(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
             line, error, code = done.stdout.strip(), done.stderr, done.returncode
         except subprocess.TimeoutExpired:
             line, error, code = "", "timed out", 1

@@ -1,6 +1,7 @@
 """Writes the results of a run into docs/performance.md and docs/images."""
 import os
 import re
+import statistics
 
 from . import charts, tables
 from .servers import VARIANTS, label
@@ -23,6 +24,10 @@ def conditions(machine, rows):
     repeated = sum(r.get("attempts", 1) > 1 for r in rows)
     if repeated:
         lines.append("- %d of %d runs were repeated because other processes used the machine" % (repeated, len(rows)))
+    busy = [r["other_cpu_pct"] for r in rows if "other_cpu_pct" in r]
+    if busy:
+        lines.append("- processes that had no part in a run used %.0f %% of a core meanwhile (median; at most %.0f %%)" % (
+            statistics.median(busy), max(busy)))
     filled = sorted({(r["server"], r["prefill"]) for r in rows if r.get("prefill")})
     if filled:
         lines.append("- messages already in the store before `chat-real`: " + ", ".join("%s %s" % x for x in filled))
@@ -68,6 +73,20 @@ def write(docs, machine, rows, micro):
     path = os.path.join(docs, "performance.md")
     with open(path) as f:
         page = f.read()
+    across = [r for r in rows if WORKLOADS[r["workload"]].partner]
+    if across:
+        page = put(page, "federation", "\n\n".join(
+            [tables.bars_table(across), tables.results(across), conditions(machine, across)]))
+    alone = [r for r in rows if r not in across]
+    if alone:
+        page = local_sections(docs, page, machine, alone, micro)
+    with open(path, "w") as f:
+        f.write(page)
+    return path
+
+
+def local_sections(docs, page, machine, rows, micro):
+    """The page with what servers do for their own users."""
     pictures = drawings(rows)
     os.makedirs(os.path.join(docs, "images"), exist_ok=True)
     for name, (_, svg) in pictures.items():
@@ -77,7 +96,4 @@ def write(docs, machine, rows, micro):
     page = put(page, "bars", tables.bars_table(rows))
     page = put(page, "charts", "\n".join("![%s](images/%s)" % (heading, n) for n, (heading, _) in pictures.items()))
     page = put(page, "results", tables.results(rows))
-    page = put(page, "micro", micro_section(micro))
-    with open(path, "w") as f:
-        f.write(page)
-    return path
+    return put(page, "micro", micro_section(micro))

@@ -39,6 +39,8 @@ def log(text):
 class Server:
     """One variant, in its own run directory under `base`."""
 
+    security = []  # options of xload without which it lets nobody in
+
     def __init__(self, name, base, cpu, binary):
         self.name, self.cpu, self.binary = name, cpu, binary
         self.script, self.archive, self.port, _, self.label = VARIANTS[name]
@@ -95,12 +97,23 @@ class Server:
             command += ["--sql", self.archive, "--dir", self.dir]
         if self.script == "parley":
             command += ["--binary", self.binary]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        done = self.fill(command)
         if done.returncode:
             raise SystemExit("%s: accounts failed" % self.name)
         log("%-10s %s" % (self.name, done.stdout.strip()))
         if self.name == "p-sqlite":
             self.restart()  # it caches what was not in its tables
+
+    def fill(self, command):
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True)
+
+    def enter(self, command):
+        """The command as it is run where the server can be reached."""
+        return command
+
+    def options(self, load=None):
+        """What xload has to know beside the addresses."""
+        return []
 
     def warm(self, wanted):
         """Lets the generator derive the accounts' SCRAM keys, unmeasured."""
@@ -108,8 +121,9 @@ class Server:
             missing = [i for i in range(first, first + number) if (prefix, i) not in self.warmed]
             if not missing:
                 continue
-            subprocess.run([XLOAD, "login", "--addr", self.address, "--prefix", prefix, "--first", str(missing[0]),
-                            "--users", str(missing[-1] - missing[0] + 1), "--scram-cache", self.cache],
+            subprocess.run(self.enter([XLOAD, "login", "--addr", self.address, "--prefix", prefix, "--first", str(missing[0]),
+                                       "--users", str(missing[-1] - missing[0] + 1), "--scram-cache", self.cache,
+                                       *self.security, *self.options()]),
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.warmed.update((prefix, i) for i in range(missing[0], missing[-1] + 1))
 

@@ -95,7 +95,7 @@ def bars(rows):
             rival = sorted(peers, key=peers.get, reverse=sign > 0)[0] if peers else None
             row = {"workload": w, "metric": bar.metric, "parley": mine, "peer": rival,
                    "peer_value": peers.get(rival), "against": bar.against, "factor": bar.factor, "of": bar.of, "sign": sign}
-            if rival:
+            if rival and min(mine, peers[rival]) >= 0:  # of differences, which may be negative, there is no ratio
                 row["ratio"] = (mine / peers[rival] if sign > 0 else peers[rival] / mine) if mine else float("inf")
             if bar.against is None:
                 row["reached"] = mine <= bar.factor if sign < 0 else mine >= bar.factor

@@ -14,11 +14,12 @@ Bar = namedtuple("Bar", "metric against factor of", defaults=(None,))
 # peers: the variants that run by default. fresh: needs a server process that
 # has done nothing yet, since it measures memory. warm: accounts whose SCRAM
 # keys the generator derives beforehand, as (prefix, first, number). prefill:
-# the store gets a past first.
-Workload = namedtuple("Workload", "name args metrics peers bars fresh warm prefill")
+# the store gets a past first. partner: the servers federate, with this one (see federation.py).
+Workload = namedtuple("Workload", "name args metrics peers bars fresh warm prefill partner", defaults=(None,))
 
 VOLATILE = ("p-none", "e-none")
 DURABLE = ("e-sqlite", "e-pgsql")
+DURABLE_FEDERATED = ("p-sqlite",) + DURABLE
 
 LATENCY = [Metric("p50_ms", -1), Metric("p95_ms", -1), Metric("p99_ms", -1)]
 TAIL = LATENCY + [Metric("p999_ms", -1), Metric("max_ms", -1), Metric("server_cpu_pct", -1)]
@@ -47,12 +48,18 @@ def rate(unit, *more):
     return [Metric(unit + "_per_s", 1), Metric(unit + "_per_cpu_s", 1), *more, *LATENCY]
 
 
-def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("u", 0, 100),), prefill=False):
-    return name, Workload(name, args, metrics, peers, bars, fresh, warm, prefill)
+def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("u", 0, 100),), prefill=False, partner=None):
+    return name, Workload(name, args, metrics, peers, bars, fresh, warm, prefill, partner)
+
+
+def federated(name, args, metrics, bars=(), partner="remote", fresh=False):
+    return workload(name, args + " --tls", metrics, DURABLE_FEDERATED, bars, fresh, (("u", 0, 400),), False, partner)
 
 
 ALL_USERS = (("u", 0, 5000),)
 LOGIN = "login --users 2000 --parallel 16"
+ACROSS = "across --users 50 --window 8 --duration 4s --warmup 1s"
+ORDER = [Metric("all_ms", -1), Metric("messages_per_cpu_s", 1)]
 CHAT = "chat --users 100 --window 8 --duration 4s --warmup 1s"
 
 WORKLOADS = dict([
@@ -129,12 +136,38 @@ WORKLOADS = dict([
              rate("pages"), peers=(), warm=ALL_USERS, bars=[Bar("p99_ms", None, 10)]),
     workload("idle-contacts", "idle --prefix k --users 1020 --duration 3s", MEMORY, fresh=True,
              warm=(("k", 0, 1020),)),
+    # Federation: `remote` is xload's own server, `partner` a Prosody.
+    federated("fed-out", ACROSS, rate("messages"), bars=[Bar("messages_per_cpu_s", "durable", 5)]),
+    federated("fed-in", ACROSS + " --into", rate("messages"), bars=[Bar("messages_per_cpu_s", "durable", 5)]),
+    federated("fed-out-prosody", ACROSS, rate("messages"), bars=[Bar("messages_per_cpu_s", "durable", 5)], partner="partner"),
+    federated("fed-in-prosody", ACROSS + " --into", rate("messages"), bars=[Bar("messages_per_cpu_s", "durable", 5)],
+              partner="partner"),
+    federated("fed-order-out", "order --messages 500", ORDER, bars=[Bar("all_ms", None, 3000)], partner="partner"),
+    federated("fed-order-in", "order --messages 500 --into", ORDER, bars=[Bar("all_ms", None, 3000)], partner="partner"),
+    federated("fed-first", "first --users 50 --domains 50", [*LATENCY, Metric("domains_per_cpu_s", 1)],
+              bars=[Bar("p50_ms", None, 500)]),
+    federated("fed-domains", "domains --users 400 --domains 2000 --duration 12s", [
+        Metric("domains_per_s", 1), Metric("domains_per_cpu_s", 1), *LATENCY, Metric("opening_at_once", -1),
+        Metric("rss_before_mib", -1), Metric("rss_peak_mib", -1), Metric("rss_after_mib", -1), Metric("kib_per_link", -1)],
+        bars=[Bar("kib_per_link", None, 60), Bar("opening_at_once", None, 64)], fresh=True),
+    federated("fed-domains-in", "domains --into --users 1 --domains 2000 --duration 12s", [
+        Metric("domains_per_s", 1), Metric("domains_per_cpu_s", 1), *LATENCY, Metric("rss_before_mib", -1),
+        Metric("rss_after_mib", -1), Metric("kib_per_link", -1)], bars=[Bar("kib_per_link", None, 60)], fresh=True),
+    federated("fed-half-open", "half-open --users 10 --messages 150 --streams 1000", [
+        Metric("quiet_p99_ms", -1), Metric("opening_p99_ms", -1), Metric("held_p50_ms", -1), Metric("held_p99_ms", -1),
+        Metric("p99_added_ms", -1), Metric("p99_added_while_opening_ms", -1), Metric("half_open_first", 1), Metric("half_open_last", 1)],
+        bars=[Bar("p99_added_ms", None, 50), Bar("p99_added_while_opening_ms", None, 50)], fresh=True),
+    federated("fed-strangers", "strangers --users 40 --rate 200 --messages 5000 --duration 8s --warmup 1s --user u399", [
+        Metric("quiet_p99_ms", -1), Metric("beside_p50_ms", -1), Metric("beside_p99_ms", -1), Metric("p99_added_ms", -1),
+        Metric("strangers_heard", -1), Metric("strangers_refused", 1)],
+        bars=[Bar("strangers_heard", None, 30), Bar("p99_added_ms", None, 50)], fresh=True),
 ])
 
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
-           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "archive", "inbox", "dialogs"]
+           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "archive", "inbox", "dialogs"] + [
+    name for name, load in WORKLOADS.items() if load.partner]
 
 # Names of workloads in charts and in the table of targets.
 TITLES = {
@@ -152,11 +185,11 @@ def title(name):
 
 def quick(args):
     """The same workload, far shorter: for trying out, not for figures."""
-    short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, ""),
+    short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, ""), "domains": (100, ""), "streams": (100, ""),
              "members": (250, ""), "occupants": (200, ""), "contacts": (20, "")}
 
     def cut(m):
         most, unit = short[m.group(1)]
         return "--%s %d%s" % (m.group(1), min(int(m.group(2)), most), unit)
-    args = re.sub(r"--(duration|warmup|users|messages|members|occupants|contacts) (\d+)s?", cut, args)
+    args = re.sub(r"--(duration|warmup|users|messages|members|occupants|contacts|domains|streams) (\d+)s?", cut, args)
     return re.sub(r"--first (\d+)", lambda m: "--first %d" % (int(m.group(1)) // 20), args)

@@ -46,6 +46,17 @@ type settings struct {
 	group    int
 	groups   int
 	partners int
+
+	// Federation.
+	partner       string
+	partnerDomain string
+	listen        string
+	servers       string
+	chain         string
+	key           string
+	into          bool
+	domains       int
+	streams       int
 }
 
 type mode struct {
@@ -72,12 +83,18 @@ var modes = map[string]mode{
 	"app-idle":   {runAppIdle, "hold WebSocket sessions of --users on --devices each; server memory per session"},
 	"rest":       {runREST, "--users users each send one message after the other over HTTP"},
 	"dialogs":    {runDialogs, "fetch the first page of --user's dialogs, whose archive is filled as by archive, over and over"},
+	"across":     {runAcross, "clients of --domain write to users of --partner-domain, or with --into the other way round"},
+	"order":      {runOrder, "--messages messages at once from one client to one of --partner, or with --into the other way round"},
+	"first":      {runFirst, "first messages to --domains domains of the remote server, one after the other"},
+	"domains":    {runDomains, "first messages to --domains domains of the remote server at once, or with --into streams from them; server memory per link"},
+	"half-open":  {runHalfOpen, "logins beside --streams streams of servers that are begun and go no further"},
+	"strangers":  {runStrangers, "chat of --users at --rate, alone and beside --messages strangers of the remote server who write to --user"},
 	"crash":      {runCrash, "send --messages messages, kill -9 the server once they are confirmed (--kill-on)"},
 	"survived":   {runSurvived, "after a restart, count which messages of a crash run (--tag) the archive holds"},
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "dialogs", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "crash", "survived",
 }
 
 func usageText() {
@@ -99,10 +116,10 @@ func main() {
 		os.Exit(2)
 	}
 	var s settings
-	var cachePath, pids string
+	var cachePath, pids, helping string
 	var fast bool
 	fs := flag.NewFlagSet("xload "+os.Args[1], flag.ExitOnError)
-	fs.StringVar(&s.addr, "addr", "127.0.0.1:5222", "server address, loopback only")
+	fs.StringVar(&s.addr, "addr", "127.0.0.1:5222", "server address, on this machine only")
 	fs.StringVar(&s.domain, "domain", "localhost", "XMPP domain")
 	fs.StringVar(&s.password, "password", "bench", "password of every account")
 	fs.StringVar(&s.mech, "mech", "SCRAM-SHA-256", "SASL mechanism: SCRAM-SHA-1, SCRAM-SHA-256 or PLAIN")
@@ -145,26 +162,27 @@ func main() {
 	fs.IntVar(&s.group, "group", 0, "chat-real, fill: accounts per group of contacts (chat-real: 0 for none)")
 	fs.IntVar(&s.groups, "groups", 1, "fill: groups")
 	fs.IntVar(&s.partners, "partners", 1, "fill: members that each member writes to")
+	fs.StringVar(&s.partner, "partner", "", "across, order: address of the other server for clients")
+	fs.StringVar(&s.partnerDomain, "partner-domain", "", "the other server's domain, or that of xload's own")
+	fs.StringVar(&s.listen, "listen", "", "where xload's own server listens for servers")
+	fs.StringVar(&s.servers, "servers", "", "address of the server under test for servers")
+	fs.StringVar(&s.chain, "chain", "", "the certificate of xload's own server, PEM")
+	fs.StringVar(&s.key, "key", "", "its key, PEM")
+	fs.BoolVar(&s.into, "into", false, "across, order: into the server under test")
+	fs.IntVar(&s.domains, "domains", 50, "first, domains: so many domains of xload's own server")
+	fs.IntVar(&s.streams, "streams", 1000, "half-open: streams")
+	fs.StringVar(&helping, "helpers", "", "process ids of what a workload needs beside the server; not counted in other_cpu_pct")
 	fs.Parse(os.Args[2:])
 
 	if s.muc == "" {
 		s.muc = "conference." + s.domain
 	}
-	for _, p := range strings.Split(pids, ",") {
-		if p == "" {
+	s.pids, helpers = processes(pids), processes(helping)
+	for i, address := range []string{s.addr, s.http, s.partner, s.servers} {
+		if i > 0 && address == "" {
 			continue
 		}
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 2 {
-			fail(fmt.Errorf("bad --pid %q", p))
-		}
-		s.pids = append(s.pids, n)
-	}
-	if err := loopbackOnly(s.addr); err != nil {
-		fail(err)
-	}
-	if s.http != "" {
-		if err := loopbackOnly(s.http); err != nil {
+		if err := localOnly(address); err != nil {
 			fail(err)
 		}
 	}
@@ -196,6 +214,21 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
+}
+
+// processes reads a list of process ids.
+func processes(list string) (ids []int) {
+	for _, p := range strings.Split(list, ",") {
+		if p == "" {
+			continue
+		}
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 2 {
+			fail(fmt.Errorf("bad process id %q", p))
+		}
+		ids = append(ids, n)
+	}
+	return ids
 }
 
 func fail(err error) {

@@ -112,18 +112,21 @@ func (r *report) latency(prefix string, h *hist) {
 	r.put(prefix+"max_ms", ms(h.max), "ms")
 }
 
+// helpers are processes that a workload needs beside the server, and that make no machine unquiet.
+var helpers []int
+
 // usage is a CPU reading of the server and of xload itself.
 type usage struct {
 	at           time.Time
 	server, self float64
-	machine      float64 // busy time of all cores
+	machine      float64 // busy time of all cores, without helpers
 }
 
 func readUsage(pids []int) usage {
 	var ru syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &ru)
 	tv := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	return usage{time.Now(), treeCPU(pids), tv(ru.Utime) + tv(ru.Stime), machineCPU()}
+	return usage{time.Now(), treeCPU(pids), tv(ru.Utime) + tv(ru.Stime), machineCPU() - treeCPU(helpers)}
 }
 
 // cpu adds CPU figures for a span in which count units of work were done.
