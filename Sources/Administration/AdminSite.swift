@@ -50,6 +50,11 @@ package struct AdminSite: Sendable {
       guard let realm = admin.parley.realms.first(where: { $0.id == key.realm }) else {
         throw Problem(.unauthenticated, "key-invalid", "The key is not valid.")
       }
+      if route.scope.isOfServer, let first = admin.parley.realms.first, realm.id != first.id {
+        throw Problem(
+          .forbidden, "key-of-another-domain",
+          "The scope \(route.scope.rawValue) is about the whole server: use a key of \(first.domain).", field: "scope")
+      }
       var input = try await OperationInput(
         request, context, route.method, pathParameters: route.pathParameters,
         bytesMax: AdminLimits.bodyBytesMax)

@@ -148,18 +148,15 @@ public final class StubResolver: DNSResolver {
   private func current() -> ResolvConf {
     let now = timers.now
     guard case .system(let path) = configuration else { return state.withLock { $0.settings } }
-    let isOld = state.withLock { state in
-      if let readAt = state.readAt, now < readAt + DNSLimits.configurationAge { return false }
+    return state.withLock { state in
+      if let readAt = state.readAt, now < readAt + DNSLimits.configurationAge { return state.settings }
       state.readAt = now
-      return true
-    }
-    guard isOld else { return state.withLock { $0.settings } }
-    let bytes = (try? Files.read(path, bytesMax: DNSLimits.configurationBytesMax)) ?? []
-    let settings = ResolvConf(String(decoding: bytes, as: UTF8.self))
-    state.withLock { state in
+      // Under the lock: another question that comes meanwhile must not find no servers.
+      let bytes = (try? Files.read(path, bytesMax: DNSLimits.configurationBytesMax)) ?? []
+      let settings = ResolvConf(String(decoding: bytes, as: UTF8.self))
       if state.settings.servers != settings.servers { state.penalties = [:] }
       state.settings = settings
+      return settings
     }
-    return settings
   }
 }

@@ -3,9 +3,13 @@ import FileStorage
 public import ServerConfiguration
 
 extension Settings {
-  /// Missing features that are no errors, for `parley check` and the start.
+  /// Missing features and risks that are no errors, for `parley check` and the start.
   public var shortcomings: [String] {
-    guard let uploads, uploads.thumbnails, let missing = BlobTools.missingProgram else { return [] }
-    return ["There are no thumbnails, and avatars are not made smaller: \(missing)."]
+    var texts: [String] = []
+    if let uploads, uploads.thumbnails, let missing = BlobTools.missingProgram {
+      texts.append("There are no thumbnails, and avatars are not made smaller: \(missing).")
+    }
+    if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
+    return texts
   }
 }

@@ -59,7 +59,7 @@ public struct PushTexts: Hashable, Sendable {
     case .sticker: return .key("parley_sticker")
     // Only missed calls make a dialog unread.
     case .call: return .key("parley_missed_call")
-    case .none, .text, .custom, .system:
+    case .none, .text, .custom, .system, .invitation:
       guard content == .body, !notice.text.isEmpty else { return .key("parley_message") }
       return .text(prefix(notice.text, bytes: PushLimits.textBytesMax))
     }

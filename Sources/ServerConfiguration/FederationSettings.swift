@@ -25,6 +25,7 @@ extension SettingsReader {
     options.rooms = read(keys.federationRooms)
     options.strangers = read(keys.federationStrangers)
     options.reachesComponents = read(keys.federationComponents)
+    options.blocklists = blocklists()
     return isOn ? options : nil
   }
 
@@ -35,6 +36,20 @@ extension SettingsReader {
       let pattern = DomainPattern(written)
       if pattern == nil { reject(key, "\(Line.safe(written)) is no domain, such as example.org or *.example.org") }
       return pattern
+    }
+  }
+
+  private mutating func blocklists() -> [BlocklistOption] {
+    let written = read(keys.federationBlocklists)
+    if written.count > FederationOptions.blocklistsMax {
+      reject(keys.federationBlocklists, "at most \(FederationOptions.blocklistsMax) lists are followed")
+    }
+    return written.compactMap { text in
+      let list = BlocklistOption(text)
+      if list == nil {
+        reject(keys.federationBlocklists, "\(Line.safe(text)) is no service and node, such as lists.example.org/bans")
+      }
+      return list
     }
   }
 

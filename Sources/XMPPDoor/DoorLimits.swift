@@ -1,4 +1,5 @@
 import NIOCore
+import XMPP
 
 /// The bounds of this door. Each states its number, its reason and what happens at it.
 enum DoorLimits {
@@ -133,6 +134,11 @@ enum DoorLimits {
   static let lastItemsBytesMax = 128 * 1024
   /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.
   static let unacknowledgedBytesPaced = 256 * 1024
+  /// The unacknowledged bytes and stanzas of a session that waits to be resumed, half of what is held at all, up to which
+  /// rooms elsewhere are heard: the other half is for what can be read nowhere else. Above them the client is told that
+  /// it is out of the room, and reads the room's archive when it is back.
+  static let waitingBytesOfRoomsElsewhere = XMPPLimits.unacknowledgedBytesMax / 2
+  static let waitingStanzasOfRoomsElsewhere = XMPPLimits.unacknowledgedItemsMax / 2
   /// The estimated size of an item beside its id and its payload.
   static let itemOverheadBytes = 128
   /// The forms of one picture that metadata may list at its data node (XEP-0084 4.2.1); more is refused with

@@ -138,7 +138,9 @@ enum Features {
 
   /// The specifications that are implemented in the stream, the protocol library or the core rather than in a feature.
   static let elsewhere: [XEP] = [
-    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "Federation is off by default and not complete."),
+    XEP(
+      0, "", "RFC 6120: streams, TLS, SASL, stanzas",
+      note: "With other servers if `federation.enabled` is true, which is not the default."),
     XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
     XEP(
       0, "", "RFC 7395: XMPP over WebSocket",
@@ -170,13 +172,35 @@ enum Features {
     XEP(
       175, "1.2", "Best Practices for Use of SASL ANONYMOUS",
       note: "On the domains in `guests.domains`. A guest's session cannot be resumed."),
-    XEP(198, "1.6.3", "Stream Management", note: "Acknowledgement and resumption, also after a graceful restart."),
+    XEP(
+      178, "1.2", "Best Practices for Use of SASL EXTERNAL with Certificates",
+      note: "Between servers. Clients do not log in by certificate."),
+    XEP(185, "1.0", "Dialback Key Generation and Validation"),
+    XEP(
+      198, "1.6.3", "Stream Management",
+      note: """
+        Acknowledgement and resumption, also after a graceful restart. Between servers without resumption: what is not \
+        acknowledged is sent again.
+        """),
     XEP(206, "1.4", "XMPP Over BOSH", note: "Every stanza has its namespace."),
+    XEP(
+      220, "1.1.1", "Server Dialback",
+      note: """
+        Over TLS only. Always asked and answered, and believed of domains in `federation.unverified`, or of all with \
+        `federation.verify: dialback`.
+        """),
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
+    XEP(
+      288, "1.0.1", "Bidirectional Server-to-Server Connections", note: "For the pair that the stream was opened for."),
     XEP(297, "1.0", "Stanza Forwarding", note: "In carbons and archive results."),
     XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, for files."),
-    XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "Direct TLS. The operator publishes the records."),
+    XEP(
+      344, "0.4", "Impact of TLS and DNSSEC on Dialback",
+      note: "A certificate for the domain is enough, without a call back."),
+    XEP(
+      368, "1.1.0", "SRV records for XMPP over TLS",
+      note: "Direct TLS, with clients and with servers. The operator publishes the records."),
     XEP(
       379, "0.3.3", "Pre-Authenticated Roster Subscription",
       note: "Tokens that the server has created. Others are forwarded unchanged."),
@@ -190,7 +214,7 @@ enum Features {
     XEP(445, "0.2.0", "Pre-Authenticated In-Band Registration"),
     XEP(446, "0.2.0", "File metadata element", note: "In XEP-0447."),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
-    XEP(478, "0.2.0", "Stream Limits Advertisement"),
+    XEP(478, "0.2.0", "Stream Limits Advertisement", note: "With clients and with servers."),
     XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "To SCRAM-SHA-256 and SCRAM-SHA-512, after a login by SCRAM."),
     XEP(
       484, "0.2.0", "Fast Authentication Streamlining Tokens",
@@ -201,10 +225,5 @@ enum Features {
     XEP(
       487, "0.1.0", "Host Meta 2: One Method To Rule Them All",
       note: "If `http.addresses` is set. No keys and no ECH."),
-  ]
-
-  /// The specifications that compliant servers implement and this one does not yet.
-  static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "Written, and not yet tried with other servers.")
   ]
 }

@@ -57,9 +57,14 @@ enum FederationLimits {
   /// The rows written and not taken at which a link stops writing: a page of a busy domain may be under way while the
   /// next is read.
   static let rowsUntakenMax = 256
-  /// A domain that does not acknowledge stanzas (XEP-0198) is pinged after so many rows, or after so much quiet.
+  /// A domain that does not acknowledge stanzas (XEP-0198) is pinged after so many rows, after so much quiet, or so long
+  /// after a row: what no ping has followed is sent again after a crash of either server.
   static let rowsPerBarrier = 64
   static let barrierQuiet: TimeAmount = .milliseconds(200)
+  static let barrierDelayMax: TimeAmount = .seconds(1)
+  /// The time after which it is pinged again, as rows wait for the answer: a server that comes back accepts streams before
+  /// it opens the one that its answers take.
+  static let barrierRepeat: TimeAmount = .seconds(5)
   /// The time in which a domain has to acknowledge rows, or to answer a ping behind them; then the stream is dead if
   /// nothing else came from it.
   static let proofTime: TimeAmount = .seconds(30)
@@ -77,8 +82,46 @@ enum FederationLimits {
   static let loopbackStanzasMax = 1_024
   /// The idle links that are forgotten together when there are too many, as finding them looks at all.
   static let linksRetiredAtOnce = 256
+  // Block lists.
+  /// The lists that are followed; more are an error of the configuration.
+  static let blocklistsMax = FederationOptions.blocklistsMax
+  /// The entries of one list, of some 100 bytes of memory each; a longer list is not read, and stays as it was.
+  static let blocklistEntriesMax = 100_000
+  /// The entries that are asked for at once, and the pages of a list; with more it counts as too long.
+  static let blocklistPage = 200
+  static let blocklistPagesMax = 1_000
+  /// The entries that one transaction stores.
+  static let blocklistWrittenAtOnce = 500
+  /// The time in which a service has to answer, and those until a list is read again: in case a notification was lost,
+  /// or after a failure.
+  static let blocklistAnswer: Duration = .seconds(30)
+  static let blocklistReadAgain: Duration = .seconds(6 * 3_600)
+  static let blocklistRetry: Duration = .seconds(600)
   /// The time in which a domain that an operator tests has to answer a ping.
   static let testAnswer: Duration = .seconds(20)
   /// The time that streams have at the stop of the server to hand over what is written.
   static let drain: TimeAmount = .seconds(5)
+}
+
+/// The bounds of the links of a server.
+struct LinkLimits {
+  var links = FederationLimits.linksMax
+  var retiredAtOnce = FederationLimits.linksRetiredAtOnce
+  var opening = FederationLimits.openingMax
+}
+
+/// The bounds of the users of one link in rooms here.
+struct ResidentLimits {
+  var all = DoorLimits.residentsMax
+  var inRoom = DoorLimits.residentsPerRoomMax
+
+  /// Returns whether one more may enter a room.
+  ///
+  /// - Parameters:
+  ///   - residents: The number of those who are in any room.
+  ///   - inRoom: The number of those who are in this one.
+  ///   - isResident: Whether the one who enters is in another room.
+  func admit(residents: Int, inRoom: Int, isResident: Bool) -> Bool {
+    (residents < all || isResident) && inRoom < self.inRoom
+  }
 }

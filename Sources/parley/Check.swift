@@ -14,10 +14,14 @@ struct Check: AsyncParsableCommand {
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
 
+      With --federation the way of other servers to this one is tried, for each domain and those of its rooms and services: \
+      SRV and TLSA records, the ports that they lead to, and the certificate. Exit status 1: something of it is missing.
+
       Examples:
         parley check
         parley check --config /etc/parley/parley.yaml --print
         parley check --compliance
+        parley check --federation
         PARLEY_XMPP_PORT=15222 parley check --print --json
       """)
 
@@ -27,10 +31,13 @@ struct Check: AsyncParsableCommand {
   var prints = false
   @Flag(name: .long, help: "Asks the running server what it has of the compliance suites.")
   var compliance = false
+  @Flag(name: .long, help: "Tries how other servers find, reach and verify this one.")
+  var federation = false
 
   func run() async throws {
     let settings = try options.settings()
     if compliance { return try await compare(settings) }
+    if federation { return try await tryWay(to: settings) }
     let wrong = Certificates.check(settings) + PushKeys.check(settings)
     guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
     if prints {
@@ -45,6 +52,14 @@ struct Check: AsyncParsableCommand {
         ["file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n")],
         ([verdict] + notes).joined(separator: "\n"))
     }
+  }
+
+  private func tryWay(to settings: Settings) async throws {
+    let rows = try await FederationCheck.rows(settings)
+    var table = TextTable("Domain", "Step", "", "Result")
+    for row in rows { table.add([row.domain, row.step, row.result.rawValue.uppercased(), row.text]) }
+    try output.print(rows, table.text())
+    if rows.contains(where: { $0.result == .fail }) { throw ExitCode(1) }
   }
 
   private func compare(_ settings: Settings) async throws {

@@ -43,10 +43,11 @@ enum Samples {
     avatarHash: String(repeating: "a", count: 40),
     avatarUrl: "https://elsewhere.example/j.png", metadata: RawObject(trusted: #"{"team":7}"#),
     contactsMetadata: RawObject(trusted: #"{"floor":2}"#), createdAt: time, lastSeenAt: time, distance: 3,
-    deleted: true, guest: true)
+    deleted: true, guest: true, remote: true)
   static let me = MeBody(
     user: user, privateMetadata: RawObject(trusted: #"{"theme":"dark"}"#), lastSeenVisibility: "contacts",
-    searchable: true, matchable: false, callsFrom: "contacts", terms: TermsBody(version: "1", acceptedAt: time),
+    searchable: true, matchable: false, callsFrom: "contacts", messagesFrom: "contacts",
+    terms: TermsBody(version: "1", acceptedAt: time),
     termsRequired: "2",
     email: "juliet@capulet.example", phone: "+390458000000", hasPassword: true, secondFactor: false, lastLoginAt: time)
   static let export = ExportBody(
@@ -102,7 +103,7 @@ enum Samples {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
       avatarHash: String(repeating: "b", count: 40), metadata: RawObject(trusted: #"{"k":1}"#),
-      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", temporary: true,
+      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", acceptsRemote: true, temporary: true,
       externalId: "e",
       createdAt: time)
     group.ownerId = "juliet"
@@ -245,7 +246,7 @@ enum Samples {
       try durable(
         .dialogInvited,
         DialogInvitedBody(
-          dialogId: "d", jid: "g@conference.localhost", name: "G", inviterId: "romeo", reason: "Come")),
+          dialogId: "d", jid: "g@conference.localhost", name: "G", inviterId: "romeo", reason: "Come", elsewhere: true)),
       try durable(
         .memberUpdated, MemberUpdatedBody(dialogId: "d", member: member, dialog: group, message: message)),
       try signal(.ready, ReadyBody(user: user, deviceId: "d", cursor: "c", features: ["sync"])),

@@ -41,6 +41,7 @@ NOT_RUN = {
     ("docs/operations.md", '{"time":"2026-01-31T12:00:00.000Z"'): "a line of the log as JSON",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
+    ("docs/guides/federate.md", ""): "the test `federation_guide` types all of it on two machines of a small internet",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
     ("docs/guides/add-an-app-operation.md", "cast:"): "a play, of an operation that the reader writes",
 }
@@ -456,7 +457,7 @@ def helps(checks, book, prepared):
 
 def wants_federation(command):
     """Commands that do something on a server that federates; `federation_guide` types them on one."""
-    return re.match(r"parley federation (test|close|retry)", command)
+    return re.match(r"parley federation (test|close|retry)|parley check --federation", command)
 
 
 def federating(server, command):

@@ -2,71 +2,16 @@
 counted, both sides prove the token, one token is used many times at the same moment, and a token is good after kill -9 and a
 restart as soon as it has been told.
 """
-import base64
-import hashlib
-import hmac
 import threading
 
 from lib.apps import App
 from lib.harness import Failure, Server, expect
-from lib.sasl2 import CARBONS, SASL2, OneStep, coded, whole, wishes
+from lib.sasl2 import AGENT, CARBONS, SASL2, OneStep, Tokens, whole, wishes
 from lib.wire import SM, Gone
 
 FAST = "urn:xmpp:fast:0"
-AGENT = "d4565fa7-4d72-4749-b3d3-740edbf87770"
 # Uses of one token with one count at the same moment.
 AT_ONCE = 16
-
-
-class Tokens(OneStep):
-    """`token` is the newest it was told."""
-
-    token = None
-    mechanism = "HT-SHA-256-NONE"
-
-    def offered(self):
-        inline = self.features.find(f"{{{SASL2}}}authentication/{{{SASL2}}}inline")
-        return [m.text for m in inline.findall(f"{{{FAST}}}fast/{{{FAST}}}mechanism")]
-
-    def taken(self, success):
-        told = success.find(f"{{{FAST}}}token")
-        if told is not None:
-            self.token = told.get("token")
-        return told
-
-    def first(self, agent=AGENT):
-        self.plain(wishes(agent=agent) + f"<request-token xmlns='{FAST}' mechanism='{self.mechanism}'/>")
-        success = self.success()
-        expect(self.taken(success) is not None, "no token was given")
-        return success
-
-    def binding(self):
-        if self.mechanism == "HT-SHA-256-NONE":
-            return b""
-        expect(self.mechanism == "HT-SHA-256-ENDP", self.mechanism)
-        return hashlib.sha256(self.socket.getpeercert(True)).digest()
-
-    def hashed(self, side, token):
-        return hmac.new(token.encode(), side.encode() + self.binding(), hashlib.sha256).digest()
-
-    def ask(self, token, inner="", attributes="", agent=AGENT):
-        message = coded(self.name.encode() + b"\0" + self.hashed("Initiator", token))
-        self.send(f"<authenticate xmlns='{SASL2}' mechanism='{self.mechanism}'><initial-response>{message}</initial-response>"
-                  f"<fast xmlns='{FAST}'{attributes}/>{inner or wishes(agent=agent)}</authenticate>")
-
-    def again(self, token, inner="", attributes="", agent=AGENT):
-        self.ask(token, inner, attributes, agent)
-        success = self.success()
-        data = base64.b64decode(success.findtext(f"{{{SASL2}}}additional-data"))
-        expect(data == self.hashed("Responder", token), "the server does not prove that it knows the token")
-        self.token = token
-        self.taken(success)
-        return success
-
-    def refused(self, token, condition, attributes=""):
-        self.ask(token, attributes=attributes)
-        answer = self.stanza(lambda s: s.tag in (f"{{{SASL2}}}success", f"{{{SASL2}}}failure"), "an answer")
-        expect(answer.tag.endswith("}failure") and answer[0].tag.endswith("}" + condition), f"{answer.tag}: {answer[:]}")
 
 
 def one_round_trip(server):

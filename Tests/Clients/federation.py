@@ -2,7 +2,7 @@
 """Parley federates with Prosody, with ejabberd and with another Parley on a small internet (`lib.internet`). `ROWS` is the table: what is
 done, with whom. Each row begins with servers whose certificates are good, and puts back what it changes.
 
-Usage: federation.py [PARTNER...] [ROW...]     by default `ROWS` with Prosody and ejabberd; those of `PENDING` have to be named
+Usage: federation.py [PARTNER...] [ROW...]     by default `ROWS` with all partners; those of `PENDING` have to be named
 """
 import asyncio
 import contextlib
@@ -12,11 +12,12 @@ import time
 
 from slixmpp.exceptions import IqError, IqTimeout
 
-from lib.apps import App
+from lib.apps import App, exchange_json
 from lib.harness import PATIENCE, Checks, Failure, expect
 from lib.internet import Internet, fingerprint, waits_until
 from lib.partners import Ejabberd, Parley, Prosody
 from lib.peers import text
+from lib.server_stream import ServerStream
 from lib.talks import PEOPLE, Meeting, message, talk
 
 KINDS = {"prosody": Prosody, "ejabberd": Ejabberd, "parley2": Parley}
@@ -49,21 +50,16 @@ class Case:
     def shown(self):
         return json.loads(self.operate("show", self.partner.domain, "--json"))
 
-    def reason(self):
-        """Why the stream to the partner fails."""
-        return " ".join(link.get("reason") or "" for link in self.shown()["links"] if link["local"] == self.parley.domain)
+    @property
+    def link(self):
+        """The one between the two domains; others are those of rooms."""
+        (link,) = [link for link in self.shown()["links"] if link["local"] == self.parley.domain]
+        return link
 
-    @contextlib.contextmanager
-    def configured(self, **settings):
-        """Parley with these keys, too."""
-        before = dict(self.parley.settings)
-        self.parley.settings.update(settings)
-        self.parley.restart()
-        try:
-            yield
-        finally:
-            self.parley.settings = before
-            self.parley.restart()
+    @property
+    def refusal(self):
+        """Why the last stream was refused, here or there."""
+        return (self.shown().get("status") or {}).get("refusal") or ""
 
     def reset(self):
         """Both have to find each other anew."""
@@ -103,7 +99,7 @@ def errors(case):
                 expect(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
             case.run(absent)
     with case.check("a dead server, a silent one and a bogus name: a request is answered, a message is kept and then returned"), \
-            case.configured(federation__give_up_seconds=GIVE_UP):
+            case.parley.configured(federation__give_up_seconds=GIVE_UP):
         async def silent(meeting):
             romeo = await meeting.come("romeo")
             domains = ["dead.test", "hole.test", "bogus.example"]
@@ -127,14 +123,33 @@ def errors(case):
         case.run(silent)
 
 
+def reconnects(case):
+    """An operator closes the streams: the two find each other anew at once, even if both begin at the same moment."""
+    with case.check("messages cross at once after the streams were closed"):
+        async def cross(meeting):
+            romeo, juliet = await meeting.both()
+            for number in range(3):
+                await asyncio.to_thread(case.reset)
+                began = time.monotonic()
+                romeo.chat(juliet.jid, f"there {number}")
+                juliet.chat(romeo.jid, f"and back {number}")
+                await juliet.saw("message", text(f"there {number}"))
+                await romeo.saw("message", text(f"and back {number}"))
+                took = time.monotonic() - began
+                print(f"        both took {took * 1000:.0f} ms")
+                expect(took < 3, f"they took {took:.1f} s: the next attempt after a failure comes later than that")
+        case.run(cross)
+
+
 def good_certificate(case):
     """What there is to be seen of a stream that works."""
     case.run(message)
-    with case.check("the operator sees a verified stream"):
-        (link,) = [link for link in case.shown()["links"] if link["local"] == case.parley.domain]
+    with case.check("the operator sees a verified stream, and that nothing waits"):
+        waits_until("the partner has taken everything", lambda: case.link["waiting"] == 0, GIVE_UP)
+        link = case.link
         streams = link["streams"]
         expect(streams and all(stream["verified"] == "pkix" and stream["tls"].startswith("TLSv1.") for stream in streams), f"{link}")
-        expect(link["state"] == "open" and link["waiting"] == 0, f"{link}")
+        expect(link["state"] == "open" and not case.refusal, f"{link}")
     if case.partner.name == "prosody":
         with case.check("one socket carries both directions (XEP-0288), and is acknowledged (XEP-0198)"):
             expect(case.parley.sockets(case.partner) == 1, f"{case.parley.sockets(case.partner)} sockets")
@@ -153,39 +168,43 @@ def server_certificate(case):
 
 def bad_certificate(case):
     """The partner's certificate is not good: nothing goes either way, the operator is told why, and what waited comes when it is good."""
-    for kind, word in (("expired", "expired"), ("wrong", "for"), ("selfsigned", "")):
+    for kind, word in (("expired", "expired"), ("wrong", "for somebody-else.test"), ("selfsigned", "self-signed")):
         with case.check(f"its certificate is {kind}: refused, with a reason, and good again"):
             case.partner.give_certificate(kind)
             try:
                 refuses(case, kind, word)
             finally:
                 case.partner.give_certificate("good")
-            case.reset()
-            case.run(lambda meeting: arrives_late(meeting, kind))
+            arrives_late(case, kind)
 
 
 def refuses(case, kind, word):
     async def silence(meeting):
         romeo, juliet = await meeting.both()
+        await asyncio.to_thread(case.reset)
         romeo.chat(juliet.jid, f"kept while {kind}")
         juliet.chat(romeo.jid, f"unheard while {kind}")
-        await asyncio.to_thread(
-            waits_until, "the reason of the refusal", lambda: "certificate" in case.reason() and word in case.reason(), GIVE_UP)
+        await asyncio.to_thread(waits_until, "the reason of the refusal", lambda: word in (case.link.get("reason") or ""), GIVE_UP)
         heard = [str(data["body"]) for person in (romeo, juliet) for event, data in person.seen
-                 if event == "message" and data["type"] != "error"]
+                 if event == "message" and str(data["body"]).endswith(f"while {kind}") and data["type"] != "error"]
         expect(not heard, f"{heard} was heard")
 
     case.run(silence)
-    expect((case.shown().get("status") or {}).get("refusal"), f"the operator is told of no refusal: {case.shown()}")
+    expect(word in case.refusal, f"the operator is told of no refusal: {case.shown()}")
 
 
-async def arrives_late(meeting, kind):
-    juliet = await meeting.come("juliet")
-    await juliet.saw("message", text(f"kept while {kind}"))
+def arrives_late(case, kind):
+    """Juliet is there first: with ejabberd a message that comes just before her presence waits for the next one."""
+    async def late(meeting):
+        juliet = await meeting.come("juliet")
+        await asyncio.to_thread(case.reset)
+        await juliet.saw("message", text(f"kept while {kind}"))
+
+    case.run(late)
 
 
 def own_bad_certificate(case):
-    """Prosody refuses Parley's bad certificate, as it would another's; when it is good again, without a restart, everything goes on."""
+    """The partner refuses Parley's bad certificate; when it is good again, without a restart, everything goes on."""
     with case.check("Parley's certificate is expired, is refused, and is renewed without a restart"):
         case.parley.give_certificate("expired")
         try:
@@ -194,36 +213,60 @@ def own_bad_certificate(case):
             async def silence(meeting):
                 romeo = await meeting.come("romeo")
                 romeo.chat(case.partner.address("juliet"), "kept while expired")
-                await asyncio.to_thread(waits_until, "a reason", lambda: case.reason().strip(), GIVE_UP)
+                await asyncio.to_thread(waits_until, "a reason", lambda: case.link.get("reason"), GIVE_UP)
             case.run(silence)
+            print(f"        {case.link['reason']}")
         finally:
             case.parley.give_certificate("good")
-        case.reset()
-        case.run(lambda meeting: arrives_late(meeting, "expired"))
+        arrives_late(case, "expired")
 
 
 def dialback(case):
-    """Two servers of which neither has a certificate that the other believes, and both say that dialback will do."""
-    case.partner.secure = False
-    if case.partner.name == "parley2":
-        case.partner.settings["federation__verify"] = "dialback"
-    servers = (case.parley, case.partner)
-    try:
-        with case.configured(federation__verify="dialback"):
-            for server in servers:
-                server.give_certificate("selfsigned")
-            case.partner.restart()
+    """Neither server has a certificate that the other believes, and both say that dialback will do."""
+    parley, partner = case.parley, case.partner
+    case.run(message)
+    partner.secure = False
+    with contextlib.ExitStack() as restoring:
+        for server in (partner, parley):
+            restoring.callback(server.give_certificate, "good")
+            server.give_certificate("selfsigned")
+        if partner.name == "parley2":
+            restoring.enter_context(partner.configured(federation__verify="dialback", data=partner.folder / "unmet"))
+        restoring.callback(setattr, partner, "secure", True)
+        with case.check("a domain that had a good certificate lately is not believed without one"), \
+                parley.configured(federation__verify="dialback"):
+            refuses(case, "downgraded", "self-signed")
+        with parley.configured(federation__verify="dialback", data=parley.folder / f"unmet-{partner.name}"):
             with case.check("dialback where both sides say that it is enough"):
                 case.run(message)
-                (link,) = [link for link in case.shown()["links"] if link["local"] == case.parley.domain]
-                expect({stream["verified"] for stream in link["streams"]} == {"dialback"}, f"{link}")
-    finally:
-        case.partner.secure = True
-        if case.partner.name == "parley2":
-            del case.partner.settings["federation__verify"]
-        for server in servers:
-            server.give_certificate("good")
-        case.partner.restart()
+                expect({stream["verified"] for stream in case.link["streams"]} == {"dialback"}, f"{case.link}")
+            with case.check("forged keys are refused, and questions about the stream on which they are asked"):
+                forges(case)
+    with case.check("a stream that shows no certificate is refused with the reason, where certificates decide"):
+        condition, reason = ServerStream(parley, partner.domain, parley.domain).refusal()
+        expect(condition == "policy-violation" and "certificate" in reason, f"{condition}: {reason}")
+    arrives_late(case, "downgraded")
+
+
+def forges(case):
+    """Somebody who is neither opens streams in the partner's name."""
+    def asks(step, key, **attributes):
+        stream = ServerStream(case.parley, case.partner.domain, case.parley.domain)
+        stream.dial()
+        try:
+            return stream.dialback(step, key, **attributes) if step == "result" else stream.dialback(
+                step, key, id=stream.root.get("id"), **attributes)
+        finally:
+            stream.close()
+
+    for expected, found in (
+        (("invalid", None), asks("result", "a" * 64)),
+        (("error", "item-not-found"), asks("result", "a" * 64, to="nobody.test")),
+        (("error", "not-acceptable"), asks("verify", "a" * 64)),
+    ):
+        expect(found == expected, f"{found} in place of {expected}")
+    condition, _ = ServerStream(case.parley, case.partner.domain, "nobody.test").refusal()
+    expect(condition == "host-unknown", f"{condition}")
 
 
 def dane(case):
@@ -240,23 +283,25 @@ def dane(case):
                 romeo.chat(juliet.jid, "by DANE")
                 await juliet.saw("message", text("by DANE"))
             case.run(there)
+            expect({stream["verified"] for stream in case.link["streams"]} == {"dane"}, f"{case.link}")
         with case.check("DANE: a good certificate with the TLSA record of another key is out"):
             dns.pins[name] = fingerprint(case.parley.machine.chain)
             case.partner.give_certificate("good")
-            case.operate("close", case.partner.domain)
-            refuses(case, "wrongly pinned", "")
+            refuses(case, "wrongly pinned", "TLSA")
     finally:
         dns.pins.pop(name, None)
         case.partner.give_certificate("good")
-    case.reset()
+    arrives_late(case, "wrongly pinned")
 
 
 def rules(case):
     """The operator refuses a domain while the server runs, and admits it again."""
+    keeps = case.partner.name == "parley2"  # what others would return at once
     with case.check("a denied domain is refused both ways, and admitted again"):
         case.run(message)
         case.operate("deny", case.partner.domain, "--note", "for a test")
-        waits_until("the streams are closed", lambda: case.parley.sockets(case.partner) == 0, 10)
+        # Its rooms are another domain, whose streams stay.
+        waits_until("the streams are closed", lambda: not any(link["streams"] for link in case.shown()["links"]), 10)
 
         async def refused(meeting):
             romeo, juliet = await meeting.both()
@@ -264,11 +309,46 @@ def rules(case):
             error = await romeo.saw("any message", lambda m: m["id"] == name and m["type"] == "error")
             expect(error["error"]["condition"] in ("not-allowed", "policy-violation", "remote-server-not-found"), f"{error}")
             juliet.chat(romeo.jid, "denied too")
-            await juliet.saw("any message", lambda m: m["type"] == "error")
+            if keeps:
+                await asyncio.to_thread(waits_until, "a refusal", lambda: "does not communicate" in case.refusal, GIVE_UP)
+            else:
+                await juliet.saw("any message", lambda m: m["type"] == "error")
             expect(not [m for event, m in romeo.seen if event == "message" and str(m["body"]) == "denied too"], "it was heard")
         case.run(refused)
         case.operate("forget", case.partner.domain)
+        if case.partner.name == "ejabberd":
+            case.partner.restart()  # For a while it tries no domain again that has refused it.
+
+        async def admitted(meeting):
+            await message(meeting)
+            if keeps:
+                await meeting.people[0].saw("message", text("denied too"))
+        case.run(admitted)
+
+
+def backend(case):
+    """The operator's own program does over /v1/admin what an operator does at the command line."""
+    with case.check("a backend tests the partner, denies and admits it, and closes its streams"):
+        secret = json.loads(case.parley.run("key", "add", "backend", "--scope", "federation:read", "--scope", "federation:write", "--json"))["secret"]
+
+        def do(method, path, body=None):
+            status, _, value = exchange_json(method, f"{case.parley.base}/v1/admin{path}", body, secret)
+            expect(status < 300, f"{method} {path}: {status} {value}")
+            return value
+
+        domain = case.partner.domain
+        steps = do("POST", f"/federation/{domain}/tests", {})["steps"]
+        expect([step["step"] for step in steps] == ["dns", "stream", "ping"] and all(step["hasPassed"] for step in steps), f"{steps}")
         case.run(message)
+        (link,) = [link for link in do("GET", f"/federation/{domain}")["links"] if link["local"] == case.parley.domain]
+        expect(link["state"] == "open" and link in do("GET", "/federation")["items"], f"{link}")
+        do("PUT", f"/federation-rules/{domain}", {"isAllowed": False})
+        waits_until("the streams are closed", lambda: not any(link["streams"] for link in case.shown()["links"]), 10)
+        expect(not do("GET", f"/federation/{domain}")["status"]["isAllowed"], "it is still admitted")
+        do("DELETE", f"/federation-rules/{domain}")
+        do("POST", f"/federation/{domain}/attempts")
+        case.run(message)
+        expect(do("DELETE", f"/federation/{domain}/streams")["count"] > 0, "nothing was closed")
 
 
 def app(case):
@@ -300,26 +380,24 @@ PEERS = ["prosody", "ejabberd"]
 ALL = PEERS + ["parley2"]
 ROWS = [
     # what, with whom
-    (talks, PEERS),
+    (talks, ALL),
     (errors, PEERS),
-    (good_certificate, ["prosody"]),
+    (good_certificate, ALL),
+    (reconnects, ["prosody", "parley2"]),
     (server_certificate, PEERS),
-    (rules, ["prosody"]),
-    (app, PEERS),
-]
-# These have not passed yet. They run when they are named.
-PENDING = [
-    (talks, ["parley2"]),
-    (good_certificate, ["ejabberd", "parley2"]),
     (bad_certificate, ALL),
-    (own_bad_certificate, ["prosody"]),
+    (own_bad_certificate, ["prosody", "parley2"]),
     (dialback, ALL),
     (dane, ["prosody"]),
-    (rules, ["ejabberd", "parley2"]),
+    (rules, ALL),
+    (backend, ["parley2"]),
+    (app, PEERS),
 ]
+# Run when they are named: with ejabberd it has not passed often enough yet to be relied on.
+PENDING = [(reconnects, ["ejabberd"])]
 
 
-def run(checks, partners=PEERS, rows=None):
+def run(checks, partners=ALL, rows=None):
     with Internet("parley", *partners) as internet:
         parley = Parley(internet.machines["parley"])
         servers = {name: KINDS[name](internet.machines[name]) for name in partners}
@@ -339,12 +417,12 @@ def run(checks, partners=PEERS, rows=None):
 
 
 def main():
-    known = {row.__name__ for row, _ in ROWS + PENDING}
+    known = {row.__name__ for row, _ in ROWS}
     unknown = set(sys.argv[1:]) - set(ALL) - known
     if unknown:
         sys.exit(f"{', '.join(unknown)}? There are {', '.join(ALL)} and {', '.join(sorted(known))}")
     checks = Checks()
-    run(checks, [name for name in sys.argv[1:] if name in ALL] or PEERS, [name for name in sys.argv[1:] if name in known])
+    run(checks, [name for name in sys.argv[1:] if name in ALL] or ALL, [name for name in sys.argv[1:] if name in known])
     print(f"{checks.passed} passed, {len(checks.failed)} failed")
     sys.exit(bool(checks.failed))
 

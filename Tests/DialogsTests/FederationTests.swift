@@ -14,11 +14,17 @@ import Testing
     private let links = Mutex<[DomainPair: RecordingSession]>([:])
     private let refused: Set<String>
     let strangers: StrangerPolicy
+    let rooms: RemoteRoomPolicy
+    private let listed = Mutex<Set<BareJID>>([])
 
-    init(refusing refused: Set<String>, strangers: StrangerPolicy) {
+    init(refusing refused: Set<String>, strangers: StrangerPolicy = .allow, rooms: RemoteRoomPolicy = .open) {
       self.refused = refused
       self.strangers = strangers
+      self.rooms = rooms
     }
+
+    func list(_ address: BareJID) { _ = listed.withLock { $0.insert(address) } }
+    func isListed(_ address: BareJID) -> Bool { listed.withLock { $0.contains(address) } }
 
     func refusal(of domain: String, from local: String) -> Problem? {
       refused.contains(domain) ? Problem(.foreign, "domain-not-allowed", "\(domain) is not allowed.") : nil
@@ -296,61 +302,5 @@ import Testing
     for number in 0..<(Limits.addressesPerYoungAccount + 1) {
       _ = try await stage.say("hi", from: romeo, to: try party("y\(number)@capulet.example", stage))
     }
-  }
-
-  // MARK: Strangers
-
-  @Test func aStrangerBeginsFewConversations() async throws {
-    let (stage, _) = try stage(strangers: .limit)
-    var hosts: [Party] = []
-    for number in 0...Limits.conversationsPerStranger { hosts.append(try await stage.user("host\(number)")) }
-    let juliet = try party("juliet@capulet.example", stage)
-    for host in hosts.dropLast() { _ = try await stage.say("hi", from: juliet, to: host) }
-    _ = try await stage.say("hi again", from: juliet, to: hosts[0])
-    let last = try #require(hosts.last)
-    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: last) }
-    #expect(refusal?.code == "strangers-limited")
-    // A request is a conversation as well, whether there is such a user or not.
-    for address in [last.address, try BareJID("nobody@localhost")] {
-      let refusal = await #expect(throws: Problem.self) {
-        try await stage.parley.post(.subscription(.subscribe, to: address, stanza: nil), by: juliet)
-      }
-      #expect(refusal?.code == "strangers-limited")
-    }
-    // Who has written to her, or has her in the roster, hears her.
-    _ = try await stage.say("are you there?", from: last, to: juliet)
-    _ = try await stage.say("hi", from: juliet, to: last)
-    // An hour later she is heard by others.
-    let fresh = try await stage.user("fresh")
-    await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: fresh) }
-    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
-    _ = try await stage.say("hi", from: juliet, to: fresh)
-  }
-
-  @Test func aDomainWithoutAcquaintancesIsSoonAtItsBound() async throws {
-    let (stage, _) = try stage(strangers: .limit)
-    let romeo = try await stage.user("romeo")
-    for number in 0..<Limits.conversationsPerDomain {
-      _ = try await stage.say("buy", from: try party("bot\(number)@spam.example", stage), to: romeo)
-    }
-    let next = try party("next@spam.example", stage)
-    let refusal = await #expect(throws: Problem.self) { try await stage.say("buy", from: next, to: romeo) }
-    #expect(refusal?.code == "strangers-limited")
-    #expect(try await stored(next, stage) == nil)
-    // One whom somebody here knows has been heard from there: the domain has real users.
-    let friend = try party("bot0@spam.example", stage)
-    _ = try await stage.say("who are you?", from: romeo, to: friend)
-    _ = try await stage.say("a friend", from: friend, to: romeo)
-    _ = try await stage.say("hello", from: next, to: romeo)
-  }
-
-  @Test func strangersAreRefusedWhereNobodyHearsThem() async throws {
-    let (stage, _) = try stage(strangers: .refuse)
-    let romeo = try await stage.user("romeo")
-    let juliet = try party("juliet@capulet.example", stage)
-    await #expect(throws: Problem.strangersRefused) { try await stage.say("hi", from: juliet, to: romeo) }
-    #expect(try await stored(juliet, stage) == nil)
-    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
-    _ = try await stage.say("hi", from: juliet, to: romeo)
   }
 }

@@ -309,7 +309,8 @@ import Testing
     let juliet = try await stage.user("juliet")
     let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })
     let (hub, time) = (stage.parley.hub, stage.clock.now)
-    let contactSnapshot = ContactSnapshot(user: user, contacts: [:], blocks: [], rosterVersion: .zero)
+    let contactSnapshot = ContactSnapshot(
+      user: user, contacts: [:], blocks: [], rosterVersion: .zero, messagesFrom: .everybody)
     var last = RecordingSession(juliet)
     _ = hub.register(OnlineSession(session: last, door: .xmpp, resource: "0"), contactSnapshot: contactSnapshot)
     for round in 1...20_000 {

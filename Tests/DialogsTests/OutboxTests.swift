@@ -311,6 +311,27 @@ import Testing
     try await cast.say("more", to: cast.friar)
   }
 
+  /// Many authors together fill a pair, each within their own bound.
+  @Test func whatWaitsForOnePairIsBounded() throws {
+    let (full, other) = (
+      DomainPair(local: "localhost", remote: "mantua.example"), DomainPair(local: "localhost", remote: "padua.example")
+    )
+    func ledger(rows: Int) -> OutboxLedger {
+      OutboxLedger(
+        [DomainPairState(id: 1, full), DomainPairState(id: 2, other)],
+        (0..<rows / 500).map {
+          OutboxTotal(pair: 1, author: UserID(Int64($0)), rows: 500, expiresAt: Timestamp(milliseconds: 0))
+        })
+    }
+    let stranger = UserID(1_000_000)
+    #expect(!ledger(rows: Limits.outboxRowsPerPairMax - 500).isFull(for: stranger, full))
+    let ledger = ledger(rows: Limits.outboxRowsPerPairMax)
+    #expect(ledger.isFull(for: stranger, full))
+    #expect(!ledger.isFull(for: stranger, other))
+    // What accepted posts entail may exceed it, up to twice as much.
+    #expect(!ledger.isFull(for: stranger, full, times: 2))
+  }
+
   @Test func aFailedBatchLeavesNoRowAndNoCount() async throws {
     let cast = try await Cast()
     try await cast.say("a")

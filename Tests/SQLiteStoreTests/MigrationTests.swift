@@ -45,6 +45,8 @@ import Testing
       "0036-registered-nicks": 15_074_652_022_281_990_166,
       "0038-outbox": 2_300_558_440_095_609_795,
       "0040-federation-rules": 9_042_913_547_139_352_532,
+      "0041-messages-from": 13_684_066_361_716_801_965,
+      "0042-blocklist": 12_729_669_841_834_381_426,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

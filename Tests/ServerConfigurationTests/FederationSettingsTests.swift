@@ -1,3 +1,4 @@
+import Dialogs
 import Testing
 import XMPPDoor
 
@@ -32,7 +33,8 @@ import XMPPDoor
       "federation.dnssec": "always", "federation.dns": "127.0.0.1:5353, ::1, [::1]:54, 9.9.9.9",
       "federation.posh": "true", "federation.routes": "partner.example=10.0.0.7", "federation.give_up_seconds": "20",
       "federation.idle_seconds": "60", "federation.rooms": "members", "federation.strangers": "refuse",
-      "federation.components": "false", "outgoing.authorities": "/etc/ca.pem",
+      "federation.components": "false", "federation.blocklists": "rtbl.example/muc_bans_sha256, a.example/b",
+      "outgoing.authorities": "/etc/ca.pem",
     ])
     let options = try #require(settings.federation)
     var expected = FederationOptions()
@@ -53,6 +55,7 @@ import XMPPDoor
     expected.rooms = .members
     expected.strangers = .refuse
     expected.reachesComponents = false
+    expected.blocklists = ["rtbl.example/muc_bans_sha256", "a.example/b"].compactMap { BlocklistOption($0) }
     #expect(options == expected)
   }
 

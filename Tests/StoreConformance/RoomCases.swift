@@ -21,6 +21,7 @@ extension StoreConformance {
     settings.whispers = .moderators
     settings.membersInvite = true
     settings.membersPin = true
+    settings.acceptsRemote = false
     settings.participantsSetTopic = true
     settings.history = .sinceJoin
     settings.slowModeSeconds = 30

@@ -10,6 +10,7 @@ extension StoreConformance {
       try equal(try scene.read { try $0.userSettings(of: scene.romeo.id) }, settings)
       settings.lastSeen = .nobody
       settings.isSearchable = false
+      (settings.callsFrom, settings.messagesFrom) = (.everybody, .contacts)
       settings.contactsMetadata = #"{"floor":2}"#
       settings.privateMetadata = #"{"theme":"dark"}"#
       settings.terms = TermsAcceptance(version: "2", time: Timestamp(milliseconds: 7))

@@ -53,10 +53,6 @@ struct DocsTests {
 
     \(table(OfflineMessages.passedOn, "Notes"))
 
-    ## Not implemented yet
-
-    \(table(Features.pending, "Notes", withVersion: false))
-
     """
   }
 
@@ -107,20 +103,16 @@ struct DocsTests {
     return found
   }
 
-  private static func table(_ xeps: [XEP], _ notes: String, withVersion: Bool = true) -> String {
+  private static func table(_ xeps: [XEP], _ notes: String) -> String {
     let sorted = xeps.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(
       \.element)
-    var lines =
-      withVersion
-      ? ["| XEP | Title | Version read | Tests | \(notes) |", "|---|---|---|---|---|"]
-      : ["| XEP | Title | \(notes) |", "|---|---|---|"]
+    var lines = ["| XEP | Title | Version read | Tests | \(notes) |", "|---|---|---|---|---|"]
     for xep in sorted {
       let number =
         xep.number == 0 ? "" : String(repeating: "0", count: max(0, 4 - String(xep.number).count)) + "\(xep.number)"
       let tests = naming[xep.number, default: []]
       let shown = tests.prefix(3).map { "`\($0)`" }.joined(separator: ", ") + (tests.count > 3 ? ", …" : "")
-      let version = withVersion ? " \(xep.version) | \(shown) |" : ""
-      lines.append("| \(number) | \(xep.title) |\(version) \(xep.note ?? "") |")
+      lines.append("| \(number) | \(xep.title) | \(xep.version) | \(shown) | \(xep.note ?? "") |")
     }
     return lines.joined(separator: "\n").replacing("|  |", with: "| |").replacing("|  |", with: "| |")
   }

@@ -83,11 +83,12 @@ struct FormRegistryTests {
         // XEP-0500 0.1.1, 5.1.
         "muc#roomconfig_slow_mode_duration": .textSingle,
         // Parley's own.
-        "parley#history": .listSingle,
+        "parley#history": .listSingle, "parley#acceptremote": .boolean,
       ])
     let crone = try bare("crone1@shakespeare.lit")
     for settings in [RoomSettings.open, .group] {
-      #expect(registry.faults(of: ConfigurationForm.form(of: settings, owners: [crone], admins: [crone])) == [])
+      let form = ConfigurationForm.form(of: settings, owners: [crone], admins: [crone], isFederated: true)
+      #expect(registry.faults(of: form) == [])
     }
   }
 

@@ -38,6 +38,10 @@ struct RoomsConfigurationTests {
     #expect(form["muc#roomconfig_whois"]?.options.map(\.value) == ["moderators", "anyone"])
     #expect(form["muc#roomconfig_maxusers"]?.options.last?.value == "none")
     #expect(form.value("muc#roomconfig_persistentroom") == "1")
+    // Without federation nobody is elsewhere.
+    #expect(form["parley#acceptremote"] == nil)
+    let federated = ConfigurationForm.form(of: .group, owners: [], admins: [], isFederated: true)
+    #expect(federated.value("parley#acceptremote") == "1")
     let instant = ConfigurationForm.form(of: .instant, owners: [], admins: [])
     #expect(instant.value("muc#roomconfig_persistentroom") == "0")
   }

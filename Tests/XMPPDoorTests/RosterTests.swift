@@ -70,7 +70,7 @@ struct RosterTests {
       profile: Profile(), lastSeenAt: nil, delivered: .zero)
     let contactSnapshot = ContactSnapshot(
       user: user, contacts: Dictionary(uniqueKeysWithValues: contacts.map { ($0.address, $0) }), blocks: [],
-      rosterVersion: Position(7))
+      rosterVersion: Position(7), messagesFrom: .everybody)
     #expect(
       String(buffer: Roster.encoded(contactSnapshot, version: "ver11")) == """
         <query xmlns='jabber:iq:roster' ver='ver11'>\

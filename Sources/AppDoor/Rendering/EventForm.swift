@@ -64,6 +64,9 @@ final class EventForm: Sendable {
     switch entry.fact {
     case .message(let message):
       if message.traits.contains(.part) { return EventForm(head: nil, message: nil, cursor: cursor) }
+      if message.content.kind == .invitation {
+        return form(.dialogInvited, entry, cursor, DialogInvitedBody(elsewhere: entry, message.content, rendering))
+      }
       if let reference = message.reference, reference.changes {
         return form(
           of: reference, entry, cursor, rendering, naming, reference.outcome ?? subjects.targets[reference.target])

@@ -13,6 +13,7 @@ extension Rendering {
       avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
       historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
       whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue,
+      acceptsRemote: parley.hub.federation == nil ? nil : settings.acceptsRemote,
       temporary: settings.isPersistent ? nil : true, externalId: room.externalID,
       createdAt: room.createdAt)
   }

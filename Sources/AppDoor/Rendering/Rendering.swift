@@ -30,7 +30,7 @@ struct Rendering: Sendable {
     return MeBody(
       user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
       lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,
-      callsFrom: settings.callsFrom.wire,
+      callsFrom: settings.callsFrom.wire, messagesFrom: settings.messagesFrom.wire,
       terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: $0.time) },
       termsRequired: settings.requiring(required), email: account.subject(.email), phone: account.subject(.phone),
       hasPassword: account.hasPassword, secondFactor: account.hasSecondFactor,
@@ -43,8 +43,8 @@ struct Rendering: Sendable {
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
       avatarHash: user.profile.avatarHash, avatarUrl: user.profile.avatarURL,
       metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
-      createdAt: user.createdAt, deleted: user.state == .deleted ? true : nil,
-      guest: user.isGuest && user.state != .deleted ? true : nil)
+      createdAt: user.realm.isRemote ? nil : user.createdAt, deleted: user.state == .deleted ? true : nil,
+      guest: user.isGuest && user.state != .deleted ? true : nil, remote: user.realm.isRemote ? true : nil)
   }
 
   /// Returns the user in an event of a changed profile.
@@ -52,7 +52,7 @@ struct Rendering: Sendable {
     UserBody(
       id: party.name, jid: party.address.description, name: profile.displayName, status: profile.status,
       avatarHash: profile.avatarHash, avatarUrl: profile.avatarURL,
-      metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
+      metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty, remote: party.realm.isRemote ? true : nil)
   }
 
   /// Returns the id of an address: the localpart within the realm, otherwise the JID.
@@ -256,7 +256,7 @@ enum StoredFields {
 extension Content.Kind {
   var wire: ContentBody.Kind? {
     switch self {
-    case .none: nil
+    case .none, .invitation: nil
     case .text: .text
     case .encrypted: .encrypted
     case .custom: .custom

@@ -19,6 +19,11 @@ public struct AppKey: Hashable, Sendable {
     case notifications
     case webhooks
     case audit
+    case federationRead = "federation:read"
+    case federationWrite = "federation:write"
+
+    /// Whether it is about the whole server, and not about a realm: only keys of the first domain have it.
+    public var isOfServer: Bool { self == .federationRead || self == .federationWrite }
   }
 
   public let id: Int64

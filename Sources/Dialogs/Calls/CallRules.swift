@@ -294,10 +294,17 @@ extension Judge {
     try insert(
       CallChange(act: next.act, call: call, message: said, successor: successor), at: position, by: author, to: peer,
       key: key, post)
-    if before.state == .ringing, call.state != .ringing, !call.callee.party.realm.isRemote {
+    if before.state == .ringing, call.state != .ringing, !call.callee.party.realm.isRemote,
+      try wakes(call.callee.party, call.caller.party)
+    {
       try oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id)
     }
     if call.state == .ended { try log(call) }
+  }
+
+  /// Returns whether a call wakes the callee's devices: those of strangers elsewhere ring only where somebody is there.
+  private func wakes(_ callee: Party, _ caller: Party) throws -> Bool {
+    try !isElsewhere(caller) || isAcquainted(callee, with: caller)
   }
 
   private mutating func log(_ call: Call) throws {
@@ -331,7 +338,7 @@ extension Judge {
     try writer.insert(entry, feeds: feeds, key: key)
     if change.message != nil { try owe(entry, to: peer) }
     try writer.put(change.call)
-    if change.rings { try owe(entry) }
+    if change.rings, try wakes(peer, author) { try owe(entry) }
     // The caller's session also receives what is recorded in the callee's name.
     tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
     if change.call.due != nil { tell(.calls) }

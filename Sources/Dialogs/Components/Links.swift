@@ -16,6 +16,15 @@ extension Hub {
 
   func link(from local: BareJID, to address: BareJID) -> (any LiveSession)? { link(to: address) { local.domain } }
 
+  /// Returns the link that takes what a party says. Who is elsewhere reaches the components of the home that knows them.
+  func link(from party: Party, to address: BareJID) -> (any LiveSession)? {
+    if let link = link(from: party.address, to: address) { return link }
+    guard party.realm.isRemote, let component = links(to: address.domain).component,
+      realms.home(of: component.party.realm) == realms.home(of: party.realm)
+    else { return nil }
+    return component
+  }
+
   private func link(to address: BareJID, from local: () -> String) -> (any LiveSession)? {
     let domain = address.domain
     let (component, federation) = links(to: domain)

@@ -85,10 +85,16 @@ public final class ContactSnapshot: Sendable {
   public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals included: the roster's `ver`.
   public let rosterVersion: Position
+  /// The user's setting (`UserSettings.messagesFrom`).
+  let messagesFrom: Visibility
   /// The roster as a door encodes it; filled once, dropped with the snapshot.
   public let forms = FormSlot()
 
-  public init(user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position) {
+  public init(
+    user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position,
+    messagesFrom: Visibility
+  ) {
+    self.messagesFrom = messagesFrom
     self.user = user
     self.contacts = contacts
     self.blocks = blocks
@@ -117,7 +123,8 @@ public final class ContactSnapshot: Sendable {
     try self.init(
       user: user,
       contacts: Dictionary(reader.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
-      blocks: reader.blocks(of: user.id), rosterVersion: reader.rosterVersion(of: user.id))
+      blocks: reader.blocks(of: user.id), rosterVersion: reader.rosterVersion(of: user.id),
+      messagesFrom: reader.userSettings(of: user.id).messagesFrom)
   }
 
   public func blocks(_ jid: JID) -> Bool {

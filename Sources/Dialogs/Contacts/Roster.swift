@@ -277,7 +277,9 @@ extension Judge {
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
     tell(
       .contactSnapshot(owner.id) {
-        ContactSnapshot(user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion)
+        ContactSnapshot(
+          user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion,
+          messagesFrom: $0.messagesFrom)
       })
     tell(.entry(entry, author: nil))
   }
@@ -287,10 +289,15 @@ extension Judge {
   private mutating func presence(
     of owner: Party, toThoseIn pattern: BlockPattern, available: Bool
   ) throws {
-    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare) else { return }
-    if contact.subscription.from { tell(.presence(of: owner.id, to: contact.address, available: available)) }
-    if available, contact.subscription.to, let peer = try user(contact.address, seenFrom: owner.realm)?.party {
-      tell(.presence(of: peer.id, to: owner.address, available: true))
+    let contacts =
+      pattern.jid.local == nil
+      ? try writer.contacts(of: owner.id).filter { pattern.matches(JID($0.address)) }
+      : try writer.contact(of: owner.id, pattern.jid.bare).map { [$0] } ?? []
+    for contact in contacts {
+      if contact.subscription.from { tell(.presence(of: owner.id, to: contact.address, available: available)) }
+      if available, contact.subscription.to, let peer = try user(contact.address, seenFrom: owner.realm)?.party {
+        tell(.presence(of: peer.id, to: owner.address, available: true))
+      }
     }
   }
 }
@@ -309,6 +316,7 @@ extension ContactSnapshot {
     var contacts = contacts
     contacts[change.contact.address] = change.removed ? nil : change.contact
     return ContactSnapshot(
-      user: user, contacts: contacts, blocks: blocks, rosterVersion: max(rosterVersion, change.contact.version))
+      user: user, contacts: contacts, blocks: blocks, rosterVersion: max(rosterVersion, change.contact.version),
+      messagesFrom: messagesFrom)
   }
 }

@@ -1,3 +1,5 @@
+public import Addresses
+
 /// The service that connects this server to others, as the core needs it; the XMPP door implements it. It is set once,
 /// at start (`Hub.setFederation`). Without one every domain elsewhere is refused: `Problem.foreign`.
 public protocol FederationService: AnyObject, Sendable {
@@ -12,6 +14,11 @@ public protocol FederationService: AnyObject, Sendable {
   /// Returns the link that takes what is sent between the domains, made at its first use; `nil` if it is refused, or
   /// there are too many. It may be called on any thread.
   func link(_ pair: DomainPair) -> (any LiveSession)?
+  /// The users elsewhere who may be in rooms here; `open` unless it says otherwise.
+  var rooms: RemoteRoomPolicy { get }
+  /// Returns whether somebody elsewhere is on a block list that the operators use: then they are heard by those alone
+  /// who know them, and are in rooms only as members. As `refusal`, it must not wait.
+  func isListed(_ address: BareJID) -> Bool
   /// The hearing that users elsewhere get from those here who do not know them; `limit` unless it says otherwise.
   var strangers: StrangerPolicy { get }
 }

@@ -25,16 +25,19 @@ extension Judge {
   mutating func checkStranger(_ author: Party, _ host: BareJID) throws {
     guard realms.isFederated(author.realm), let federation = hub.federation else { return }
     let policy = federation.strangers
-    if policy == .allow { return }
+    let isListed = federation.isListed(author.address)
+    if policy == .allow, !isListed { return }
     let home = realms.home(of: author.realm)
     if let user = try user(host, seenFrom: home)?.party, try isAcquainted(user, with: author) {
       return strangers.met(author.address, home: home)
     }
+    if isListed { throw Problem.addressListed }
     if policy == .refuse { throw Problem.strangersRefused }
     try strangers.begin(from: author.address, to: host, home: home, at: time)
   }
 
-  private func isAcquainted(_ host: Party, with author: Party) throws -> Bool {
+  /// Returns whether a user here knows somebody: has them in the roster, or has written to them.
+  func isAcquainted(_ host: Party, with author: Party) throws -> Bool {
     if try writer.contact(of: host.id, author.address)?.subscription.isInRoster == true { return true }
     return try !author.isProvisional && hasWritten(host.id, to: author.id)
   }

@@ -72,7 +72,7 @@ extension Content.Kind {
   public var isFile: Bool {
     switch self {
     case .image, .video, .audio, .file: true
-    case .none, .text, .encrypted, .custom, .location, .contact, .sticker, .system, .call: false
+    case .none, .text, .encrypted, .custom, .location, .contact, .sticker, .system, .call, .invitation: false
     }
   }
 }

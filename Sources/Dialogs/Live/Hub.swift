@@ -27,7 +27,7 @@ public final class Hub: Sendable {
     let since: Timestamp
   }
 
-  private final class Shard: Sendable {
+  final class Shard: Sendable {
     let users = Mutex<[UserID: Online]>([:])
     let addresses = Mutex<[BareJID: UserID]>([:])
     /// The times at which users were last available, while the store has an older one or none: of users who are
@@ -38,19 +38,19 @@ public final class Hub: Sendable {
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
 
   /// The links of components, by domain, and the service that has those to other servers.
-  private struct Links {
+  struct Links {
     var components: [String: any LiveSession] = [:]
     var federation: (any FederationService)?
   }
-  private let links = Mutex(Links())
+  let links = Mutex(Links())
 
-  private let guests: GuestRegistry
+  let guests: GuestRegistry
   let realms: RealmTable
   public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
   public let remotePresences = RemotePresences()
   let typing = Typing()
-  private let clock: any Clock
+  let clock: any Clock
 
   init(guests: GuestRegistry, realms: RealmTable, clock: any Clock) {
     self.guests = guests
@@ -58,8 +58,8 @@ public final class Hub: Sendable {
     self.clock = clock
   }
 
-  private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
-  private func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }
+  func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
+  func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }
 
   func online(_ user: UserID) -> Online? { shard(user).users.withLock { $0[user] } }
 
@@ -101,7 +101,7 @@ public final class Hub: Sendable {
     Self.first(of: remotePresences.presences(of: contact, toldTo: viewer))
   }
 
-  private static func first(of presences: [Presence]) -> Presence? {
+  static func first(of presences: [Presence]) -> Presence? {
     presences.max { ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds) }
   }
 
@@ -117,7 +117,7 @@ public final class Hub: Sendable {
     }
   }
 
-  private func setLastSeen(_ time: Timestamp?, of user: UserID) {
+  func setLastSeen(_ time: Timestamp?, of user: UserID) {
     shard(user).lastSeen.withLock { $0[user] = time }
   }
 
@@ -167,6 +167,11 @@ public final class Hub: Sendable {
 
   /// The service that connects this server to others; `nil` if it does not federate.
   public var federation: (any FederationService)? { links.withLock { $0.federation } }
+  /// Returns the reason why nothing of the rooms of this server is for a user; `nil` if it is.
+  public func refusalOfRooms(to party: Party) -> Problem? {
+    guard realms.isFederated(party.realm), federation?.rooms == .off else { return nil }
+    return Problem.roomsNotFederated
+  }
   /// Sets the service that connects this server to others; called once, at start, before any session opens.
   public func setFederation(_ service: any FederationService) { links.withLock { $0.federation = service } }
 
@@ -308,343 +313,7 @@ public final class Hub: Sendable {
     shard(user).users.withLock { $0[user]?.contactSnapshot = new }
   }
 
-  // MARK: Presence
-
-  /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
-  /// initial presence is answered with those of the contacts' and the user's other resources.
-  public func setPresence(_ presence: Presence, of session: any LiveSession) {
-    let party = session.party
-    let change: (before: OnlineSession, online: Online)? = shard(party.id).users.withLock { users in
-      guard let index = users[party.id]?.onlineSessions.firstIndex(where: { $0.session === session }) else {
-        return nil
-      }
-      let before = users[party.id]!.onlineSessions[index]  // found just above
-      users[party.id]!.onlineSessions[index].presence = presence.isAvailable ? presence : nil
-      users[party.id]!.onlineSessions[index].isReturning = false
-      if !presence.isAvailable { users[party.id]!.onlineSessions[index].directed = [] }
-      return (before, users[party.id]!)
-    }
-    guard let change else { return }
-    // An unavailable presence of an unavailable session is not relayed.
-    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
-    if presence.isAvailable {
-      if !change.before.isAvailable { setLastSeen(nil, of: party.id) }
-    } else if change.before.isAvailable {
-      if change.online.presences.isEmpty { setLastSeen(presence.time, of: party.id) }
-      endTyping(of: party.address, resource: presence.resource)
-    }
-    var batch = LaneBatch()
-    if presence.isAvailable || change.before.isAvailable {
-      let isNews = !presence.isAvailable || !change.before.isAvailable
-      // A reconnected client with its previous presence was never shown as away.
-      let isKnown = change.before.isReturning && change.before.presence?.isLike(presence) == true
-      if !isKnown { broadcast(presence, isNews: isNews, online: change.online, into: &batch) }
-      if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
-    }
-    if !presence.isAvailable {
-      directedEnd(presence, change.before.directed, contactSnapshot: change.online.contactSnapshot, into: &batch)
-    } else if !change.before.isAvailable || change.before.isReturning {
-      probe(for: session, online: change.online, into: &batch)
-    }
-    batch.send()
-  }
-
-  /// Sends the presences of contacts to a session that has just become available (RFC 6121 4.3).
-  private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
-    for contact in online.contactSnapshot.subscriptions {
-      guard let other = self.online(contact), !areApart(online.contactSnapshot, other.contactSnapshot) else { continue }
-      for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
-    }
-    let own = online.onlineSessions.first { $0.session === session }?.presence
-    for presence in online.presences where presence !== own {
-      batch.add(.signal(.presence(presence), .direct), to: session)
-    }
-    // Those elsewhere of whom nothing is known are asked.
-    let unknown = online.contactSnapshot.remoteSubscriptions.filter { contact in
-      let presences = remotePresences.presences(of: contact, toldTo: session.party.address)
-      if shuns(online.contactSnapshot, JID(contact)) { return false }
-      for presence in presences { batch.add(.signal(.presence(presence), .direct), to: session) }
-      return presences.isEmpty
-    }
-    probe(unknown, for: session.party, contactSnapshot: online.contactSnapshot, into: &batch)
-  }
-
-  /// Sends a presence to everyone who may see it: subscribers' available sessions and the user's own (RFC 6121 4.2.2,
-  /// 4.4.2, 4.5.2).
-  ///
-  /// - Parameter isNews: whether the session became available or unavailable.
-  private func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
-    let contactSnapshot = online.contactSnapshot
-    for subscriber in contactSnapshot.subscribers {
-      guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
-      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
-      }
-    }
-    for onlineSession in online.onlineSessions where onlineSession.isAvailable {
-      batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
-    }
-    show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
-    // Each component gets it once, independently of the number of recipients among its users (XEP-0356 7).
-    let isSeen = !contactSnapshot.subscribers.isEmpty
-    for link in links(of: contactSnapshot.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
-    where !contactSnapshot.blocks(JID(link.party.address)) {
-      batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
-    }
-  }
-
-  private func directedEnd(
-    _ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
-  ) {
-    show(
-      presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true },
-      contactSnapshot: contactSnapshot, into: &batch)
-    for address in targets {
-      guard let other = online(at: address, near: presence.from) else { continue }
-      // Subscribers have received the broadcast.
-      if contactSnapshot.contacts[address]?.subscription.from == true { continue }
-      if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
-      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
-      }
-    }
-  }
-
-  /// Sends directed presence (RFC 6121 4.6) to one user, who is remembered until it ends.
-  public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
-    // Guests show their presence only in rooms.
-    guard guests.may(.messages, session.party.id) else { return }
-    update(session) { onlineSession in
-      onlineSession.directed.removeAll { $0 == address }
-      if presence.isAvailable {
-        if onlineSession.directed.count >= Limits.directedMax { onlineSession.directed.removeFirst() }
-        onlineSession.directed.append(address)
-      }
-    }
-    var batch = LaneBatch()
-    let other = online(at: address, near: session.party)
-    if other == nil, let link = link(from: session.party.address, to: address) {
-      batch.add(.signal(.shown(presence, to: address), .direct), to: link)
-      return batch.send()
-    }
-    guard let other, !shuns(other.contactSnapshot, JID(session.party.address)) else { return }
-    for onlineSession in other.onlineSessions {
-      if let resource {
-        if onlineSession.resource == resource {
-          batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
-        }
-      } else if onlineSession.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
-      }
-    }
-    batch.send()
-  }
-
-  /// Sends all presences of `user` (or their end) to one other user, because of a new subscription, its end, a block or
-  /// an unblock.
-  func showPresence(of user: UserID, to viewer: BareJID, available: Bool, time: Timestamp) {
-    guard let online = online(user) else { return }
-    let party = online.contactSnapshot.user.party
-    let other = self.online(at: viewer, near: party)
-    let link = other == nil ? link(from: party.address, to: viewer) : nil
-    guard other != nil || link != nil else { return }
-    // If one blocks the other, only the end is sent.
-    if available,
-      other.map({ areApart(online.contactSnapshot, $0.contactSnapshot) }) ?? shuns(online.contactSnapshot, JID(viewer))
-    {
-      return
-    }
-    var batch = LaneBatch()
-    for presence in online.presences {
-      let shown =
-        available
-        ? presence
-        : Presence(from: presence.from, resource: presence.resource, availability: .offline, time: time)
-      if let link { batch.add(.signal(.shown(shown, to: viewer), .direct), to: link) }
-      for target in other?.onlineSessions ?? [] where target.isAvailable {
-        batch.add(.signal(.presence(shown), .direct), to: target.session)
-      }
-    }
-    batch.send()
-  }
-
-  private func shuns(_ contactSnapshot: ContactSnapshot, _ jid: JID) -> Bool {
-    !contactSnapshot.blocks.isEmpty && contactSnapshot.blocks(jid)
-  }
-  /// Returns whether one of them blocks the other.
-  private func areApart(_ one: ContactSnapshot, _ other: ContactSnapshot) -> Bool {
-    shuns(one, JID(other.user.address)) || shuns(other, JID(one.user.address))
-  }
-
-  // MARK: Signals
-
-  /// Relays a signal. Returns `false` if no session could take it (RFC 6121 8.5: then the caller refuses an IQ, or
-  /// bounces a message).
-  @discardableResult
-  public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool
-  {
-    guard mayPass(signal, from: party, to: target) else { return false }
-    var batch = LaneBatch()
-    let taken = route(signal, from: session?.id, party: party, to: target, into: &batch)
-    batch.send()
-    return taken
-  }
-
-  /// Returns whether the party may send the signal: guests cannot send relayed stanzas to users, except IQ results and
-  /// errors.
-  private func mayPass(_ signal: Signal, from party: Party, to target: SignalTarget) -> Bool {
-    guard case .user(let address, _) = target, address != party.address, !guests.may(.messages, party.id) else {
-      return true
-    }
-    if case .stanza(let stanza) = signal, case .iq(let type) = stanza.name {
-      return type == "result" || type == "error"
-    }
-    return false
-  }
-
-  func route(
-    _ signal: Signal, from session: SessionID?, party: Party, to target: SignalTarget, into batch: inout LaneBatch
-  ) -> Bool {
-    guard case .stanza(let stanza) = signal, let isTyping = stanza.typing, case .user(let address, _) = target else {
-      return relay(signal, from: session, party: party, to: target, into: &batch)
-    }
-    switch note(stanza, isTyping, to: address) {
-    case .everyone:
-      let taken = relay(signal, from: session, party: party, to: target, into: &batch)
-      // Who has blocked the author meanwhile may have seen the beginning.
-      if !taken, !isTyping { tellApps(stanza, of: address, into: &batch) }
-      return taken
-    case .clients:
-      return relay(.stanza(stanza.withoutTyping()), from: session, party: party, to: target, into: &batch)
-    case .apps:
-      let other = online(at: address, near: party)
-      if let other, !shuns(other.contactSnapshot, JID(party.address)) { tellApps(stanza, of: address, into: &batch) }
-      return true
-    case .no: return true
-    }
-  }
-
-  private func relay(
-    _ signal: Signal, from session: SessionID?, party: Party, to target: SignalTarget, into batch: inout LaneBatch
-  ) -> Bool {
-    var taken = false
-    switch target {
-    case .subscribers: return tellSubscribers(signal, from: session, of: party, into: &batch)
-    case .user(let address, let resource):
-      let other = online(at: address, near: party)
-      if other == nil, let link = link(from: party.address, to: address) {
-        batch.add(.signal(signal, .direct), to: link)
-        if case .stanza(let stanza) = signal { copy(stanza, session, into: &batch) }
-        return true
-      }
-      if let other, shuns(other.contactSnapshot, JID(party.address)) { return false }
-      guard case .stanza(let stanza) = signal else {
-        for onlineSession in other?.onlineSessions ?? [] {
-          // A call signal is for one device.
-          if case .call = signal, onlineSession.door != .app || onlineSession.resource != resource { continue }
-          batch.add(.signal(signal, .direct), to: onlineSession.session)
-          taken = true
-        }
-        return taken
-      }
-      switch stanza.name {
-      case .iq:
-        guard let resource,
-          let onlineSession = other?.onlineSessions.first(where: { $0.door == .xmpp && $0.resource == resource })
-        else { return false }
-        batch.add(.signal(signal, .direct), to: onlineSession.session)
-        taken = true
-      case .presence:
-        for onlineSession in other?.onlineSessions ?? [] where onlineSession.door == .xmpp {
-          guard resource.map({ $0 == onlineSession.resource }) ?? onlineSession.isAvailable else { continue }
-          batch.add(.signal(signal, .direct), to: onlineSession.session)
-          taken = true
-        }
-      case .message(let type):
-        let kind = Routing.Kind(type)
-        let copies = !stanza.isPrivate && kind == .conversation
-        Routing.recipients(
-          other?.onlineSessions ?? [], resource: resource, kind: kind, copies: copies, except: session
-        ) { receiver, form in
-          batch.add(.signal(signal, form), to: receiver)
-          taken = true
-        }
-        if address != party.address { copy(stanza, session, into: &batch) }
-      }
-    }
-    return taken
-  }
-
-  /// Sends a signal to everyone who may see the author's presence, and to the author's other sessions.
-  ///
-  /// - Parameter contactSnapshot: the author's, if they are not online, as a profile can change without a session.
-  /// - Returns: `false` if there is no recipient.
-  @discardableResult
-  func tellSubscribers(
-    _ signal: Signal, from session: SessionID?, of party: Party, contactSnapshot: ContactSnapshot? = nil,
-    into batch: inout LaneBatch
-  ) -> Bool {
-    guard let contactSnapshot = self.contactSnapshot(of: party.id) ?? contactSnapshot else { return false }
-    var taken = false
-    for user in contactSnapshot.subscribers + [party.id] {
-      guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else {
-        continue
-      }
-      for onlineSession in other.onlineSessions where onlineSession.session.id != session {
-        batch.add(.signal(signal, .direct), to: onlineSession.session)
-        taken = true
-      }
-    }
-    return taken
-  }
-
-  // MARK: Typing
-
-  /// Records a chat state in a private dialog; that of an XMPP client only if there is an app session to show it.
-  private func note(_ stanza: RelayedStanza, _ isTyping: Bool, to address: BareJID) -> Typing.Audience {
-    if !stanza.isTypingOfApp {
-      let isShown = isTyping ? !appSessions(at: address, near: stanza.from).isEmpty : !typing.isEmpty
-      if !isShown { return .everyone }
-    }
-    return typing.note(stanza, isTyping, at: .user(address), now: clock.now)
-  }
-
-  private func appSessions(at address: BareJID, near party: Party) -> [OnlineSession] {
-    online(at: address, near: party)?.onlineSessions.filter { $0.door == .app } ?? []
-  }
-
-  private func tellApps(_ stanza: RelayedStanza, of address: BareJID, into batch: inout LaneBatch) {
-    for onlineSession in appSessions(at: address, near: stanza.from) {
-      batch.add(.signal(.stanza(stanza), .feed), to: onlineSession.session)
-    }
-  }
-
-  /// Ends a user's typing in private dialogs that a session began.
-  func endTyping(of author: BareJID, resource: String) {
-    if typing.isEmpty { return }
-    var batch = LaneBatch()
-    for record in typing.take(of: author, resource: resource) { end(record, into: &batch) }
-    batch.send()
-  }
-
-  /// Tells the other user of a private dialog that typing has ended, as far as it is the core's to tell (`Typing`).
-  func end(_ record: Typing.Record, into batch: inout LaneBatch) {
-    guard case .user(let address) = record.place else { return }
-    let ended = record.ended
-    let target = SignalTarget.user(address, resource: nil)
-    if record.isOfApp, relay(.stanza(ended), from: nil, party: ended.from, to: target, into: &batch) { return }
-    // Who has blocked the author meanwhile has seen the beginning.
-    tellApps(ended, of: address, into: &batch)
-  }
-
-  /// Copies a relayed message to the author's other sessions.
-  private func copy(_ stanza: RelayedStanza, _ session: SessionID?, into batch: inout LaneBatch) {
-    guard case .message(let type) = stanza.name, !stanza.isPrivate, Routing.Kind(type) == .conversation else { return }
-    Routing.copies(onlineSessions(of: stanza.from.id), copies: true, except: session) { receiver, form in
-      // App sessions are not told what their own user does elsewhere.
-      if form == .carbonSent { batch.add(.signal(.stanza(stanza), form), to: receiver) }
-    }
-  }
+  // MARK: Closing
 
   /// Ends sessions of a user: all, or those a predicate picks, lingering ones included.
   public func close(_ user: UserID, _ reason: CloseReason, where picks: (OnlineSession) -> Bool = { _ in true }) {

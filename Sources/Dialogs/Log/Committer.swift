@@ -111,9 +111,14 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func tell(_ effects: [Effect]) {
     var lanes = LaneBatch()
     var waiting: [() -> Void] = []
+    var isTaken = true
     for item in effects {
       switch item {
-      case .settled(let post, let result):
+      case .settled(let post, var result):
+        if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
+          receipt.isRepeat = true
+          result = .success(receipt)
+        }
         switch post.completion {
         case .none: break
         case .session(let session, let token): lanes.add(.outcome(token: token, result), to: session)
@@ -129,7 +134,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         hub.replace(old, with: new)
         lanes.add(.handedOver, to: old)
       case .signal(let signal, let session, let party, let target):
-        _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
+        isTaken = hub.route(signal, from: session, party: party, to: target, into: &lanes)
       case .profile(let party, let profile, let session, let contactSnapshot):
         hub.tellSubscribers(
           .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)

@@ -28,7 +28,7 @@ struct Judge {
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
-  private var users: [SeenAddress: CachedUser?] = [:]
+  var users: [SeenAddress: CachedUser?] = [:]
   var strangers = StrangerCounts()
   private var blocks: [UserID: [BlockPattern]] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
@@ -47,6 +47,8 @@ struct Judge {
   struct CachedUser {
     let party: Party
     let state: User.State
+    /// The user's setting, once a message to them has asked for it.
+    var messagesFrom: Visibility?
   }
   /// An address as the users of one home see it.
   struct SeenAddress: Hashable {

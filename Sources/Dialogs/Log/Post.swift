@@ -146,7 +146,7 @@ public enum Intent: Sendable {
   /// Reports what became of rows of the outbox, or adds one. For `failed`, `Receipt.isRepeat` tells that there is no such
   /// message.
   case outbox(OutboxIntent)
-  /// Sends a signal in order behind its sender's posts.
+  /// Sends a signal in order behind its sender's posts. `Receipt.isRepeat` tells that no session took it.
   case signal(Signal, to: SignalTarget)
   /// Records that a client of the author has received all inbound entries up to here.
   case confirm(Position)

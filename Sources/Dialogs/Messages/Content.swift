@@ -19,6 +19,8 @@ public struct Content: Hashable, Sendable {
     case file = 10
     case system = 11
     case call = 12
+    /// An invitation that a room elsewhere sends: apps are shown an event, and no message.
+    case invitation = 13
   }
 
   public var kind: Kind

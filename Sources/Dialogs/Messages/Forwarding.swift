@@ -44,7 +44,7 @@ extension Judge {
     if entry.state?.retraction != nil { throw Problem.messageDeleted }
     switch message.content.kind {
     case .text, .custom, .location, .contact, .sticker, .image, .video, .audio, .file: break
-    case .none, .encrypted, .system, .call: throw Self.unsuitable
+    case .none, .encrypted, .system, .call, .invitation: throw Self.unsuitable
     }
     var said = message.content
     said.extras = []

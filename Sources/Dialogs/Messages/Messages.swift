@@ -7,6 +7,7 @@ extension Judge {
     var peer = try reachable(draft.to, for: author)
     try checkBlocks(author, resource: draft.envelope.fromResource, peer)
     try checkResource(draft.envelope, of: peer)
+    try checkMayWrite(author, to: peer)
     try checkStranger(author, peer.address)
     try checkOutbox(from: author, to: peer)
     author = try known(author)

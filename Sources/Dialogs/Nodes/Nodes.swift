@@ -370,7 +370,7 @@ extension Judge {
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
     return ContactSnapshot(
       user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),
-      rosterVersion: .zero)
+      rosterVersion: .zero, messagesFrom: .everybody)
   }
 
   /// Announces the whole list of bookmarks (XEP-0048 3.2), to clients that know only the list.

@@ -41,6 +41,8 @@ public struct RoomSettings: Hashable, Sendable {
   /// The greatest number of occupants; `nil` for `Limits.occupantsMax`. Admins and owners can always enter.
   public var occupantsMax: Int?
   public var whispers = Whispers.anyone
+  /// Whether users of other servers may enter and be members (`RemoteRoomPolicy`).
+  public var acceptsRemote = true
   /// Whether members may invite, which makes members in a members-only room.
   public var membersInvite = false
   /// Whether all members with voice may pin messages, not only admins and moderators.
@@ -301,7 +303,9 @@ public struct Invitation: Hashable, Sendable {
 
   /// Returns whether a client that subscribes to these nodes receives the invitation: it gets the bookmark or the
   /// invitation, never both.
-  public func isFor(_ interests: Set<String>) -> Bool { !isBookmarked || !interests.contains(Bookmark.node) }
+  public func isFor(_ interests: Set<String>) -> Bool {
+    !isBookmarked || interests.isDisjoint(with: [Bookmark.node, Bookmark.listNode])
+  }
 
   public init(
     room: RoomName, inviter: Party, reason: String?, password: String?, isBookmarked: Bool = false,

@@ -142,6 +142,7 @@ extension Judge {
     }
     if !settings.isPersistent, was.lifetime == .kept { throw Problem.roomKept }
     try check(settings)
+    try checkStays(post.author, settings, was: was)
     let changes = try changes(draft.members, by: post.author, as: affiliation, in: state)
     for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state) }
     if let avatar = draft.avatar { try set(avatar, in: state) }
@@ -242,6 +243,7 @@ extension Judge {
         expel(key, from: state.room, affiliation: occupant.affiliation, codes: [322])
       }
     }
+    if !now.acceptsRemote, was.acceptsRemote { expelRemote(from: state.room) }
     tell(
       .notice(
         RoomNotice(room: state.room.name, kind: .settings(codes: codes)), showsAddresses: false,

@@ -107,6 +107,7 @@ extension Judge {
       guard try isFree(key: key, for: party.id, in: state) else { throw Problem.nickTaken }
     }
     if after.isMember, !before.isMember {
+      try checkRemote(party, after, in: state.room)
       if count >= Limits.membersMax { throw Problem.memberListFull }
       // A user who blocks the author appears unknown to them (XEP-0191 3.3).
       guard user.state == .active, try !isBlocked(author, resource: nil, by: party) else {
@@ -275,7 +276,8 @@ extension Judge {
   ) throws {
     let after = member.affiliation
     let room = state.room
-    let isPutOut = after == .outcast || (room.settings.isMembersOnly && !after.isMember)
+    let isForMembers = room.settings.isMembersOnly || isElsewhere(party) && hub.federation?.rooms == .members
+    let isPutOut = after == .outcast || (isForMembers && !after.isMember)
     if !after.isMember, !isPutOut, let present = rooms.occupants(of: room.id)?.occupant(of: party.id) {
       // The app protocol shows rooms to members only: their app sessions leave.
       for occupantSession in present.sessions where occupantSession.isApp {
@@ -462,6 +464,7 @@ extension Judge {
     if try member(post.author.id, in: state)?.isKicked == true { throw Problem.roomKicked }
     // Inviting to a members-only room makes a member (7.8.2).
     let admits = state.room.settings.isMembersOnly && was?.affiliation.isMember != true
+    try checkRemote(invited, admits ? .member : was?.affiliation ?? .none, in: state.room)
     if admits, affiliation < .admin, affiliation < .member || !state.room.settings.membersInvite {
       throw Problem.notAdmin
     }

@@ -9,7 +9,7 @@ extension Judge {
     if state.room.isDestroyed { throw Problem.roomDestroyed }
     let affiliation = try affiliation(of: post.author.id, in: state)
     if try isBanned(post.author, affiliation, in: state) { throw Problem.roomBanned }
-    try checkEntry(state.room, affiliation, password: password)
+    try checkEntry(state.room, post.author, affiliation, password: password)
     var receipt = Receipt(position: head)
     receipt.value = try known(post.author)
     settle(post, receipt)
@@ -40,7 +40,7 @@ extension Judge {
     var member = try member(author.id, in: state)
     let affiliation = member?.affiliation ?? .none
     if try isBanned(author, affiliation, in: state) { throw Problem.roomBanned }
-    try checkEntry(state.room, affiliation, password: entering.password)
+    try checkEntry(state.room, author, affiliation, password: entering.password)
     let occupants = rooms.occupants(of: state.room.id)
     let companion = occupants?.occupant(of: author.id)
     if companion == nil, affiliation < .admin,
@@ -121,7 +121,10 @@ extension Judge {
   }
 
   /// Checks that a user may enter (XEP-0045 7.2.4 to 7.2.10).
-  private func checkEntry(_ room: Room, _ affiliation: Affiliation, password: String?) throws(Problem) {
+  private func checkEntry(
+    _ room: Room, _ party: Party, _ affiliation: Affiliation, password: String?
+  ) throws(Problem) {
+    try checkRemote(party, affiliation, in: room)
     if room.settings.isMembersOnly, !affiliation.isMember { throw Problem.roomMembersOnly }
     if let expected = room.settings.password, !Self.isSame(expected, password ?? "") { throw Problem.roomPassword }
   }

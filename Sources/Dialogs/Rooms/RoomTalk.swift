@@ -25,6 +25,8 @@ extension Judge {
     if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) })
       ?? occupants?.occupant(of: post.author.id)
     {
+      // Whoever was listed while they are there says nothing more, and may leave.
+      try checkListed(post.author, occupant.affiliation)
       return Speaker(nick: occupant.nick, role: occupant.role, affiliation: occupant.affiliation, member: nil)
     }
     guard let member = try member(post.author.id, in: state), member.affiliation.isMember else {

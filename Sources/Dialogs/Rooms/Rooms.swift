@@ -55,6 +55,9 @@ extension Judge {
       throw Problem.roomUnknown
     }
     if state.room.isDestroyed { throw Problem.roomDestroyed }
+    if isElsewhere(author), rooms.occupants(of: state.room.id)?.key(of: author.id) == nil {
+      try checkRemote(author, try affiliation(of: author.id, in: state), in: state.room)
+    }
     return state
   }
 

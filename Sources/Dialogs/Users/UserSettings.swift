@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 public import Basics
 
 // A user's settings, and the visibility of their data. All doors use `view(of:for:)`, so that none shows more than
@@ -24,6 +24,8 @@ public struct UserSettings: Hashable, Sendable {
   public var isMatchable = false
   /// The users who may call them. The default is their contacts.
   public var callsFrom = Visibility.contacts
+  /// The users who may write to them: all, or `contacts`, which are here also those to whom they have written.
+  public var messagesFrom = Visibility.everybody
   /// A JSON object for those who see their presence; `nil` means `{}`. At most `Limits.metadataBytesMax`.
   public var contactsMetadata: String?
   /// A JSON object for the user and the app's backend; `nil` means `{}`. At most `Limits.metadataBytesMax`.
@@ -51,14 +53,16 @@ public struct UserSettingsDraft: Hashable, Sendable {
   public var isSearchable: Bool?
   public var isMatchable: Bool?
   public var callsFrom: Visibility?
+  public var messagesFrom: Visibility?
   public var contactsMetadata: String??
   public var privateMetadata: String??
 
   public init(
     lastSeen: Visibility? = nil, isSearchable: Bool? = nil, isMatchable: Bool? = nil, callsFrom: Visibility? = nil,
-    contactsMetadata: String?? = nil, privateMetadata: String?? = nil
+    messagesFrom: Visibility? = nil, contactsMetadata: String?? = nil, privateMetadata: String?? = nil
   ) {
     self.callsFrom = callsFrom
+    self.messagesFrom = messagesFrom
     self.lastSeen = lastSeen
     self.isSearchable = isSearchable
     self.isMatchable = isMatchable
@@ -72,6 +76,7 @@ public struct UserSettingsDraft: Hashable, Sendable {
     if let isSearchable { settings.isSearchable = isSearchable }
     if let isMatchable { settings.isMatchable = isMatchable }
     if let callsFrom { settings.callsFrom = callsFrom }
+    if let messagesFrom { settings.messagesFrom = messagesFrom }
     if let contactsMetadata { settings.contactsMetadata = contactsMetadata }
     if let privateMetadata { settings.privateMetadata = privateMetadata }
     return settings
@@ -90,7 +95,7 @@ extension StoredUserSettings: Record {
   enum Field: String, CaseIterable, Sendable {
     case user, lastSeen = "last_seen", isSearchable = "searchable", isMatchable = "matchable",
       contactsMetadata = "contacts_metadata", privateMetadata = "private_metadata", terms, termsTime = "terms_time",
-      callsFrom = "calls_from"
+      callsFrom = "calls_from", messagesFrom = "messages_from"
   }
   static let kind = "user_settings"
   static let key: [Field] = [.user]
@@ -98,7 +103,7 @@ extension StoredUserSettings: Record {
     [
       user.field, settings.lastSeen.field, settings.isSearchable.field, settings.isMatchable.field,
       settings.contactsMetadata.field, settings.privateMetadata.field, (settings.terms?.version).field,
-      (settings.terms?.time).field, settings.callsFrom.field,
+      (settings.terms?.time).field, settings.callsFrom.field, settings.messagesFrom.field,
     ]
   }
   init(_ fields: inout FieldReader) throws {
@@ -111,6 +116,7 @@ extension StoredUserSettings: Record {
     let (version, time): (String?, Timestamp?) = try (fields.next(), fields.next())
     if let version, let time { settings.terms = TermsAcceptance(version: version, time: time) }
     settings.callsFrom = try fields.next()
+    settings.messagesFrom = try fields.next()
   }
 }
 
@@ -162,6 +168,21 @@ extension StoreReader {
       || blocks(of: other.id).contains { $0.matches(first) }
   }
 
+  /// Returns a user of the viewer's app, or one elsewhere whom the viewer knows: a contact, or somebody they share a
+  /// private dialog with. Nobody else elsewhere is found.
+  ///
+  /// - Parameter realm: the federated realm of the viewer's home. A contact there is not stored before they say something.
+  public func user(_ address: BareJID, knownTo viewer: Party, elsewhere realm: RealmID) throws -> User? {
+    let user = try user(address, seenFrom: viewer.realm)
+    if let user, user.realm == viewer.realm { return user }
+    let isContact = try contact(of: viewer.id, address)?.subscription.isInRoster == true
+    if let user { return try isContact || dialog(between: viewer.id, and: user.id) != nil ? user : nil }
+    guard isContact, !address.hasDomain(viewer.address.domain) else { return nil }
+    return User(
+      id: Party(remote: address, realm: realm).id, realm: realm, address: address, state: .active,
+      createdAt: Timestamp(milliseconds: 0), profile: Profile(), lastSeenAt: nil, delivered: .zero)
+  }
+
   /// Returns a user as `viewer` may see them. To a user whom they block they appear as never online (XEP-0191 3.3).
   public func view(of user: User, for viewer: Party) throws -> UserView {
     if user.state == .deleted { return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil) }
@@ -202,13 +223,14 @@ extension Judge {
   }
 
   /// Stores changed settings. Returns `false` if they are equal.
-  func set(_ draft: UserSettingsDraft, of user: Party) throws -> Bool {
+  mutating func set(_ draft: UserSettingsDraft, of user: Party) throws -> Bool {
     let before = try writer.userSettings(of: user.id)
     let settings = draft.applied(to: before)
     if settings == before { return false }
     // The salt of the keys must exist before the first of them.
     if settings.isMatchable { _ = try ContactMatch.salt(of: user.realm, writer) }
     try writer.put(settings, of: user.id)
+    if settings.messagesFrom != before.messagesFrom { setMessagesFrom(settings.messagesFrom, of: user) }
     return true
   }
 }

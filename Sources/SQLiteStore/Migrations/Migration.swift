@@ -11,7 +11,7 @@ struct Migration: Sendable {
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
     .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .userSettings, .messages, .unsent,
     .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms, .userNotes,
-    .temporaryRooms, .nodeCreators, .registeredNicks, .outbox, .federationRules,
+    .temporaryRooms, .nodeCreators, .registeredNicks, .outbox, .federationRules, .messagesFrom, .blocklist,
   ]
 
   /// The identifier in the database's own record.

@@ -29,6 +29,7 @@ extension FactCoding {
     out.write(settings.membersPin)
     out.write(Int64(settings.lifetime.rawValue))
     out.write(settings.historyMax) { $0.write(Int64($1)) }
+    out.write(settings.acceptsRemote)
     return out.bytes
   }
 
@@ -63,6 +64,7 @@ extension FactCoding {
       settings.lifetime = lifetime
       settings.historyMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
     }
+    if !from.isAtEnd { settings.acceptsRemote = try from.flag() }
     return settings
   }
 

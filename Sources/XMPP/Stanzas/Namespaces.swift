@@ -90,6 +90,8 @@ public enum NS {
   public static let fallback: StaticString = "urn:xmpp:fallback:0"
   /// XEP-0484.
   public static let fast: StaticString = "urn:xmpp:fast:0"
+  /// XEP-0422.
+  public static let fastening: StaticString = "urn:xmpp:fasten:0"
   /// XEP-0446.
   public static let fileMetadata: StaticString = "urn:xmpp:file:metadata:0"
   public static let thumbnails: StaticString = "urn:xmpp:thumbs:1"
@@ -207,6 +209,8 @@ public enum NS {
   public static let resultSet: StaticString = "http://jabber.org/protocol/rsm"
   /// XEP-0424.
   public static let retraction: StaticString = "urn:xmpp:message-retract:1"
+  /// XEP-0424 before version 0.4.
+  public static let retractionFastened: StaticString = "urn:xmpp:message-retract:0"
   /// RFC 6121 2.
   public static let roster: StaticString = "jabber:iq:roster"
   /// RFC 6121 2.6.

@@ -28,8 +28,8 @@ public import XMLStream
 ///     var machine = InitiatingMachine(policy: policy, pair: pair, hasCertificate: true)
 ///     perform(machine.start())
 ///     if case .opened(let pairs, _) = machine.received(element) { send(pairs) }
-public struct InitiatingMachine: Sendable {
-  public enum Phase: Sendable, Equatable {
+public struct InitiatingMachine: ServerStreamMachine, Sendable {
+  public enum Phase: ServerStreamPhase, Sendable, Equatable {
     case idle, greeting, offering, requestingTLS, securing, judging, authenticating, dialling, asking, enabling, open
     case closing, closed
   }
@@ -41,14 +41,14 @@ public struct InitiatingMachine: Sendable {
   private let wantsBidi: Bool
   /// The question for which the stream is opened, in place of stanzas.
   private let question: DialbackRequest?
-  private var pairs: StreamPairs
+  var pairs: StreamPairs
   private var offersDialback = false
   private var offersManagement = false
   private var isAuthenticated = false
   /// Whether the response header names another domain than the one that was asked for.
   private var isForeign = false
 
-  public private(set) var phase = Phase.idle
+  public internal(set) var phase = Phase.idle
   public private(set) var isSecured = false
   public private(set) var isBidirectional = false
   /// Whether stanzas are counted (XEP-0198).
@@ -58,7 +58,7 @@ public struct InitiatingMachine: Sendable {
   /// The id that the peer gave the stream.
   public private(set) var id = ""
   /// The reason why the stream ended.
-  public private(set) var end: StreamEnd?
+  public internal(set) var end: StreamEnd?
 
   ///
   /// - Parameters:
@@ -333,51 +333,14 @@ public struct InitiatingMachine: Sendable {
   /// a stream (XEP-0288 2.2).
   private mutating func receivedOpen(_ element: Element) -> ServerStreamOutput? {
     if let stanza = Stanza(element) { return isBidirectional ? end(pairs.route(stanza)) : nil }
-    if element.namespace == String(describing: NS.dialback) {
-      guard let dialback = Dialback(element) else {
-        return refuse(StreamError(.improperAddressing, "a dialback element lacks a domain, the id or the key"))
-      }
-      guard case .key(let key) = dialback.content else {
-        return refuse(StreamError(.policyViolation, "an answer to a dialback request that was never sent"))
-      }
-      guard isBidirectional else { return nil }
-      switch dialback.step {
-      case .result: return end(pairs.requested(dialback, key: key, streamID: id))
-      case .verify: return pairs.asked(dialback, key: key, streamID: id)
-      }
-    }
-    do {
-      switch try ManagementElement(element) {
-      case .request: return isManaged ? .management(.request) : .send([.managementFailed(.unexpectedRequest)])
-      case .acknowledge(let handled):
-        return isManaged ? .management(.acknowledge(handled)) : .send([.managementFailed(.unexpectedRequest)])
-      case .enable, .resume: return .send([.managementFailed(.unexpectedRequest)])
-      case nil: return nil
-      }
-    } catch {
-      if element.is(.smAcknowledge) { return refuse(StreamError(.invalidXML, error.text)) }
-      return .send([.managementFailed(error.condition)])
-    }
+    if element.namespace == String(describing: NS.dialback) { return dialback(element, mayAsk: isBidirectional) }
+    return management(element)
   }
 
-  // MARK: Pieces
-
-  private mutating func refuse(_ error: StreamError, with header: StreamResponse? = nil) -> ServerStreamOutput {
-    over(.refused(error))
-    return .refuse(header, error)
-  }
-
-  private mutating func end(_ output: ServerStreamOutput) -> ServerStreamOutput {
-    switch output {
-    case .refuse(_, let error): over(.refused(error))
-    case .reject: over(.undialled(.invalid))
-    default: break
+  mutating func manage(_ element: ManagementElement) -> ServerStreamOutput {
+    switch element {
+    case .request, .acknowledge: counted(element)
+    case .enable, .resume: .send([.managementFailed(.unexpectedRequest)])
     }
-    return output
-  }
-
-  private mutating func over(_ end: StreamEnd) {
-    phase = .closed
-    self.end = self.end ?? end
   }
 }

@@ -25,11 +25,13 @@ public import XMLStream
 ///     var machine = ReceivingMachine(policy: policy)
 ///     if case .judge(let pair) = machine.opened(header, id: "1") { perform(machine.judged(judgement(pair))) }
 ///     if case .stanza(let stanza, let pair) = machine.received(element) { handle(stanza, pair) }
-public struct ReceivingMachine: Sendable {
-  public enum Phase: Sendable, Equatable { case opening, judging, negotiating, securing, open, closing, closed }
+public struct ReceivingMachine: ServerStreamMachine, Sendable {
+  public enum Phase: ServerStreamPhase, Sendable, Equatable {
+    case opening, judging, negotiating, securing, open, closing, closed
+  }
 
   private let policy: ServerStreamPolicy
-  private var pairs: StreamPairs
+  var pairs: StreamPairs
   private var response: StreamResponse?
   private var isCertified = false
   private var isChallenged = false
@@ -37,7 +39,7 @@ public struct ReceivingMachine: Sendable {
   /// The pair of the header, once the peer is named.
   private var named: DirectedPair?
 
-  public private(set) var phase = Phase.opening
+  public internal(set) var phase = Phase.opening
   public private(set) var isSecured = false
   /// The pair that was proved by SASL.
   public private(set) var authenticated: DirectedPair?
@@ -50,7 +52,7 @@ public struct ReceivingMachine: Sendable {
   /// The id that this server gave the stream.
   public private(set) var id = ""
   /// The reason why the stream ended.
-  public private(set) var end: StreamEnd?
+  public internal(set) var end: StreamEnd?
 
   public init(policy: ServerStreamPolicy) {
     self.policy = policy
@@ -231,35 +233,15 @@ public struct ReceivingMachine: Sendable {
       return end(pairs.route(stanza))
     }
     let namespace = element.namespace
-    if namespace == String(describing: NS.dialback) { return dialback(element) }
+    if namespace == String(describing: NS.dialback), let output = dialback(element) { return output }
     if namespace == String(describing: NS.sasl) { return sasl(element) }
     if element.is(Name("bidi", NS.bidi)) { return bidi(element) }
     if element.is(.startTLS) {
       over(.refused(StreamError(.policyViolation, "a second <starttls/>")))
       return .refuseTLS
     }
-    do {
-      if let management = try ManagementElement(element) { return manage(management) }
-    } catch {
-      // A broken acknowledgement leaves both sides with different counts, which cannot be repaired.
-      if element.is(.smAcknowledge) { return refuse(StreamError(.invalidXML, error.text)) }
-      return .send([.managementFailed(error.condition)])
-    }
+    if let output = management(element) { return output }
     return refuse(StreamError(.unsupportedStanzaType, "<\(element.local)/> is not understood here"))
-  }
-
-  private mutating func dialback(_ element: Element) -> ServerStreamOutput {
-    guard let dialback = Dialback(element) else {
-      return refuse(StreamError(.improperAddressing, "a dialback element lacks a domain, the id or the key"))
-    }
-    // XEP-0220 3.1: nothing was asked on this stream, so that nothing can be answered.
-    guard case .key(let key) = dialback.content else {
-      return refuse(StreamError(.policyViolation, "an answer to a dialback request that was never sent"))
-    }
-    switch dialback.step {
-    case .result: return end(pairs.requested(dialback, key: key, streamID: id))
-    case .verify: return pairs.asked(dialback, key: key, streamID: id)
-    }
   }
 
   /// SASL EXTERNAL (XEP-0178 3): the authorization identity is empty or the domain of the header's `from`.
@@ -318,15 +300,14 @@ public struct ReceivingMachine: Sendable {
     return .nothing
   }
 
-  private mutating func manage(_ element: ManagementElement) -> ServerStreamOutput {
+  mutating func manage(_ element: ManagementElement) -> ServerStreamOutput {
     switch element {
     case .enable:
       guard phase == .open, !isManaged else { return .send([.managementFailed(.unexpectedRequest)]) }
       isManaged = true
       return .send([.managementEnabled])
     case .resume: return .send([.managementFailed(.featureNotImplemented)])
-    case .request, .acknowledge:
-      return isManaged ? .management(element) : .send([.managementFailed(.unexpectedRequest)])
+    case .request, .acknowledge: return counted(element)
     }
   }
 
@@ -345,25 +326,5 @@ public struct ReceivingMachine: Sendable {
   private mutating func failed(_ error: StreamError) -> ServerStreamOutput {
     over(.failed(error))
     return .finish(closing: true)
-  }
-
-  private mutating func refuse(_ error: StreamError, with response: StreamResponse? = nil) -> ServerStreamOutput {
-    over(.refused(error))
-    return .refuse(response, error)
-  }
-
-  /// Notes the end that an output of the pairs means.
-  private mutating func end(_ output: ServerStreamOutput) -> ServerStreamOutput {
-    switch output {
-    case .refuse(_, let error): over(.refused(error))
-    case .reject: over(.undialled(.invalid))
-    default: break
-    }
-    return output
-  }
-
-  private mutating func over(_ end: StreamEnd) {
-    phase = .closed
-    self.end = self.end ?? end
   }
 }

@@ -6,6 +6,7 @@ import XMPP
 /// can make this server call back, and choose whom.
 final class DialbackVerifier: Sendable {
   private let state = Locked(State())
+  private let callbacksMax: Int
   private let now: @Sendable () -> NIODeadline
 
   private struct State {
@@ -16,7 +17,12 @@ final class DialbackVerifier: Sendable {
     var order: [DialbackRequest] = []
   }
 
-  init(now: @escaping @Sendable () -> NIODeadline = { .now() }) { self.now = now }
+  init(
+    callbacksMax: Int = FederationLimits.callbacksMax, now: @escaping @Sendable () -> NIODeadline = { .now() }
+  ) {
+    self.callbacksMax = callbacksMax
+    self.now = now
+  }
 
   /// Returns the verdict on a key; `resource-constraint` at a bound.
   ///
@@ -28,7 +34,7 @@ final class DialbackVerifier: Sendable {
     let time = now()
     let known: DialbackVerdict? = state.withLock { state in
       if let known = state.verdicts[request], known.until > time { return known.verdict }
-      guard state.underWay.values.reduce(0, +) < FederationLimits.callbacksMax,
+      guard state.underWay.values.reduce(0, +) < callbacksMax,
         state.underWay[domain, default: 0] < FederationLimits.callbacksPerDomainMax
       else { return .error(.resourceConstraint) }
       state.underWay[domain, default: 0] += 1

@@ -45,6 +45,8 @@ extension Federation: FederationControl {
   }
 
   public func retry(_ domain: String) async -> Int {
+    // What the operator has mended may be the domain's records.
+    servers.forgetNames()
     var count = 0
     for link in existing() where link.pair.remote == domain {
       if await link.ask({ $0.retry() }) { count += 1 }
@@ -57,18 +59,24 @@ extension Federation: FederationControl {
     guard let link = link(of: pair), let address = JID(parsing: domain) else {
       return [FederationTestStep(step: "stream", hasPassed: false, text: "\(local) may not communicate with it")]
     }
+    var steps: [FederationTestStep] = []
+    if !isServed(domain) {
+      let found = await FederationTestStep.dns { () throws(DialFailure) in
+        try await servers.dialing.targets(of: domain)
+      }
+      steps.append(found.step)
+      guard found.step.hasPassed else { return steps }
+    }
     let stream = await StreamTest.run { open(link.pair, on: link.mounted, for: $0, failed: $1) }
-    guard stream.hasPassed else { return [stream] }
+    steps.append(stream)
+    guard stream.hasPassed else { return steps }
     // The answer may come by another stream, so the ping is one of the link.
     let asker = Party(id: UserID(0), realm: link.home.id, address: link.localAddress)
     let answer = await door.questions.ask(
       .get, StanzaBytes.bytes { $0.element(.ping) }, of: address, from: asker, within: FederationLimits.testAnswer,
       door.parley.hub)
-    return [
-      stream,
-      FederationTestStep(
-        step: "ping", hasPassed: answer != nil, text: answer == nil ? "it does not answer in time" : "it answers"),
-    ]
+    let text = answer == nil ? "it does not answer in time" : "it answers"
+    return steps + [FederationTestStep(step: "ping", hasPassed: answer != nil, text: text)]
   }
 
   public func rulesChanged() async throws(Problem) {

@@ -17,9 +17,7 @@ extension Federation {
     _ listener: XMPPListener, options: FederationOptions, trust: any PeerTrust, addresses: PublicAddresses
   ) {
     let policy = DomainPolicy(options, clock: listener.door.parley.clock)
-    let resolver = StubResolver(
-      options.resolvers.isEmpty ? .system() : .servers(options.resolvers.compactMap(Self.address)),
-      authenticity: options.authenticity, group: listener.group)
+    let resolver = options.resolver(listener.group)
     let routes = Dictionary(
       options.routes.map { ($0.domain, ServerTarget(name: $0.host, port: $0.port, isDirectTLS: $0.isDirectTLS)) },
       uniquingKeysWith: { first, _ in first })
@@ -42,6 +40,15 @@ extension Federation {
     }
     return try await server.listen(host: host, port: port, directTLS: directTLS)
   }
+}
+
+extension FederationOptions {
+  /// Returns the resolver of the DNS: the configured name servers, or the system's.
+  func resolver(_ group: any EventLoopGroup) -> StubResolver {
+    StubResolver(
+      resolvers.isEmpty ? .system() : .servers(resolvers.compactMap(Self.address)), authenticity: authenticity,
+      group: group)
+  }
 
   /// Parses an address and a port, such as `127.0.0.1:53` or `[::1]:53`.
   private static func address(_ text: String) -> SocketAddress? {
@@ -49,10 +56,8 @@ extension Federation {
     let host = text[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
     return try? SocketAddress(ipAddress: String(host), port: port)
   }
-}
 
-extension FederationOptions {
-  fileprivate var authenticity: StubResolver.Authenticity {
+  private var authenticity: StubResolver.Authenticity {
     switch dnssec {
     case .auto: .auto
     case .always: .always

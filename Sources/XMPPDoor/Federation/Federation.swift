@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 import Basics
 public import Dialogs
 import NIOCore
@@ -22,13 +22,14 @@ public final class Federation: FederationService, FederationStreamOwner {
   /// The listener for streams of other servers, once there is a port.
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
-  private let state = Mutex(State())
+  let blocklists: Blocklists
+  private let following = Mutex<Task<Void, Never>?>(nil)
+  private let limits: LinkLimits
+  private let state: Mutex<State>
 
   private struct State {
     var links: [DomainPair: FederationLink] = [:]
-    /// The links that open a stream, and those that wait for their turn.
-    var opening: Set<DomainPair> = []
-    var waiting: [FederationLink] = []
+    var turns: OpeningTurns<FederationLink>
     /// The number of the loop of the next link.
     var next = 0
   }
@@ -36,7 +37,12 @@ public final class Federation: FederationService, FederationStreamOwner {
   /// Creates the service.
   ///
   /// - Parameter servers: What opens streams to other servers and accepts theirs.
-  init(_ listener: XMPPListener, options: FederationOptions, policy: DomainPolicy, servers: ServerStreams) {
+  init(
+    _ listener: XMPPListener, options: FederationOptions, policy: DomainPolicy, servers: ServerStreams,
+    limits: LinkLimits = LinkLimits()
+  ) {
+    self.limits = limits
+    state = Mutex(State(turns: OpeningTurns(max: limits.opening)))
     door = listener.door
     self.options = options
     self.policy = policy
@@ -44,6 +50,19 @@ public final class Federation: FederationService, FederationStreamOwner {
     mounted = listener.mounted
     group = listener.group
     homes = Self.homes(listener.door, options)
+    blocklists = Self.blocklists(listener, options)
+  }
+
+  private static func blocklists(_ listener: XMPPListener, _ options: FederationOptions) -> Blocklists {
+    let (door, home) = (listener.door, listener.door.parley.realms[0])
+    return Blocklists(
+      options.blocklists, of: home.domain, door.parley, on: listener.mounted[0].lane, logger: door.logger
+    ) { type, payload, service in
+      guard let server = BareJID(parsing: home.domain) else { return nil }
+      return await door.questions.ask(
+        type, payload, of: service, from: Party(id: UserID(0), realm: home.id, address: server),
+        within: FederationLimits.blocklistAnswer, door.parley.hub)
+    }
   }
 
   /// Returns the domains that the server speaks for, each with the realm whose users are behind it.
@@ -67,7 +86,9 @@ public final class Federation: FederationService, FederationStreamOwner {
   /// Connects the core with other servers, and begins to send what waits for them.
   public func start() async throws(Problem) {
     try await rulesChanged()
+    try await blocklists.load()
     door.parley.hub.setFederation(self)
+    if !options.blocklists.isEmpty { following.withLock { $0 = Task { [blocklists] in await blocklists.run() } } }
     let now = door.parley.clock.now
     for known in try await door.parley.read({ try $0.outboxPairs() }) {
       if let time = known.verifiedAt { _ = policy.verified(known.pair.remote, at: time) }
@@ -80,16 +101,9 @@ public final class Federation: FederationService, FederationStreamOwner {
 
   /// Ends all streams. Returns when other servers have taken what was written, or after a while.
   public func stop() async {
+    following.withLock { $0?.cancel() }
     await port.withLock { $0 }?.stopAccepting()
-    let links = existing()
-    for link in links { link.run { $0.handle(.stop) } }
-    let deadline = NIODeadline.now() + FederationLimits.drain
-    for link in links {
-      while NIODeadline.now() < deadline, await link.ask({ !$0.isDrained }) {
-        try? await Task.sleep(for: .milliseconds(20))
-      }
-    }
-    for link in links { _ = await link.ask { $0.close(StreamError(.systemShutdown)) } }
+    for end in existing().map({ $0.stop() }) { try? await end.get() }
   }
 
   // MARK: FederationService
@@ -100,6 +114,10 @@ public final class Federation: FederationService, FederationStreamOwner {
       .foreign, "domain-not-allowed", "This server does not communicate with \(domain): its operators have decided so.")
   }
 
+  public func isListed(_ address: BareJID) -> Bool { blocklists.isListed(address) }
+  public var rooms: RemoteRoomPolicy { options.rooms }
+  public var strangers: StrangerPolicy { options.strangers }
+
   public func link(_ pair: DomainPair) -> (any LiveSession)? { link(of: pair) }
 
   /// Returns the link of a pair, made if there is none; `nil` if it is refused, or there are too many.
@@ -108,14 +126,14 @@ public final class Federation: FederationService, FederationStreamOwner {
   ///   - loop: The loop on which a new link is to be; any if it is `nil`.
   ///   - failures: The attempts that failed before the server was restarted.
   func link(of pair: DomainPair, near loop: (any EventLoop)? = nil, failures: Int = 0) -> FederationLink? {
-    if let link = existing(pair) { return link }
+    if let link = existing(pair) { return link.isAdmitted ? link : nil }
     guard let home = homes[pair.local], pair.local != pair.remote, policy.admits(pair.remote),
       let remote = BareJID(parsing: pair.remote), remote.local == nil, let local = BareJID(parsing: pair.local)
     else { return nil }
     return state.withLock { state in
       if let link = state.links[pair] { return link }
-      if state.links.count >= FederationLimits.linksMax { retire(&state) }
-      guard state.links.count < FederationLimits.linksMax else { return nil }
+      if state.links.count >= limits.links { retire(&state) }
+      guard state.links.count < limits.links else { return nil }
       let place = mounted.first { $0.loop === loop } ?? mounted[state.next % mounted.count]
       state.next += 1
       let link = FederationLink(
@@ -128,7 +146,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   /// Forgets the links that have been idle longest.
   private func retire(_ state: inout State) {
     let idle = state.links.values.compactMap { link in link.idleSince.map { (link, $0) } }
-    for (link, _) in idle.sorted(by: { $0.1 < $1.1 }).prefix(FederationLimits.linksRetiredAtOnce) {
+    for (link, _) in idle.sorted(by: { $0.1 < $1.1 }).prefix(limits.retiredAtOnce) {
       state.links[link.pair] = nil
       link.retire()
     }
@@ -143,30 +161,12 @@ public final class Federation: FederationService, FederationStreamOwner {
   // MARK: Turns to open a stream
 
   func queue(_ link: FederationLink) {
-    let mayOpen = state.withLock { state in
-      guard state.opening.count < FederationLimits.openingMax else {
-        state.waiting.append(link)
-        return false
-      }
-      state.opening.insert(link.pair)
-      return true
-    }
-    if mayOpen { link.lane.run { link.driver.handle(.turn) } }
+    if state.withLock({ $0.turns.request(link) }) { link.lane.run { link.driver.handle(.turn) } }
   }
 
   /// Ends the turn of a link, or its waiting for one.
   func endTurn(of link: FederationLink) {
-    let next: FederationLink? = state.withLock { state in
-      guard state.opening.remove(link.pair) != nil else {
-        state.waiting.removeAll { $0 === link }
-        return nil
-      }
-      guard !state.waiting.isEmpty else { return nil }
-      let next = state.waiting.removeFirst()
-      state.opening.insert(next.pair)
-      return next
-    }
-    if let next { next.lane.run { next.driver.handle(.turn) } }
+    if let next = state.withLock({ $0.turns.end(link) }) { next.lane.run { next.driver.handle(.turn) } }
   }
 
   func open(_ link: FederationLink) {
@@ -178,7 +178,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     _ pair: DomainPair, on mounted: MountedLoop, for owner: any FederationStreamOwner,
     failed: @escaping @Sendable (OpenFailure) -> Void
   ) {
-    if homes[pair.remote] != nil {
+    if isServed(pair.remote) {
       LoopbackOpener { [self] in link(of: $0) }.open(pair, on: mounted, for: owner, failed: failed)
     } else {
       servers.open(pair, on: mounted, for: owner, failed: failed)
@@ -209,6 +209,10 @@ public final class Federation: FederationService, FederationStreamOwner {
     existing(pair)?.run { $0.writable(handle) }
   }
 
+  func left(_ pairs: [DomainPair]) {
+    for pair in pairs { existing(pair)?.run { $0.handle(.left) } }
+  }
+
   func closed(_ stream: any FederationStream, of pairs: [DomainPair]) {
     let handle = stream.handle
     for pair in pairs { existing(pair)?.run { $0.closed(handle) } }
@@ -216,12 +220,18 @@ public final class Federation: FederationService, FederationStreamOwner {
 
   // MARK: For operators
 
+  /// Whether this server speaks for a domain.
+  func isServed(_ domain: String) -> Bool { homes[domain] != nil }
+
   func existing() -> [FederationLink] { state.withLock { Array($0.links.values) } }
 
   /// Changes the rules, and ends the links with domains that are not admitted any more.
   func change(_ body: (inout DomainRules) -> Void) {
     policy.change(body)
-    for link in existing() where !policy.admits(link.pair.remote) { link.run { $0.deny() } }
+    for link in existing() {
+      let isAdmitted = policy.admits(link.pair.remote)
+      if link.setAdmitted(isAdmitted), !isAdmitted { link.run { $0.deny() } }
+    }
   }
 
   private func existing(_ pair: DomainPair) -> FederationLink? { state.withLock { $0.links[pair] } }

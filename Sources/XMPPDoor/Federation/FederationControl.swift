@@ -12,7 +12,7 @@ public protocol FederationControl: AnyObject, Sendable {
   /// Closes the streams with a domain in both directions, and returns their number. What
   /// waits for the domain stays; the next thing to send opens a stream again.
   func close(_ domain: String) async -> Int
-  /// Ends the rest of a domain's links, which then try at once, and returns their number.
+  /// Ends the rest of a domain's links, which then try at once, and returns their number. Names are looked up anew.
   func retry(_ domain: String) async -> Int
   /// Tries out every step towards a domain on a stream of its own that carries nothing else.
   func test(_ domain: String, from local: String) async -> [FederationTestStep]

@@ -23,6 +23,7 @@ final class FederationLink: RemoteLink {
   /// The time since which the link is idle, in nanoseconds; 0 while it is not.
   private let idle = Atomic<UInt64>(0)
   private let retired = Atomic<Bool>(false)
+  private let admitted = Atomic<Bool>(true)
 
   /// Creates a link, on any thread.
   init(
@@ -52,6 +53,18 @@ final class FederationLink: RemoteLink {
   /// Returns what `body` finds on the link's loop.
   func ask<Answer: Sendable>(_ body: @escaping @Sendable (LinkDriver) -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in run { continuation.resume(returning: body($0)) } }
+  }
+
+  /// Whether the operator admits the domain.
+  var isAdmitted: Bool { admitted.load(ordering: .relaxed) }
+  /// Returns whether that was news.
+  func setAdmitted(_ isAdmitted: Bool) -> Bool { admitted.exchange(isAdmitted, ordering: .relaxed) != isAdmitted }
+
+  /// Stops with the server. The future ends with the link's streams, or after a while.
+  func stop() -> EventLoopFuture<Void> {
+    let end = mounted.loop.makePromise(of: Void.self)
+    run { $0.stop(end) }
+    return end.futureResult
   }
 
   // MARK: Being forgotten

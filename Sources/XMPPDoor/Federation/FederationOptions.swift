@@ -1,3 +1,5 @@
+public import Dialogs
+
 /// The options of federation: which domains elsewhere are talked to, how they are found and verified, and for how long
 /// is tried. The configuration keys `federation.*` are parsed into it.
 public struct FederationOptions: Sendable, Hashable {
@@ -15,26 +17,6 @@ public struct FederationOptions: Sendable, Hashable {
     case auto
     case always
     case never
-  }
-
-  /// The people elsewhere who may enter rooms of this server.
-  public enum RoomAccess: String, Sendable, Hashable, CaseIterable {
-    /// All whom the room admits.
-    case open
-    /// Members of the room.
-    case members
-    /// Nobody.
-    case off
-  }
-
-  /// The treatment of people elsewhere who are nobody's contacts.
-  public enum StrangerPolicy: String, Sendable, Hashable, CaseIterable {
-    /// They may begin a bounded number of conversations.
-    case limit
-    /// They are refused.
-    case refuse
-    /// They are treated as contacts.
-    case allow
   }
 
   /// The address of a domain's server, which replaces the look-up in the DNS.
@@ -74,14 +56,17 @@ public struct FederationOptions: Sendable, Hashable {
   public var giveUpSeconds = 3600
   /// The time without a stanza after which a stream is closed.
   public var idleSeconds = 1800
-  public var rooms = RoomAccess.open
+  /// The people elsewhere who may be in rooms of this server.
+  public var rooms = RemoteRoomPolicy.open
+  /// The hearing that people elsewhere get who are nobody's contacts.
   public var strangers = StrangerPolicy.limit
   /// Whether components reach domains elsewhere.
   public var reachesComponents = true
-  /// The nodes of block lists as `SERVICE/NODE`.
-  public var blocklists: [String] = []
-  /// Whether reports of spam (XEP-0377) are forwarded to the server of the reported user.
-  public var forwardsReports = false
+  /// The block lists of other services that are followed.
+  public var blocklists: [BlocklistOption] = []
+
+  /// See `FederationLimits.blocklistsMax`.
+  public static let blocklistsMax = 8
 
   public init() {}
 }

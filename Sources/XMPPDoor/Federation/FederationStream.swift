@@ -12,6 +12,8 @@ protocol FederationStream: AnyObject {
   var acknowledges: Bool { get }
   /// Whether the channel takes more. If not, `FederationStreamOwner.writable` follows.
   var isWritable: Bool { get }
+  /// Whether this server has closed it in order: nothing more is written to it, and what was may still be acknowledged.
+  var isClosing: Bool { get }
   /// The stream as operators are shown it.
   var status: FederationLinkStatus.Stream { get }
 
@@ -75,6 +77,8 @@ protocol FederationStreamOwner: AnyObject, Sendable {
   func acknowledged(_ count: Int, of pair: DomainPair, on stream: any FederationStream)
   /// Notes that the channel takes more again.
   func writable(_ stream: any FederationStream, of pair: DomainPair)
+  /// Notes that the server at the other end of a stream has said that it goes; `closed` follows.
+  func left(_ pairs: [DomainPair])
   /// Notes that a stream that was verified for these pairs has ended, whoever ended it. It is called once, and nothing
   /// is called after it.
   func closed(_ stream: any FederationStream, of pairs: [DomainPair])

@@ -16,6 +16,9 @@ enum FederationStreamLimits {
   static let unacknowledgedMax = 4_096
   /// The time without anything written after which a sign of life is sent: networks drop mappings after some minutes.
   static let keepAlive: TimeAmount = .seconds(120)
+  /// The time without anything read or written after which the buffers of TLS are released: most streams are idle, and a
+  /// conversation that goes on soon has them still.
+  static let buffersKept: TimeAmount = .seconds(5)
   /// The time in which a request for an acknowledgement is answered; then the connection counts as lost.
   static let acknowledgement: TimeAmount = .seconds(60)
 }

@@ -9,19 +9,19 @@ import XMPP
 /// Does the work of a link on its event loop: tells `LinkMachine` what happens, does what that decides, and writes rows
 /// of the outbox and live stanzas to the stream, in their order.
 final class LinkDriver {
-  private unowned let link: FederationLink
-  private var machine: LinkMachine
+  unowned let link: FederationLink
+  var machine: LinkMachine
   /// All streams that are verified for the pair, and the one of them that is written to, on this loop.
-  private var streams: [FederationStreamHandle] = []
+  var streams: [FederationStreamHandle] = []
   private var stream: (any FederationStream)?
 
   private var cursor = OutboxCursor(at: .zero)
-  private var ledger = RowLedger(.none)
+  var ledger = RowLedger(.none)
   private var taken = TakenRows()
   private var takenThrough = Position.zero
   /// The last row that was owed; live stanzas stand behind it.
   private var owedThrough = Position.zero
-  private var queue = LiveQueue()
+  var queue = LiveQueue()
   /// The requests of users here whose answers are awaited.
   private var requests = OpenRequests()
 
@@ -29,10 +29,15 @@ final class LinkDriver {
   private(set) var work: LinkWork?
   private var isPaused = false
   private var heardAt: NIODeadline?
+  /// Whether what stanzas of this turn of the loop were answered with is still to be flushed.
+  private var isFlushDue = false
   private var timer: (at: NIODeadline, task: Scheduled<Void>)?
+  /// Whoever waits for the end while the server stops, and whether the streams were told.
+  var stopping: EventLoopPromise<Void>?
+  var isShutDown = false
 
-  private var pair: DomainPair { link.pair }
-  private var parley: Parley { link.door.parley }
+  var pair: DomainPair { link.pair }
+  var parley: Parley { link.door.parley }
 
   /// Creates the driver of a link that has no stream yet.
   init(_ link: FederationLink, failures: Int) {
@@ -47,6 +52,8 @@ final class LinkDriver {
   func receive(_ delivery: Delivery) {
     if link.isRetired, isIdle { return link.federation.passOn(delivery, from: link) }
     switch delivery {
+    // The rows of a domain that is denied are being returned.
+    case .owed where !link.isAdmitted: break
     case .owed(let row):
       owedThrough = max(owedThrough, row.position)
       handle(.owed)
@@ -71,7 +78,7 @@ final class LinkDriver {
   /// Sends a live stanza, at once or when its turn comes; refuses it if there is no way.
   func send(_ item: LiveQueue.Item) {
     if let refusal = machine.refusal { return refuse([item], refusal) }
-    if stream != nil, queue.isEmpty, cursor.state == .following {
+    if stream?.isClosing == false, queue.isEmpty, cursor.state == .following {
       write(item)
       handle(.used)
     } else if queue.append(item, after: owedThrough) {
@@ -90,7 +97,7 @@ final class LinkDriver {
   // MARK: Writing
 
   private var lags: Bool {
-    ledger.count >= FederationLimits.rowsUntakenMax || stream?.isWritable != true
+    ledger.count >= FederationLimits.rowsUntakenMax || stream?.isWritable != true || stream?.isClosing != false
   }
 
   /// Writes what waits, as far as the stream takes it.
@@ -176,13 +183,14 @@ final class LinkDriver {
     takenThrough = max(takenThrough, position)
     if let due = taken.took(position) { postTaken(due) }
     settle()
+    stopOn()
   }
 
   private func postTaken(_ position: Position) {
     post(.taken(pair, through: position), completion: .session(link, token: TakenRows.token))
   }
 
-  private func post(_ intent: OutboxIntent, completion: Post.Completion = .none) {
+  func post(_ intent: OutboxIntent, completion: Post.Completion = .none) {
     parley.submitSurely(Post(author: Parley.nobody, intent: .outbox(intent), completion: completion))
   }
 
@@ -196,10 +204,8 @@ final class LinkDriver {
     if isCertified, link.federation.policy.verified(pair.remote, at: parley.clock.now) { post(.verified(pair)) }
     // One on another loop was opened by the other server, so it can do without what is written here.
     guard mayWrite, handle.loop.inEventLoop, let opened = handle.stream else { return self.handle(.theirs) }
-    guard stream == nil else {
-      if opened.status.direction == .outgoing { opened.close(nil) }
-      return
-    }
+    // Both servers have opened one. This one stays, for what the other server writes to it.
+    guard stream == nil else { return }
     stream = opened
     cursor = OutboxCursor(at: takenThrough)
     ledger = RowLedger(opened.acknowledges ? .acknowledgements : .barriers, unanswered: ledger.unanswered)
@@ -212,17 +218,19 @@ final class LinkDriver {
   func closed(_ handle: FederationStreamHandle) {
     streams.removeAll { $0 === handle }
     if stream?.handle === handle { lost() }
+    stopOn()
   }
 
   /// Handles the end of the stream that is written to.
   private func lost() {
+    let isWanted = stream?.isClosing == true
     letGo()
-    handle(.closed)
+    handle(isWanted ? .ended : .closed)
     if !queue.isEmpty { handle(.live) }
   }
 
   /// Writes no more to the stream. Rows that it has not been seen to take are written to the next one.
-  private func letGo() {
+  func letGo() {
     stream = nil
     ledger = RowLedger(.none, unanswered: ledger.unanswered)
     refuse(requests.takeAll().map { .stanza($0) }, OpenFailure(isFinal: false, reason: "its stream has ended"))
@@ -260,6 +268,18 @@ final class LinkDriver {
       work?.afterPosts { handle.run { $0.handled() } }
     }
     if work?.isFull == true { setPaused(true) }
+    flushSoon()
+  }
+
+  /// Flushes once for all stanzas that are read in this turn of the loop: what residents are answered is written at once.
+  private func flushSoon() {
+    guard !isFlushDue else { return }
+    isFlushDue = true
+    let link = link
+    link.mounted.loop.execute {
+      link.driver.isFlushDue = false
+      link.driver.flush()
+    }
   }
 
   /// Reports that a message was returned. What was never in the outbox is passed on like any other error.
@@ -297,6 +317,15 @@ final class LinkDriver {
     if work?.isFull == false { setPaused(false) }
   }
 
+  /// Whether the link can be forgotten: it has no stream, and nothing to send.
+  var isIdle: Bool {
+    machine.phase == .idle && streams.isEmpty && queue.isEmpty && !machine.hasRows && work?.residents.isEmpty != false
+  }
+
+  /// Whether what is in the log may be written for residents. Without a stream the first of it opens one; what follows
+  /// waits for that.
+  var isWritable: Bool { stream.map { $0.isWritable && !$0.isClosing } ?? (machine.phase == .idle) }
+
   // MARK: The machine
 
   func handle(_ event: LinkMachine.Event) {
@@ -314,7 +343,7 @@ final class LinkDriver {
     case .send: writeOn()
     case .close:
       letGo()
-      _ = close(nil)
+      close(nil)
     case .refuse(let failure): refuse(queue.take(before: nil), failure)
     case .bounce(let failure):
       log.info("returned to their authors", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)"])
@@ -361,7 +390,7 @@ final class LinkDriver {
   // MARK: What fails
 
   /// Answers stanzas that cannot be sent, as the other server would: requests, and messages that somebody wrote.
-  private func refuse(_ items: [LiveQueue.Item], _ failure: OpenFailure) {
+  func refuse(_ items: [LiveQueue.Item], _ failure: OpenFailure) {
     let error = StanzaError(
       failure.isFinal ? .remoteServerNotFound : .remoteServerTimeout,
       "\(pair.remote) cannot be reached: \(failure.reason)")
@@ -372,65 +401,5 @@ final class LinkDriver {
       else { continue }
       RemoteInbound.received(answer, from: link)
     }
-  }
-
-  // MARK: Operators, and the end
-
-  /// The state of a link as operators see it.
-  struct Life: Sendable {
-    let state: FederationLinkStatus.State
-    let failures: Int
-    let reason: String?
-    let next: Timestamp?
-    let streams: [FederationStreamHandle]
-  }
-
-  var life: Life {
-    func life(_ state: FederationLinkStatus.State, _ reason: String? = nil, _ next: Timestamp? = nil) -> Life {
-      Life(state: state, failures: machine.failures, reason: reason, next: next, streams: streams)
-    }
-    switch machine.phase {
-    case .idle, .stopped: return life(streams.isEmpty ? .idle : .open)
-    case .queued, .opening: return life(.opening)
-    case .open: return life(.open)
-    case .resting(let until, let failure):
-      return life(
-        .resting, failure.reason, parley.clock.now + .nanoseconds((until - NIODeadline.now()).nanoseconds))
-    }
-  }
-
-  /// Whether the link can be forgotten: it has no stream, and nothing to send.
-  var isIdle: Bool {
-    machine.phase == .idle && streams.isEmpty && queue.isEmpty && !machine.hasRows && work?.residents.isEmpty != false
-  }
-
-  /// Whether what is in the log may be written for residents. Without a stream the first of it opens one; what follows
-  /// waits for that.
-  var isWritable: Bool { stream?.isWritable ?? (machine.phase == .idle) }
-
-  /// Whether everything that was written has been taken.
-  var isDrained: Bool { ledger.count == 0 }
-
-  /// Ends the rest after a failed attempt. Returns whether there was one.
-  func retry() -> Bool {
-    guard case .resting = machine.phase else { return false }
-    handle(.retry)
-    return true
-  }
-
-  /// Closes all streams of the pair. Returns their number.
-  func close(_ error: StreamError?) -> Int {
-    for stream in streams { stream.run { $0.close(error) } }
-    return streams.count
-  }
-
-  /// Ends the link with a domain that is not admitted any more: what waits is returned to its authors.
-  func deny() {
-    refuse(queue.take(before: nil), OpenFailure(isFinal: true, reason: "this server does not communicate with it"))
-    let failure = FederationFailure(
-      .cancel, "not-allowed", "This server does not communicate with \(pair.remote). The message was not delivered.")
-    post(.bounce(pair, positions: Position.zero...Position.end, failure))
-    work?.residents.end()
-    _ = close(StreamError(.policyViolation))
   }
 }

@@ -8,10 +8,15 @@
 //     opening -opened-> open
 //     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
 //     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
+//     open    -ended-> queued            if rows wait; otherwise idle: an end that this server wanted is no fault
 //     open    -idle for long-> idle
 //     resting -time is over, theirs, retry-> queued if rows wait, otherwise idle
+//     any     -denied-> idle             the operator refuses the domain: nothing waits any more
 //     any     -stop-> stopped            an open stream stays until what is written is taken
 //     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
+//
+// If both servers open a stream at the same time, there are two, as between servers without XEP-0288 (RFC 6120 4.5), and
+// each server writes to the one that it saw open first. Neither is closed: the other server may be writing to it already.
 //
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
@@ -20,8 +25,8 @@
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
 // their authors, and so are later ones until the rest is over.
 //
-// People of the other domain are shown as offline after some minutes without a stream although one was tried for. A
-// link without a stream because nobody said anything changes nothing.
+// People of the other domain are shown as offline after some minutes without a stream although one was tried for, and at
+// once if its server said that it goes. A link without a stream because nobody said anything changes nothing.
 
 import NIOCore
 
@@ -49,8 +54,14 @@ struct LinkMachine: Equatable, Sendable {
     /// There is a stream that may be written to.
     case opened
     case failed(OpenFailure)
-    /// The stream has ended, whoever ended it.
+    /// The stream has ended, by a fault or because the other server ended it.
     case closed
+    /// The stream has ended because this server closed it in order.
+    case ended
+    /// The operator refuses the domain; the rows that wait are returned by whoever tells so.
+    case denied
+    /// The other server has said that it goes (RFC 6120 4.9.3.20 `system-shutdown`, 4.9.3.5 `host-gone`).
+    case left
     /// The other domain has opened a stream: its server is there.
     case theirs
     /// An operator wants the link to try.
@@ -168,6 +179,16 @@ struct LinkMachine: Equatable, Sendable {
       guard phase == .opening else { return [] }
       return rest(failure, at: now, random)
     case .closed: return closed(at: now, random)
+    case .ended:
+      guard isOpen else { return [] }
+      return isStopping ? stopped() : awake(at: now)
+    case .denied:
+      let actions: [Action] = phase == .queued ? [.withdraw] : []
+      (phase, hasRows, liveUntil, triedSince) = (.idle, false, nil, nil)
+      return actions
+    case .left:
+      defer { isAbsent = true }
+      return isAbsent ? [] : [.absent]
     case .theirs, .retry:
       guard case .resting = phase else { return [] }
       return awake(at: now)

@@ -84,8 +84,9 @@ final class LinkWork {
     guard inFlightHead < inFlight.count else { return }
     let (stanza, then) = inFlight[inFlightHead]
     inFlightHead += 1
-    if inFlightHead == inFlight.count {
-      inFlight.removeAll(keepingCapacity: true)
+    // Also while more keeps coming, as a busy domain's does: what is settled would be kept until it pauses.
+    if inFlightHead == inFlight.count || inFlightHead >= DoorLimits.postsInFlightMax {
+      inFlight.removeFirst(inFlightHead)
       inFlightHead = 0
     }
     settledCount += 1

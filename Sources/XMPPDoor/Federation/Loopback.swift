@@ -20,12 +20,11 @@ struct LoopbackOpener: FederationStreamOpener {
     }
     let (near, far) = (mounted.loop, other.mounted.loop)
     near.execute {
-      let sender = LoopbackStream(pair, loop: near, direction: .outgoing, owner).handle
+      let sender = LoopbackStream.open(pair, loop: near, direction: .outgoing, owner)
       far.execute {
-        let receiver = LoopbackStream(other.pair, loop: far, direction: .incoming, owner)
-        receiver.connect(to: sender)
-        let handle = receiver.handle
-        sender.run { ($0 as? LoopbackStream)?.connect(to: handle) }
+        let receiver = LoopbackStream.open(other.pair, loop: far, direction: .incoming, owner)
+        receiver.run { ($0 as? LoopbackStream)?.connect(to: sender) }
+        sender.run { ($0 as? LoopbackStream)?.connect(to: receiver) }
       }
     }
   }
@@ -56,7 +55,7 @@ final class LoopbackStream: FederationStream {
   /// The stanzas that are handled and not acknowledged yet.
   private var handledCount = 0
 
-  init(
+  private init(
     _ pair: DomainPair, loop: any EventLoop, direction: FederationLinkStatus.Stream.Direction,
     _ owner: any FederationStreamOwner
   ) {
@@ -64,7 +63,16 @@ final class LoopbackStream: FederationStream {
     self.loop = loop
     self.owner = owner
     self.direction = direction
-    own = self
+  }
+
+  /// Creates an end, which keeps itself until it is closed.
+  fileprivate static func open(
+    _ pair: DomainPair, loop: any EventLoop, direction: FederationLinkStatus.Stream.Direction,
+    _ owner: any FederationStreamOwner
+  ) -> FederationStreamHandle {
+    let stream = LoopbackStream(pair, loop: loop, direction: direction, owner)
+    stream.own = stream
+    return stream.handle
   }
 
   fileprivate func connect(to peer: FederationStreamHandle) {
@@ -73,6 +81,7 @@ final class LoopbackStream: FederationStream {
   }
 
   let acknowledges = true
+  private(set) var isClosing = false
   var isWritable: Bool { underWay < FederationLimits.loopbackStanzasMax }
   var status: FederationLinkStatus.Stream {
     .init(direction: direction, since: since, address: "", tls: nil, verified: "loopback", acknowledges: true)
@@ -161,6 +170,7 @@ final class LoopbackStream: FederationStream {
   func close(_ error: StreamError?) {
     guard own != nil else { return }
     let peer = peer
+    isClosing = error == nil
     own = nil
     owner.closed(self, of: [pair])
     peer?.run { $0.close(error) }

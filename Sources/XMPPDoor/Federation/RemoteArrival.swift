@@ -24,6 +24,13 @@ struct RemoteArrival {
     stanza.extras(link.loopContext) { StanzaIDs.isForged($0, sender: from.domain, link.door) }
   }
 
+  /// The children by which a message is recognised that is sent again; `nil` if it is by all of `extras`. A server that
+  /// sends again what was not acknowledged may add the time at which it got that (XEP-0203).
+  var repeated: [UInt8]? {
+    guard stanza.element.first(.delay) != nil else { return nil }
+    return stanza.extras(link.loopContext) { $0.is(.delay) || StanzaIDs.isForged($0, sender: from.domain, link.door) }
+  }
+
   /// Runs work behind the posts, so that stanzas keep their order.
   func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
     link.afterPosts {

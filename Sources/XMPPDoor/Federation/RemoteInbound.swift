@@ -44,20 +44,42 @@ enum RemoteInbound {
 
   private static func message(_ arrival: RemoteArrival) throws(StanzaError) {
     let stanza = arrival.stanza
-    guard arrival.to.local != nil else { throw StanzaError(.serviceUnavailable) }
-    let draft = try Inbound.draft(of: stanza, arrival.link.door.table)
+    guard arrival.to.local != nil else {
+      let lists = (arrival.link as? FederationLink)?.federation.blocklists
+      if lists?.received(stanza, from: arrival.from) == true { return }
+      throw StanzaError(.serviceUnavailable)
+    }
+    var draft = try Inbound.draft(of: stanza, arrival.link.door.table)
+    draft.roomElsewhere = RoomElsewhere(stanza, from: arrival.from)
+    // XEP-0280 6.1: the room sends it to each of the user's clients that is there.
+    if draft.roomElsewhere == .whisper { draft.isUncopied = true }
     let type = stanza.messageType
     if type == .chat || type == .normal, draft.isPosted {
       return arrival.link.post(
         Inbound.post(
           stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
-          arrival.link.door.parley),
+          repeated: arrival.repeated, arrival.link.door.parley),
         by: arrival.sender, for: stanza)
     }
-    // RFC 6121 8.5.2.1.1, 8.5.3.2.1: an undeliverable message bounces; headlines, errors and chat states do not.
-    arrival.behindPosts { () throws(StanzaError) in
-      let taken = arrival.pass(arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing))
-      if !taken, type != .error, type != .headline, draft.body != nil { throw StanzaError(.serviceUnavailable) }
+    if draft.body != nil, type != .error, type != .groupchat,
+      !arrival.parley.hub.mayBeHeardUnstored(arrival.sender, by: arrival.to.bare)
+    {
+      throw StanzaError(.serviceUnavailable)
+    }
+    // In its place between what is posted: one user's messages to another keep their order (RFC 6120 10.1). RFC 6121
+    // 8.5.2.1.1, 8.5.3.2.1: an undeliverable one bounces; headlines, errors and chat states do not.
+    let relayed = arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing)
+    let bounces = type != .error && type != .headline && draft.body != nil
+    arrival.link.work?.post(
+      .signal(.stanza(relayed), to: .user(arrival.to.bare, resource: arrival.to.resource)), by: arrival.sender,
+      for: stanza
+    ) { result in
+      switch result {
+      case .failure(let problem): arrival.link.refuse(stanza, StanzaError(problem))
+      case .success(let receipt) where receipt.isRepeat && bounces:
+        arrival.link.refuse(stanza, StanzaError(.serviceUnavailable))
+      case .success: break
+      }
     }
   }
 

@@ -9,6 +9,7 @@ import XMPP
 enum RemoteRooms {
   static func received(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
     let stanza = arrival.stanza
+    if let refusal = arrival.parley.hub.refusalOfRooms(to: arrival.sender) { throw StanzaError(inRoom: refusal) }
     guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
       return try visit(arrival, work)
     }

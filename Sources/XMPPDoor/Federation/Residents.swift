@@ -26,7 +26,8 @@ final class Residents {
   /// Returns the reason why nobody else may enter a room by this link; `nil` if there is none.
   func refusal(of room: BareJID, to address: FullJID) -> StanzaError? {
     let inRoom = outlets.values.count { $0.session?.rooms[room] != nil }
-    guard outlets.count < DoorLimits.residentsMax || outlets[address] != nil, inRoom < DoorLimits.residentsPerRoomMax
+    guard
+      ResidentLimits().admit(residents: outlets.count, inRoom: inRoom, isResident: outlets[address] != nil)
     else {
       return StanzaError(.resourceConstraint, "too many users of your server are in rooms here", type: .wait)
     }

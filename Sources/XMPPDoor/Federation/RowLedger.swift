@@ -46,8 +46,9 @@ struct RowLedger: Equatable, Sendable {
   private var takenCount = 0
   private var rows: [Written] = []
   private var barriers: [Barrier] = []
-  /// The rows behind the last barrier.
+  /// The rows behind the last barrier, and the time at which the first of them was written.
   private var uncovered = 0
+  private var uncoveredSince = NIODeadline.distantFuture
 
   init(_ proof: Proof, unanswered: Int = 0) {
     self.unanswered = unanswered
@@ -65,6 +66,7 @@ struct RowLedger: Equatable, Sendable {
     writtenCount += 1
     if proof == .none { return position }
     rows.append(Written(number: writtenCount, position: position, at: now))
+    if uncovered == 0 { uncoveredSince = now }
     uncovered += 1
     return nil
   }
@@ -81,21 +83,29 @@ struct RowLedger: Equatable, Sendable {
 
   /// The time at which `needsBarrier` or `expire` has something to do.
   var deadline: NIODeadline? {
-    guard let first = rows.first, let last = rows.last else { return nil }
+    guard let first = rows.first else { return nil }
     switch proof {
     case .acknowledgements: return first.at + FederationLimits.proofTime
     case .barriers:
-      let quiet = uncovered > 0 ? last.at + FederationLimits.barrierQuiet : nil
       let answer = barriers.first.map { $0.at + FederationLimits.proofTime }
-      return [quiet, answer].compactMap(\.self).min()
+      return [barrierDue, answer].compactMap(\.self).min()
     case .none: return nil
     }
   }
 
-  /// Whether a barrier is to be written: after many rows, or when no more have followed for a while.
+  /// The time at which the rows behind the last barrier get one although they are few, or the last one is repeated: its
+  /// answer may come by another stream, and is lost if that is not there.
+  private var barrierDue: NIODeadline? {
+    guard let last = rows.last else { return nil }
+    if uncovered == 0 { return barriers.last.map { $0.at + FederationLimits.barrierRepeat } }
+    return min(last.at + FederationLimits.barrierQuiet, uncoveredSince + FederationLimits.barrierDelayMax)
+  }
+
+  /// Whether a barrier is to be written: after many rows, when no more have followed for a while, when the first of them is
+  /// so old that a crash would repeat too much of a conversation that never pauses, or because the last is unanswered.
   func needsBarrier(at now: NIODeadline) -> Bool {
-    guard proof == .barriers, uncovered > 0, let last = rows.last else { return false }
-    return uncovered >= FederationLimits.rowsPerBarrier || now >= last.at + FederationLimits.barrierQuiet
+    guard proof == .barriers, let barrierDue else { return false }
+    return uncovered >= FederationLimits.rowsPerBarrier || now >= barrierDue
   }
 
   /// Notes that a barrier was written.
@@ -132,6 +142,7 @@ struct RowLedger: Equatable, Sendable {
     if proof == .acknowledgements {
       proof = .barriers
       uncovered = rows.count
+      uncoveredSince = now
       return .patience
     }
     unanswered += 1

@@ -16,7 +16,7 @@ extension ServerConnection: FederationStream {
   }
 
   func write(_ body: (inout ElementWriter) -> Void) -> Bool {
-    guard !isOver, !isClosed else { return true }
+    guard !isOver, !isClosed, !isClosing else { return true }
     let limits = receiving?.peerLimits ?? initiating?.peerLimits
     let max = limits?.maxBytes ?? .max
     guard append(upTo: max, body) <= max else { return false }
@@ -36,6 +36,7 @@ extension ServerConnection: FederationStream {
     if let error {
       perform(receiving?.fail(error, id: DoorContext.randomID()) ?? initiating?.fail(error) ?? .nothing)
     } else {
+      isClosing = true
       perform(receiving?.close() ?? initiating?.close() ?? .nothing)
     }
   }
@@ -74,6 +75,8 @@ extension ServerConnection: FederationStream {
   }
 
   private func acknowledge() {
+    // Nothing follows the closing tag (RFC 6120 4.4).
+    guard !isClosing else { return }
     let count = management.inbound.durable
     append { StreamManagement.writeAcknowledgement(count, into: &$0) }
   }
@@ -88,6 +91,7 @@ extension ServerConnection: FederationStream {
   }
 
   func request() {
+    guard !isClosing else { return }
     append { StreamManagement.writeRequest(into: &$0) }
     askedAt = askedAt ?? .now()
   }

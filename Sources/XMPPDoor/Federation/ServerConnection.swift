@@ -9,7 +9,7 @@ import XMPP
 
 /// A TCP connection between servers, opened by either: TLS (STARTTLS or from the first byte, XEP-0368), and one of the
 /// two stream machines on a `RemoteConnection`. `ServerConnection+TLS.swift` sets up TLS,
-/// `ServerConnection+Stream.swift` is the stream as links see it.
+/// `ServerConnection+Judging.swift` judges the other server, `ServerConnection+Stream.swift` is the stream as links see it.
 final class ServerConnection: RemoteConnection {
   /// The purpose of a connection, and whom it tells the end.
   enum Purpose: Sendable {
@@ -23,9 +23,9 @@ final class ServerConnection: RemoteConnection {
 
   let streams: ServerStreams
   /// The purpose, until its end has been told.
-  private var purpose: Purpose?
+  var purpose: Purpose?
   private(set) var owner: (any FederationStreamOwner)?
-  private let target: ServerTarget?
+  let target: ServerTarget?
   /// The pair that this server has opened the stream for, or the question's.
   let asked: DirectedPair?
   /// One of the two is there.
@@ -38,15 +38,18 @@ final class ServerConnection: RemoteConnection {
   /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.
   var awaitsHello = false
   /// Whether a judgement is awaited: nothing is read until then.
-  private var awaitsJudgement = false
+  var awaitsJudgement = false
   private var deadline: Scheduled<Void>?
   let since: Timestamp
 
   /// The pairs that the stream carries, as the owner was told: the first is the one for which stanzas may be written.
   private(set) var pairs: [DomainPair] = []
   /// The proof of the other server's domain by certificate; `nil` for dialback.
-  private(set) var proof: PeerProof?
-  private var provedUntil: Timestamp?
+  var proof: PeerProof?
+  var provedUntil: Timestamp?
+  /// The domain that was judged last, and the proof of the one whose key was verified last.
+  var judgedDomain: String?
+  var verifiedBy: PeerProof?
 
   /// The bytes that may be read at once, at the time of the last count.
   private var allowance: (bytes: Int, at: NIODeadline)
@@ -56,9 +59,12 @@ final class ServerConnection: RemoteConnection {
   var management = ResumptionMachine<Bool>(itemsMax: FederationStreamLimits.unacknowledgedMax)
   var arrivals: [(number: UInt64, isDone: Bool)] = []
   var isPausedByOwner = false
+  var isClosing = false
   var isAcknowledgementDue = false
   var askedAt: NIODeadline?
   var wroteAt = NIODeadline.now()
+  /// The time at which the buffers of TLS were last released.
+  private var releasedAt = NIODeadline.uptimeNanoseconds(0)
   lazy var handle = FederationStreamHandle(self, loop: loopContext.loop)
 
   init(
@@ -295,62 +301,6 @@ final class ServerConnection: RemoteConnection {
       ? DomainPair(local: pair.sender, remote: pair.target) : DomainPair(local: pair.target, remote: pair.sender)
   }
 
-  // MARK: Judging
-
-  private func judge(_ pair: DirectedPair) {
-    awaitsJudgement = true
-    let (streams, certificates, target, loop) = (streams, chain.certificates, target, loopContext.loop)
-    let me = NIOLoopBound(self, eventLoop: loop)
-    Task {
-      let found = await streams.judge(certificates, of: pair.sender, at: target)
-      loop.execute { me.value.judged(found.judgement, found.proof, until: found.until, domain: pair.sender) }
-    }
-  }
-
-  private func judged(_ judgement: PeerJudgement, _ proof: PeerProof?, until: Timestamp?, domain: String) {
-    guard !isOver else { return }
-    awaitsJudgement = false
-    (self.proof, provedUntil) = (proof, until)
-    var judgement = judgement
-    // Whoever is asked about a key needs to prove nothing: the answer counts for as much as the DNS.
-    if case .asking = purpose, case .uncertified(let reason, _) = judgement {
-      judgement = .uncertified(reason, mayDialBack: true)
-    }
-    judgedDomain = domain
-    perform(receiving?.judged(judgement) ?? initiating?.judged(judgement) ?? .nothing)
-    flush()
-    goOn()
-  }
-  private var judgedDomain: String?
-  /// The proof of the domain whose key was verified last.
-  private var verifiedBy: PeerProof?
-
-  private func verify(_ request: DialbackRequest) {
-    let (streams, certificates, loop) = (streams, chain.certificates, loopContext.loop)
-    let me = NIOLoopBound(self, eventLoop: loop)
-    Task {
-      let found = await streams.verify(request, certificates)
-      loop.execute {
-        let connection = me.value
-        guard !connection.isOver else { return }
-        connection.verifiedBy = found.proof
-        connection.perform(
-          connection.receiving?.verified(request.pair, found.verdict)
-            ?? connection.initiating?.verified(request.pair, found.verdict) ?? .nothing)
-        connection.flush()
-      }
-    }
-  }
-
-  /// Notes why a stream of another server is refused, for the operator.
-  private func refused(_ reason: String) {
-    guard receiving != nil, !isVerified, let domain = judgedDomain else { return }
-    streams.refused(domain, reason: reason)
-    door.logger.info(
-      "a stream of another server was refused",
-      metadata: ["domain": "\(domain)", "peer": "\(peer)", "reason": "\(reason)"])
-  }
-
   // MARK: Time and the end
 
   func tick(_ now: NIODeadline) {
@@ -368,9 +318,14 @@ final class ServerConnection: RemoteConnection {
       // RFC 6120 4.6.1: whitespace, or a question that is answered.
       if acknowledges { request() } else { append { $0.raw(" ") } }
       flush()
+    } else if usedAt > releasedAt, now > usedAt + FederationStreamLimits.buffersKept {
+      releasedAt = now
       releaseBuffers()
     }
   }
+
+  /// The time at which something was last read or written.
+  private var usedAt: NIODeadline { max(wroteAt, allowance.at) }
 
   /// The silence after which a sign of life is sent: half of what the other server allows (XEP-0478), if that is less.
   private var keepAlive: TimeAmount {
@@ -406,6 +361,9 @@ final class ServerConnection: RemoteConnection {
     }
     guard let first = pairs.first else { return }
     if receiving != nil { streams.went(first.remote) }
+    if case .failed(let error)? = end, error.condition == .systemShutdown || error.condition == .hostGone {
+      owner?.left(pairs)
+    }
     owner?.closed(self, of: pairs)
     owner = nil
   }

@@ -13,12 +13,7 @@ final class ServerListener: Sendable {
   private let group: any EventLoopGroup
   private let owner: any FederationStreamOwner
   private let channels = Locked<[any Channel]>([])
-  private let unverified = Locked(Unverified())
-
-  private struct Unverified {
-    var count = 0
-    var byAddress: [String: Int] = [:]
-  }
+  private let unverified = Locked(UnverifiedStreams())
 
   init(
     _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner
@@ -53,38 +48,20 @@ final class ServerListener: Sendable {
 
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
     let address = channel.remoteAddress.map { ClientAddress.network($0) } ?? "unknown"
-    guard let place = mounted[ObjectIdentifier(channel.eventLoop)], admit(address) else {
+    guard let place = mounted[ObjectIdentifier(channel.eventLoop)],
+      unverified.withLock({ $0.admit(address) })
+    else {
       throw ChannelError.ioOnClosedChannel
     }
     let connection = ServerConnection(
       streams, loopContext: place.loopContext.value,
-      .accepted(owner, isDirectTLS: directTLS) { [self] in release(address) },
+      .accepted(owner, isDirectTLS: directTLS) { [self] in unverified.withLock { $0.release(address) } },
       peer: channel.remoteAddress?.description ?? address)
     do {
       try channel.pipeline.syncOperations.addHandler(connection)
     } catch {
       connection.abandoned("\(error)")
       throw error
-    }
-  }
-
-  /// Counts a stream that is not verified yet. Returns `false` at a bound.
-  private func admit(_ address: String) -> Bool {
-    unverified.withLock { unverified in
-      guard unverified.count < FederationLimits.unverifiedMax,
-        unverified.byAddress[address, default: 0] < FederationLimits.unverifiedPerAddressMax
-      else { return false }
-      unverified.count += 1
-      unverified.byAddress[address, default: 0] += 1
-      return true
-    }
-  }
-
-  private func release(_ address: String) {
-    unverified.withLock { unverified in
-      unverified.count -= 1
-      let left = unverified.byAddress[address, default: 0] - 1
-      unverified.byAddress[address] = left > 0 ? left : nil
     }
   }
 

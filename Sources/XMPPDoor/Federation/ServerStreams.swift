@@ -16,6 +16,8 @@ protocol ServerDialing: Sendable {
   ) async throws(DialFailure) -> DialedConnection
   /// Returns all servers of a domain, for streams that come from it (RFC 7673 3).
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget]
+  /// Looks all names up anew from now on.
+  func forget()
 }
 
 extension Dialer: ServerDialing {}
@@ -25,7 +27,7 @@ final class ServerStreams: FederationStreamOpener {
   let door: DoorContext
   let policy: ServerStreamPolicy
   let trust: any PeerTrust
-  private let dialing: any ServerDialing
+  let dialing: any ServerDialing
   private let rules: DomainPolicy
   private let mounted: [MountedLoop]
   private let verifier = DialbackVerifier()
@@ -108,6 +110,9 @@ final class ServerStreams: FederationStreamOpener {
     }
   }
 
+  /// Looks all names up anew from now on.
+  func forgetNames() { dialing.forget() }
+
   // MARK: Judging
 
   /// Returns what the certificates of a stream are good for, and how that was found out.
@@ -177,7 +182,12 @@ final class ServerStreams: FederationStreamOpener {
 
   // MARK: Streams of others
 
-  func cameIn(from domain: String) { incoming.withLock { $0.streams[domain, default: 0] += 1 } }
+  func cameIn(from domain: String) {
+    incoming.withLock { incoming in
+      incoming.streams[domain, default: 0] += 1
+      incoming.refusals.removeAll { $0.domain == domain }
+    }
+  }
 
   func went(_ domain: String) {
     incoming.withLock { incoming in
@@ -195,7 +205,7 @@ final class ServerStreams: FederationStreamOpener {
     }
   }
 
-  /// Returns the reason why the last stream that a domain opened was refused; `nil` if none was.
+  /// Returns the reason why the last stream that a domain opened was refused; `nil` if it was not.
   func lastRefusal(of domain: String) -> String? {
     incoming.withLock { $0.refusals.last { $0.domain == domain }?.reason }
   }

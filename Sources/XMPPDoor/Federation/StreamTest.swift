@@ -38,6 +38,7 @@ final class StreamTest: FederationStreamOwner {
   func received(_ stanza: Stanza, of pair: DomainPair, on stream: any FederationStream) {}
   func acknowledged(_ count: Int, of pair: DomainPair, on stream: any FederationStream) {}
   func writable(_ stream: any FederationStream, of pair: DomainPair) {}
+  func left(_ pairs: [DomainPair]) {}
   func closed(_ stream: any FederationStream, of pairs: [DomainPair]) {
     end(hasPassed: false, "the stream ended before it was verified")
   }

@@ -11,6 +11,11 @@ extension StanzaError {
     case Problem.roomDestroyed.code: self.init(.gone, problem.text)  // 10.9
     case Problem.roomBanned.code: self.init(.forbidden, problem.text, type: .auth)  // 7.2.7
     case Problem.roomMembersOnly.code: self.init(.registrationRequired, problem.text, type: .auth)  // 7.2.6
+    case Problem.roomMembersElsewhere.code:
+      self.init(.registrationRequired, problem.text, type: .auth)  // 7.2.6
+    case Problem.roomNotFederated.code, Problem.roomsNotFederated.code: self.init(.notAllowed, problem.text)
+    case Problem.roomOwnerElsewhere.code:
+      self.init(.notAcceptable, "the field '\(ConfigurationForm.Key.acceptsRemote)' is 0: \(problem.text)")  // 10.1.3
     case Problem.roomPassword.code: self.init(.notAuthorized, problem.text, type: .auth)  // 7.2.5
     case Problem.nickTaken.code: self.init(.conflict, problem.text)  // 7.2.8
     case Problem.roomFull.code: self.init(.serviceUnavailable, problem.text, type: .wait)  // 7.2.9

@@ -215,6 +215,11 @@ enum RoomOutbound {
     absent(occupant, codes: [110, 332], session)
   }
 
+  /// Tells a client that it is out of a room since something technical failed: code 333 (11.1).
+  static func lost(_ occupant: String, _ session: XMPPSession) {
+    absent(occupant, codes: [110, 333], session)
+  }
+
   /// Tells the creator of a room that was being set up that it is abandoned (10.1.3).
   static func abandoned(_ address: BareJID, _ session: XMPPSession) {
     guard let joinedRoom = session.rooms[address], joinedRoom.room == nil else { return }

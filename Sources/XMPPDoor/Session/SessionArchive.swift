@@ -95,7 +95,9 @@ enum SessionArchive {
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority,
           extras: Kept.KeptBytes($0.extras ?? []),
           time: $0.time.milliseconds)
-      }, occupants: state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) },
+      },
+      occupants: state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) }
+        + state.roomsElsewhere.occupants,
       access: onlineSession?.access.map(Self.kept))
     guard let json = try? JSONValue(encoding: kept) else { return nil }
     return SuspendedSession(
@@ -171,7 +173,7 @@ enum SessionArchive {
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
       confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)),
-      rooms: JoinedRooms(),
+      rooms: JoinedRooms(), roomsElsewhere: RoomsElsewhere(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, loopContext: loopContext)
@@ -187,7 +189,8 @@ enum SessionArchive {
     session.suspend()
     handle.stands(session)
     session.goOnline(as: onlineSession)
-    // Rooms are empty after a restart: the client is told that it has left them, and enters again.
+    // Rooms are empty after a restart, and those elsewhere were told that this server stops: the client is told that it
+    // has left them, and enters again.
     for occupant in kept.occupants { RoomOutbound.shutDown(occupant, session) }
   }
 }

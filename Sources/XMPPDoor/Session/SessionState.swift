@@ -29,6 +29,7 @@ struct SessionState: Sendable {
   let cursor: StreamCursor
   let confirmation: DeliveryConfirmation
   let rooms: JoinedRooms
+  let roomsElsewhere: RoomsElsewhere
   let management: Management
   var items: [Sent] { management.snapshot.items.map(\.item) }
 }

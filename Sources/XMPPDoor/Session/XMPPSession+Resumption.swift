@@ -134,6 +134,7 @@ extension XMPPSession {
     rooms.interrupt()
     return SessionState(
       jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, rooms: rooms,
+      roomsElsewhere: roomsElsewhere,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 

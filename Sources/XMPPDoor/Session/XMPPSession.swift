@@ -42,6 +42,7 @@ final class XMPPSession {
   var untold: ClosedRange<Position>?
   /// The rooms that the session is an occupant of.
   var rooms = JoinedRooms()
+  var roomsElsewhere = RoomsElsewhere()
   /// The session that takes over this one, from the request to resume until the handover.
   var successor: Successor?
   var suspendedAt: NIODeadline?
@@ -100,6 +101,7 @@ final class XMPPSession {
     cursor = state.cursor
     confirmation = state.confirmation
     rooms = state.rooms
+    roomsElsewhere = state.roomsElsewhere.resumed
     announcedHandled = state.management.handled
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
   }
@@ -461,15 +463,33 @@ final class XMPPSession {
     tell(signal, form)
   }
 
+  /// Returns whether a room elsewhere has said this to a client that waits to resume, and more of it is too much.
+  private func misses(_ sender: Party, isGroupchat: Bool) -> Bool {
+    guard suspendedAt != nil, sender.realm.isRemote else { return false }
+    let isTooMuch =
+      management.outbound.byteCount > DoorLimits.waitingBytesOfRoomsElsewhere
+      || owes(DoorLimits.waitingStanzasOfRoomsElsewhere)
+    switch roomsElsewhere.waits(from: sender.address, isGroupchat: isGroupchat, isTooMuch: isTooMuch) {
+    case .kept: return false
+    case .dropped: return true
+    case .ended(let occupant):
+      RoomOutbound.lost(occupant, self)
+      return true
+    }
+  }
+
   private func tell(_ signal: Signal, _ form: Form) {
     switch signal {
     case .presence(let presence):
+      if misses(presence.from, isGroupchat: false) { return }
       // A client that does not read loses presence that it will be sent again; it never loses unavailable presence.
       if presence.isAvailable, isUnread, let outlet, outlet.gatheredBytes > DoorLimits.waitingBytesMax {
         return
       }
       Outbound.presence(presence, to: self)
-    case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
+    case .stanza(let stanza):
+      if case .message(.groupchat) = stanza.name, misses(stanza.from, isGroupchat: true) { return }
+      Outbound.relayed(stanza, form, to: self)
     case .profile, .shown, .call: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)

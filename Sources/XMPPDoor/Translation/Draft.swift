@@ -53,6 +53,8 @@ struct Draft {
   var address: String?
   /// XEP-0359.
   var originID: String?
+  /// Its meaning in a room elsewhere, if it has one.
+  var roomElsewhere: RoomElsewhere?
 
   struct CallPart: Equatable {
     var name: String

@@ -57,6 +57,7 @@ enum Inbound {
       session.management.handledUnlessPost()
       return relay(turn, to, draft)
     }
+    if session.isRemote(to.domain), RoomElsewhere.isWhisper(stanza, with: to) { draft.roomElsewhere = .whisper }
     let intent = post(
       stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session), session.parley)
     session.post(intent, numbered: true) { result in
@@ -78,8 +79,11 @@ enum Inbound {
   }
 
   /// Returns the post of a message or marker of type chat or normal.
+  ///
+  /// - Parameter repeated: The part of `extras` that is the same when the message is sent again; `nil` for all of it.
   static func post(
-    _ stanza: Stanza, _ draft: Draft, from resource: String?, to: JID, extras: [UInt8], _ parley: Parley
+    _ stanza: Stanza, _ draft: Draft, from resource: String?, to: JID, extras: [UInt8], repeated: [UInt8]? = nil,
+    _ parley: Parley
   ) -> Intent {
     let id = stanza.id
     let envelope = Envelope(
@@ -90,8 +94,15 @@ enum Inbound {
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
     if draft.call?.act == .ring { traits.insert(.rings) }
-    let content = draft.content(extras, parley.blobs?.policy.links)
-    if content.kind != .none { traits.formUnion([.counts, .replayed]) }
+    var content = draft.content(extras, parley.blobs?.policy.links)
+    switch draft.roomElsewhere {
+    case nil: if content.kind != .none { traits.formUnion([.counts, .replayed]) }
+    // An app would show what all occupants of the room say as one person's dialog.
+    case .whisper: content = Content(kind: .none, extras: extras)
+    case .invitation(let fields):
+      content = Content(kind: .invitation, fields: fields, extras: extras)
+      traits.insert(.replayed)
+    }
 
     if let marker = draft.marker, !draft.isSaid {
       if marker.kind == .delivered, !draft.isStored { traits.remove(.archived) }
@@ -103,7 +114,7 @@ enum Inbound {
     var key: RepeatKey?
     if let id = draft.originID ?? id, id.utf8.count <= 1_023 {
       var digest = Digest64()
-      extras.withUnsafeBytes { digest.combine($0) }
+      (repeated ?? extras).withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
     let message = MessageDraft(
@@ -190,6 +201,9 @@ enum Inbound {
           return turn.fail(error)
         }
         if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
+          if let nick = to.resource, session.isRemote(to.domain) {
+            session.roomsElsewhere.sent(isAvailable: type == .available, to: to.bare, nick: nick)
+          }
           session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
         } else {
           let isFirst = session.presence == nil

@@ -28,7 +28,7 @@ struct FederationQueue: ListCommand {
     }
   }
 
-  func input(in context: CommandContext, after cursor: ListFederationQueue.Cursor?) -> Operation.Input {
+  func input(in context: CommandContext, after cursor: String?) -> Operation.Input {
     .init(domain: domain, after: cursor, limit: 500)
   }
 

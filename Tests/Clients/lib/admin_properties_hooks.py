@@ -36,8 +36,14 @@ def report():
     return path(id=listed[0]["id"] if listed else 0)
 
 
+def rule():
+    domain = uuid.uuid4().hex[:12] + ".example"
+    made(ask("PUT", f"/v1/admin/federation-rules/{domain}", {"isAllowed": False}), "domain")
+    return domain
+
+
 def usual(turn, names):
-    known = {"jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
+    known = {"domain": "elsewhere.example", "jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
     return path(**{name: value for name, value in known.items() if name in names})
 
 
@@ -61,6 +67,7 @@ hooks.KNOWN = {
         "sender": "romeo", "dialog": SCENE["workshop"], "clientId": str(uuid.uuid4()), "text": "Good night"}},
     "reports.show": lambda turn: report(),
     "reports.dismiss": lambda turn: report(),
+    "federation.forget": lambda turn: path(domain=rule()),
     "webhooks.add": lambda turn: {"body": {"url": SCENE["url"], "events": ["message.*"]}},
     "webhooks.update": lambda turn: {"path": {"id": SCENE["webhook"]}, "body": {"url": SCENE["url"], "events": ["message.*"]}},
     "webhooks.remove": lambda turn: path(id=webhook()),

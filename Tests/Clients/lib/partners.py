@@ -1,6 +1,7 @@
 """Servers on the machines of a small internet: Prosody, ejabberd, and Parley itself. Each has `start`, `stop`, `kill`, `add_user`,
 and what `lib.peers.Client` asks of a server.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import subprocess
 import urllib.request
 
 from lib.harness import BINARY, PASSWORD, PATIENCE, Failure, environment, expect
-from lib.internet import NETWORKS, halt, listens, waits_until
+from lib.internet import NETWORKS, WRITES, halt, listens, waits_until
 
 XMPP, DIRECT, SERVERS, SERVERS_DIRECT, HTTP = 5222, 5223, 5269, 5270, 5280
 
@@ -25,9 +26,11 @@ class Partner:
         self.name, self.domain, self.host = machine.name, machine.domain, machine.address
         self.folder = self.internet.folder / machine.name
         self.folder.mkdir()
+        WRITES.watch(self.folder)
         self.log = self.folder / "log"
         self.process = None
         self.verified = True  # whether clients want a certificate that is good
+        self.level = "debug"  # of its log
 
     @property
     def certificate(self):
@@ -109,6 +112,7 @@ class Prosody(Partner):
         super().__init__(machine)
         self.secure = secure  # whether certificates decide (`s2s_secure_auth`); otherwise dialback does
         self.configuration = self.folder / "prosody.cfg.lua"
+        self.storage = 'storage = "internal"'
         (self.folder / "data").mkdir()
         self.log = self.folder / "prosody.log"
 
@@ -123,7 +127,7 @@ pidfile = "{self.folder}/prosody.pid"
 data_path = "{self.folder}/data"
 certificates = "{self.internet.folder}"
 ssl = {tls}
-log = {{ {{ levels = {{ min = "debug" }}; to = "file"; filename = "{self.log}" }} }}
+log = {{ {{ levels = {{ min = "{self.level}" }}; to = "file"; filename = "{self.log}" }} }}
 plugin_paths = {{ "/usr/lib/prosody/modules" }}
 -- The anchor as a string: of a list lua-unbound 1.0.0 makes no resolver. libunbound answers for test. itself unless it
 -- is told not to (RFC 6761).
@@ -149,7 +153,7 @@ s2s_require_encryption = true
 s2s_secure_auth = {"true" if self.secure else "false"}
 s2s_timeout = 30
 authentication = "internal_hashed"
-storage = "internal"
+{self.storage}
 default_archive_policy = true
 VirtualHost "{self.domain}"
   ssl = {tls}
@@ -175,6 +179,7 @@ class Ejabberd(Partner):
     def __init__(self, machine, dialback=True):
         super().__init__(machine)
         self.dialback = dialback  # whether it believes dialback where a certificate is not valid
+        self.options, self.flags = {}, ["+S", "2:2"]  # more of its configuration, and of Erlang's flags
         self.configuration = self.folder / "ejabberd.yml"
         self.log = self.folder / "ejabberd.log"
 
@@ -186,9 +191,9 @@ class Ejabberd(Partner):
         here, here6, domain = self.machine.address, self.machine.address6, self.domain
         open_nodes = {"access_model": "open"}
         configuration = {
-            "loglevel": "debug", "hosts": [domain], "certfiles": [str(both)], "ca_file": str(self.internet.authority.path),
+            "loglevel": self.level, "hosts": [domain], "certfiles": [str(both)], "ca_file": str(self.internet.authority.path),
             "s2s_cafile": str(self.internet.authority.path), "s2s_use_starttls": "required", "outgoing_s2s_timeout": 10,
-            "s2s_max_retry_delay": 10, "auth_method": "internal", "auth_password_format": "scram", "registration_timeout": "infinity",
+            "s2s_max_retry_delay": 1, "auth_method": "internal", "auth_password_format": "scram", "registration_timeout": "infinity",
             "listen": [
                 {"port": XMPP, "ip": here, "module": "ejabberd_c2s", **local},
                 {"port": 5280, "ip": here, "module": "ejabberd_http", "request_handlers": {"/upload": "mod_http_upload"}},
@@ -215,6 +220,7 @@ class Ejabberd(Partner):
                 "mod_roster": {"versioning": True}, "mod_version": {"show_os": False},
                 **({"mod_s2s_dialback": {}} if self.dialback else {}),
             },
+            **self.options,
         }
         self.configuration.write_text(json.dumps(configuration, indent=1))  # JSON is YAML
 
@@ -224,7 +230,7 @@ class Ejabberd(Partner):
         self.libraries = re.search(r"^(.*)/ejabberd-[0-9.-]*/ebin$", files, re.M)
         expect(self.libraries, "the package ejabberd is not installed")
         # Without epmd and a name: nobody talks to this node.
-        return ["erl", "-noinput", "+K", "true", "+S", "2:2", "-mnesia", "dir", f'"{self.folder}/spool"', "-s", "ejabberd"]
+        return ["erl", "-noinput", "+K", "true", *self.flags, "-mnesia", "dir", f'"{self.folder}/spool"', "-s", "ejabberd"]
 
     def environment(self):
         return {**super().environment(), "ERL_LIBS": self.libraries.group(1), "EJABBERD_CONFIG_PATH": str(self.configuration),
@@ -242,6 +248,7 @@ class Parley(Partner):
     def __init__(self, machine, **settings):
         super().__init__(machine)
         self.data = self.folder / "data"
+        self.users = []
         self.configuration = self.folder / "parley.yaml"
         self.configuration.write_text("# Nothing: the environment says it all.\n")
         self.settings = {
@@ -268,6 +275,22 @@ class Parley(Partner):
         self.process.send_signal(1)
         waits_until("the certificate is read", lambda: self.said().count("reloaded") > before)
 
+    @contextlib.contextmanager
+    def configured(self, **settings):
+        """With these keys, too. With other `data` it has the same users, and has never met another server."""
+        before, users = self.settings, self.users
+        self.settings = {**before, **settings}
+        self.restart()
+        if "data" in settings:
+            self.users = []
+            for name in users:
+                self.add_user(name)
+        try:
+            yield
+        finally:
+            self.settings, self.users = before, users
+            self.restart()
+
     def run(self, *arguments, **options):
         """A command of the operator."""
         return self.machine.space.run(
@@ -275,3 +298,4 @@ class Parley(Partner):
 
     def add_user(self, name):
         self.run("user", "add", self.address(name), "--password-stdin", "--name", name.capitalize(), input=PASSWORD + "\n")
+        self.users.append(name)

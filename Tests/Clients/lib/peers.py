@@ -5,6 +5,7 @@ import asyncio
 import base64
 import hashlib
 import pathlib
+import ssl
 import urllib.request
 
 import slixmpp
@@ -28,6 +29,15 @@ HASH = {ROSE: hashlib.sha1(ROSE).hexdigest(), LARK: hashlib.sha1(LARK).hexdigest
 register_stanza_plugin(Pubsub, Set)
 
 
+def trust(client, server):
+    """The client believes the server's authority. Without one it takes any certificate: how servers judge each other is another matter."""
+    if server.certificate:
+        client.ca_certs = pathlib.Path(server.certificate)
+    else:
+        client.ssl_context.check_hostname = False
+        client.ssl_context.verify_mode = ssl.CERT_NONE
+
+
 class Client(slixmpp.ClientXMPP):
     """Gathers what it is told."""
 
@@ -36,8 +46,7 @@ class Client(slixmpp.ClientXMPP):
         self.house, self.direct = server, direct
         for plugin in PLUGINS:
             self.register_plugin(plugin)
-        # Without one to trust it takes any certificate: how servers judge each other is another matter.
-        self.ca_certs = pathlib.Path(server.certificate) if server.certificate else None
+        trust(self, server)
         self.auto_authorize = self.auto_subscribe = True
         self.waiting = []
         self.seen = []
@@ -81,8 +90,9 @@ class Client(slixmpp.ClientXMPP):
         await asyncio.wait_for(self.disconnect(), PATIENCE)
 
 
-def text(body):
-    return lambda stanza: str(stanza["body"]) == body
+def text(body, sender=None):
+    """Of this account, if one is given: what somebody else said is delivered again to who left without confirming it."""
+    return lambda stanza: str(stanza["body"]) == body and (sender is None or stanza["from"].bare == sender)
 
 
 class Registering(slixmpp.ClientXMPP):
@@ -94,8 +104,7 @@ class Registering(slixmpp.ClientXMPP):
         for plugin in ("xep_0004", "xep_0030", "xep_0050", "xep_0066", "xep_0077"):
             self.register_plugin(plugin)
         self.plugin["xep_0077"].force_registration = True
-        # Without one to trust it takes any certificate: how servers judge each other is another matter.
-        self.ca_certs = pathlib.Path(server.certificate) if server.certificate else None
+        trust(self, server)
         self.enable_plaintext = False
         self.begun = asyncio.get_running_loop().create_future()
         self.ended = asyncio.get_running_loop().create_future()

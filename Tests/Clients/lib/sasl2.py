@@ -13,9 +13,11 @@ from lib.wire import SM, XMPP, Gone
 
 SASL2 = "urn:xmpp:sasl:2"
 BIND2 = "urn:xmpp:bind:0"
+FAST = "urn:xmpp:fast:0"
 CARBONS = "urn:xmpp:carbons:2"
 MAM = "urn:xmpp:mam:2"
 STARTTLS = "urn:ietf:params:xml:ns:xmpp-tls"
+AGENT = "d4565fa7-4d72-4749-b3d3-740edbf87770"
 
 
 def coded(data):
@@ -102,6 +104,60 @@ class OneStep(XMPP):
         answer = self.stanza(lambda s: s.get("id") == name or s.tag.endswith("}error"), "the answer to a ping", patience)
         if answer.get("id") != name:
             raise Gone(f"{self.name}: {[c.tag for c in answer]}")
+
+
+class Tokens(OneStep):
+    """The same with tokens (XEP-0484 0.2.0); `token` is the newest it was told."""
+
+    token = None
+    mechanism = "HT-SHA-256-NONE"
+
+    def offered(self):
+        inline = self.features.find(f"{{{SASL2}}}authentication/{{{SASL2}}}inline")
+        return [m.text for m in inline.findall(f"{{{FAST}}}fast/{{{FAST}}}mechanism")]
+
+    def taken(self, success):
+        told = success.find(f"{{{FAST}}}token")
+        if told is not None:
+            self.token = told.get("token")
+        return told
+
+    def first(self, agent=AGENT):
+        self.plain(wishes(agent=agent) + f"<request-token xmlns='{FAST}' mechanism='{self.mechanism}'/>")
+        success = self.success()
+        expect(self.taken(success) is not None, "no token was given")
+        return success
+
+    def binding(self):
+        if self.mechanism == "HT-SHA-256-NONE":
+            return b""
+        expect(self.mechanism == "HT-SHA-256-ENDP", self.mechanism)
+        return hashlib.sha256(self.socket.getpeercert(True)).digest()
+
+    def hashed(self, side, token):
+        return hmac.new(token.encode(), side.encode() + self.binding(), hashlib.sha256).digest()
+
+    def authenticate(self, token, inner="", attributes="", agent=AGENT):
+        message = coded(self.name.encode() + b"\0" + self.hashed("Initiator", token))
+        return (f"<authenticate xmlns='{SASL2}' mechanism='{self.mechanism}'><initial-response>{message}</initial-response>"
+                f"<fast xmlns='{FAST}'{attributes}/>{inner or wishes(agent=agent)}</authenticate>")
+
+    def ask(self, token, inner="", attributes="", agent=AGENT):
+        self.send(self.authenticate(token, inner, attributes, agent))
+
+    def again(self, token, inner="", attributes="", agent=AGENT):
+        self.ask(token, inner, attributes, agent)
+        success = self.success()
+        data = base64.b64decode(success.findtext(f"{{{SASL2}}}additional-data"))
+        expect(data == self.hashed("Responder", token), "the server does not prove that it knows the token")
+        self.token = token
+        self.taken(success)
+        return success
+
+    def refused(self, token, condition, attributes=""):
+        self.ask(token, attributes=attributes)
+        answer = self.stanza(lambda s: s.tag in (f"{{{SASL2}}}success", f"{{{SASL2}}}failure"), "an answer")
+        expect(answer.tag.endswith("}failure") and answer[0].tag.endswith("}" + condition), f"{answer.tag}: {answer[:]}")
 
 
 def wishes(agent=None, tag="OneStep", management="<enable xmlns='urn:xmpp:sm:3' resume='true'/>", resume=""):

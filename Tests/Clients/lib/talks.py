@@ -107,12 +107,13 @@ async def message(meeting):
     romeo, juliet = await meeting.both()
     began = time.monotonic()
     romeo.chat(juliet.jid, "But soft")
-    got = await juliet.saw("message", text("But soft"))
+    got = await juliet.saw("message", text("But soft", romeo.jid))
     first = time.monotonic() - began
     expect(got["from"] == romeo.boundjid and got["to"].bare == juliet.jid, f"{got}")
     began = time.monotonic()
     juliet.chat(got["from"], "Ay me")
-    expect((await romeo.saw("message", text("Ay me")))["from"] == juliet.boundjid, "not from her")
+    answer = await romeo.saw("message", text("Ay me", juliet.jid))
+    expect(answer["from"] == juliet.boundjid, f"not from {juliet.boundjid}: {answer}")
     print(f"        the first took {first * 1000:.0f} ms, the answer {(time.monotonic() - began) * 1000:.0f} ms")
     expect(first < 5, f"the first message took {first:.1f} s")
 

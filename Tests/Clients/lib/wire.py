@@ -24,6 +24,8 @@ class Gone(Failure):
 class XMPP:
     """`trust` is the certificate to believe, where the port wants TLS from the start."""
 
+    header = HEADER
+
     def __init__(self, name, port, resource="wire", trust=None):
         self.name, self.port, self.resource, self.trust = name, port, resource, trust
         self.socket = None
@@ -53,7 +55,7 @@ class XMPP:
     def open(self):
         self.parser = ElementTree.XMLPullParser(["start", "end"])
         self.depth, self.root = 0, None
-        self.send(HEADER)
+        self.send(self.header)
         self.stanza(lambda s: s.tag.endswith("}features"), "features")
 
     def send(self, text):

@@ -225,12 +225,15 @@ final class XMPPPlayer: Player {
     try await write(stanza)
   }
 
-  func ping() async throws {
+  func ping() async throws { try await ping(role.domain) }
+
+  /// Waits for the answer of a domain, whatever it is.
+  func ping(_ domain: String) async throws {
     let id = state.withLock { state in
       state.pings += 1
       return "stage-ping-\(state.pings)"
     }
-    try await send("<iq type='get' id='\(id)' to='\(role.domain)'><ping xmlns='urn:xmpp:ping'/></iq>")
+    try await send("<iq type='get' id='\(id)' to='\(domain)'><ping xmlns='urn:xmpp:ping'/></iq>")
     _ = try await expect("the answer to a ping") { $0.is(.iq) && $0["id"] == id }
   }
 

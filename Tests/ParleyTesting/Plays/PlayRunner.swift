@@ -131,7 +131,8 @@ public final class PlayRunner {
       guard let token = session.json?["accessToken"]?.string else {
         throw PlayerError("\(one.address) cannot log in")
       }
-      let answer = try await http(one).send("PUT", "/v1/contacts/\(other.user)", body: "{}", token: token)
+      let id = one.domain == other.domain ? other.user : "\(other.user)@\(other.domain)"
+      let answer = try await http(one).send("PUT", "/v1/contacts/\(id)", body: "{}", token: token)
       guard answer.status == 200 else {
         throw PlayerError("\(one.address) cannot befriend \(other.address): \(answer.status)")
       }
@@ -147,14 +148,31 @@ public final class PlayRunner {
     settled += 1
     let answer = try await stagehand.call("PATCH", "/v1/users/me", body: #"{"status":"\#(settled)"}"#)
     guard answer.status == 200 else { throw PlayerError("the server could not settle: \(answer.status)") }
+    try await pingElsewhere()
     try await pingAll()
   }
 
   private func pingAll() async throws {
-    for (role, player) in players
-    where player.isConnected && !player.inbox.hasEnded && !role.isRaw && !role.options.contains(.unbound) {
-      try await player.ping()
+    for player in present { try await player.ping() }
+  }
+
+  /// Pings the other domains of the cast, and their rooms: the answer comes behind all that passes between two domains.
+  /// What that entails there (a presence that a probe asks for) has come when it is done again.
+  private func pingElsewhere() async throws {
+    guard play.settings.contains(where: { $0.key == "federation.enabled" && $0.value == "true" }) else { return }
+    let domains = Set(play.cast.map(\.domain)).sorted().flatMap { [$0, "conference.\($0)"] }
+    for _ in 1...2 {
+      for player in present.compactMap({ $0 as? XMPPPlayer }) {
+        for domain in domains where !domain.hasSuffix(player.role.domain) { try await player.ping(domain) }
+      }
     }
+  }
+
+  /// The players who can be pinged.
+  private var present: [any Player] {
+    players.filter { role, player in
+      player.isConnected && !player.inbox.hasEnded && !role.isRaw && !role.options.contains(.unbound)
+    }.map(\.player)
   }
 
   private func transcript() -> String {

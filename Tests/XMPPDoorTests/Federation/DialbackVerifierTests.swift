@@ -60,4 +60,31 @@ import XMPP
     }
     #expect(await verifier.verify(request("more")) { _ in .valid } == .valid)
   }
+
+  /// All domains together: whoever has many cannot make this server call without end.
+  @Test func callbacksToAllDomainsAreBounded() async {
+    let verifier = DialbackVerifier(callbacksMax: 3)
+    let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+    let (begun, begin) = AsyncStream<Void>.makeStream()
+    await withTaskGroup(of: DialbackVerdict.self) { group in
+      for number in 0..<3 {
+        group.addTask {
+          await verifier.verify(request("key", of: "\(number).example")) { _ in
+            await withCheckedContinuation { continuation in
+              waiting.withLock { $0.append(continuation) }
+              begin.yield()
+            }
+            return .valid
+          }
+        }
+      }
+      var started = begun.makeAsyncIterator()
+      for _ in 0..<3 { await started.next() }
+      #expect(await verifier.verify(request("key", of: "more.example")) { _ in .valid } == .error(.resourceConstraint))
+      for continuation in waiting.withLock({ $0 }) { continuation.resume() }
+      for await verdict in group { #expect(verdict == .valid) }
+    }
+    // What was refused for want of room is not remembered as a verdict.
+    #expect(await verifier.verify(request("key", of: "more.example")) { _ in .valid } == .valid)
+  }
 }

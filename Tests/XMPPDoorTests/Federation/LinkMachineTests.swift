@@ -25,13 +25,14 @@ import Testing
     ("opening", machine(.owed, .turn)),
     ("open", machine(.owed, .turn, .opened)),
     ("resting", machine(.owed, .turn, .failed(soft))),
-    ("ended", machine(.owed, .turn, .failed(final))),
+    ("final", machine(.owed, .turn, .failed(final))),
     ("stopped", machine(.stop)),
   ]
 
   private static let events: [(name: String, event: Machine.Event)] = [
     ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
-    ("ended", .failed(final)), ("closed", .closed), ("theirs", .theirs), ("retry", .retry), ("used", .used),
+    ("final", .failed(final)), ("closed", .closed), ("ended", .ended), ("denied", .denied), ("theirs", .theirs),
+    ("retry", .retry), ("used", .used),
     ("settled", .settled), ("tick", .tick), ("stop", .stop),
   ]
 
@@ -47,31 +48,37 @@ import Testing
       "idle turn": (.idle, [.withdraw]),
       "idle opened": (open, [.send]),
       "idle stop": (.stopped, []),
+      "queued denied": (.idle, [.withdraw]),
       "queued turn": (.opening, [.open]),
       "queued opened": (open, [.withdraw, .send]),
       "queued stop": (.stopped, [.withdraw]),
       "opening turn": (.opening, [.withdraw]),
       "opening opened": (open, [.send]),
       "opening failed": (resting, [.record(failures: 1, next: .seconds(5), soft)]),
-      "opening ended": (ended, [.bounce(final), .record(failures: 1, next: .seconds(5), final)]),
+      "opening final": (ended, [.bounce(final), .record(failures: 1, next: .seconds(5), final)]),
+      "opening denied": (.idle, []),
       "opening stop": (.stopped, []),
       "open owed": (open, [.send]),
       "open live": (open, [.send]),
       "open turn": (open, [.withdraw]),
       "open closed": (.queued, [.queue]),
+      "open ended": (.queued, [.queue]),
+      "open denied": (.idle, []),
       "resting live": (resting, [.refuse(soft)]),
       "resting turn": (resting, [.withdraw]),
       "resting opened": (open, [.recover, .send]),
       "resting theirs": (.queued, [.queue]),
       "resting retry": (.queued, [.queue]),
+      "resting denied": (.idle, []),
       "resting stop": (.stopped, []),
-      "ended owed": (ended, [.bounce(final)]),
-      "ended live": (ended, [.refuse(final)]),
-      "ended turn": (ended, [.withdraw]),
-      "ended opened": (open, [.recover, .send]),
-      "ended theirs": (.idle, []),
-      "ended retry": (.idle, []),
-      "ended stop": (.stopped, []),
+      "final owed": (ended, [.bounce(final)]),
+      "final live": (ended, [.refuse(final)]),
+      "final turn": (ended, [.withdraw]),
+      "final opened": (open, [.recover, .send]),
+      "final theirs": (.idle, []),
+      "final retry": (.idle, []),
+      "final denied": (.idle, []),
+      "final stop": (.stopped, []),
       "stopped live": (.stopped, [.refuse(stopping)]),
     ]
   }()
@@ -148,6 +155,18 @@ import Testing
     #expect(back == [.withdraw, .recover, .send, .present])
   }
 
+  @Test func peopleOfAServerThatSaysThatItGoesAreOfflineAtOnce() {
+    var machine = Self.machine(.live, .turn, .opened)
+    let left = machine.handle(.left, at: Self.start, random: 0.5)
+    let again = machine.handle(.left, at: Self.start, random: 0.5)
+    #expect(left == [.absent] && again == [])
+    _ = machine.handle(.closed, at: Self.start, random: 0.5)
+    _ = machine.handle(.owed, at: Self.start, random: 0.5)
+    _ = machine.handle(.turn, at: Self.start, random: 0.5)
+    let back = machine.handle(.opened, at: Self.start, random: 0.5)
+    #expect(back == [.send, .present])
+  }
+
   @Test func aLinkThatNobodyUsesChangesNobodysPresence() {
     var machine = Self.machine(.live, .turn, .opened, .closed)
     #expect(machine.phase == .idle && machine.deadline == nil)
@@ -183,6 +202,23 @@ import Testing
     // One that has lived for a minute is opened again at once.
     let late = machine.handle(.closed, at: Self.start + .seconds(68), random: 0.5)
     #expect(late == [.queue])
+  }
+
+  @Test func aStreamThatThisServerClosedIsOpenedAgainAtOnce() {
+    var machine = Self.machine(.owed)
+    for _ in 1...5 {
+      for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+      let ended = machine.handle(.ended, at: Self.start, random: 0.5)
+      #expect(ended == [.queue] && machine.failures == 0)
+    }
+  }
+
+  @Test func whatADeniedDomainWasOwedIsNotTriedFor() {
+    var machine = Self.machine(.owed, .turn, .opened, .denied)
+    let closed = machine.handle(.closed, at: Self.start, random: 0.5)
+    #expect(closed == [] && !machine.hasRows && machine.deadline == nil)
+    let admitted = machine.handle(.live, at: Self.start, random: 0.5)
+    #expect(admitted == [.queue])
   }
 
   @Test func rowsThatWereTakenForgiveAFlap() {

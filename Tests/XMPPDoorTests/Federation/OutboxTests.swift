@@ -85,6 +85,27 @@ import Testing
     #expect(taken == at(65) && ledger.count == 0 && !ledger.awaits("a"))
   }
 
+  @Test func rowsWithoutAPauseGetABarrierInTime() {
+    var ledger = RowLedger(.barriers)
+    for number in 0..<10 { _ = ledger.wrote(at(Int64(number + 1)), at: start + .milliseconds(Int64(number) * 100)) }
+    #expect(ledger.deadline == second(1) && !ledger.needsBarrier(at: start + .milliseconds(999)))
+    #expect(ledger.needsBarrier(at: second(1)))
+    ledger.wroteBarrier("a", at: second(1))
+    _ = ledger.wrote(at(11), at: second(1))
+    #expect(!ledger.needsBarrier(at: second(1)))
+  }
+
+  @Test func anUnansweredBarrierIsRepeated() {
+    var ledger = RowLedger(.barriers)
+    _ = ledger.wrote(at(1), at: start)
+    ledger.wroteBarrier("a", at: start)
+    #expect(ledger.deadline == second(5) && !ledger.needsBarrier(at: second(4)) && ledger.needsBarrier(at: second(5)))
+    ledger.wroteBarrier("b", at: second(5))
+    #expect(ledger.deadline == second(10))
+    let taken = ledger.answered("b")
+    #expect(taken == at(1) && ledger.deadline == nil)
+  }
+
   @Test func aStreamWithoutAnySignIsDead() {
     var ledger = RowLedger(.barriers)
     _ = ledger.wrote(at(1), at: start)

@@ -66,6 +66,8 @@ final class ServerNetwork: ServerDialing {
     certified.withLock { $0[side.domain] = Set(domains) }
   }
 
+  func forget() {}
+
   func port(of domain: String) throws -> Int { try #require(ports.withLock { $0[domain]?.port }) }
 
   func isCertified(_ chain: [[UInt8]], for domain: String) -> Bool {
@@ -248,6 +250,8 @@ final class StreamRecorder: FederationStreamOwner {
   }
 
   func writable(_ stream: any FederationStream, of pair: DomainPair) {}
+  func left(_ pairs: [DomainPair]) {}
+
   func closed(_ stream: any FederationStream, of pairs: [DomainPair]) { record(.closed(pairs)) }
 }
 

@@ -1,9 +1,11 @@
 package import Dialogs
+import HTTPPort
 import XMPPDoor
 
 /// Closes the streams with a domain elsewhere. What waits for it stays.
 package enum CloseFederation: AdminOperation {
   package static let name = "federation.close"
+  package static let routes = [AdminRoute(.delete, "/federation/{domain}/streams", .federationWrite)]
 
   package typealias Input = FederationInput
   /// The number of streams.

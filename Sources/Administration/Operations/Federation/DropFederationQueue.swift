@@ -1,8 +1,10 @@
 package import Dialogs
+import HTTPPort
 
 /// Returns what waits for a domain elsewhere to its authors, who are told that it was not delivered.
 package enum DropFederationQueue: AdminOperation {
   package static let name = "federation.drop"
+  package static let routes = [AdminRoute(.delete, "/federation/{domain}/queue", .federationWrite)]
 
   package typealias Input = FederationInput
   /// The number of rows.

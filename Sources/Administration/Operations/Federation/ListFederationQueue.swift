@@ -1,27 +1,43 @@
 import Addresses
 package import Basics
 package import Dialogs
+import HTTPPort
 
 /// Lists a page of what waits for a domain elsewhere, in the order in which it will be sent.
 package enum ListFederationQueue: AdminOperation {
   package static let name = "federation.queue"
+  package static let routes = [
+    AdminRoute(.get, "/federation/{domain}/queue", .federationRead, defaults: ["limit": "50"])
+  ]
 
   package struct Input: Codable, Sendable {
     let domain: String
     /// The `nextCursor` of the previous page.
-    let cursor: Cursor?
+    let cursor: String?
     let limit: Int
-    package init(domain: String, after cursor: Cursor?, limit: Int) {
+    package init(domain: String, after cursor: String?, limit: Int) {
       self.domain = domain
       self.cursor = cursor
       self.limit = limit
     }
   }
 
-  /// The last row of a page.
-  package struct Cursor: Codable, Hashable, Sendable {
+  /// The last row of a page: as text, the domain here and the position with a blank between.
+  private struct Cursor {
     let local: String
     let position: Int64
+
+    init(_ row: Row) { (local, position) = (row.local, row.position) }
+
+    init(_ text: String) throws(Problem) {
+      let parts = text.split(separator: " ")
+      guard parts.count == 2, let position = Int64(parts[1]) else {
+        throw Problem(.malformed, "cursor-malformed", "The cursor is the nextCursor of a page.", field: "cursor")
+      }
+      (local, self.position) = (String(parts[0]), position)
+    }
+
+    var text: String { "\(local) \(position)" }
   }
 
   package struct Row: Codable, Hashable, Sendable {
@@ -34,13 +50,14 @@ package enum ListFederationQueue: AdminOperation {
     package let expiresAt: Timestamp
   }
 
-  package typealias Output = AdminPage<Row, Cursor>
+  package typealias Output = AdminPage<Row, String>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let domain = try FederationInput(domain: input.domain).elsewhere()
     let limit = Output.limit(input.limit)
-    let cursor = input.cursor
-    let rows = try await context.parley.read { reader in
+    var cursor: Cursor?
+    if let text = input.cursor { cursor = try Cursor(text) }
+    let rows = try await context.parley.read { [cursor] reader in
       var rows: [Row] = []
       for pair in try reader.outboxPairs().map(\.pair) where pair.remote == domain && rows.count < limit {
         guard pair.local >= cursor?.local ?? "" else { continue }
@@ -53,7 +70,7 @@ package enum ListFederationQueue: AdminOperation {
       }
       return rows
     }
-    return Output(rows, limit: limit, cursor: { Cursor(local: $0.local, position: $0.position) }) { $0 }
+    return Output(rows, limit: limit, cursor: { Cursor($0).text }) { $0 }
   }
 }
 

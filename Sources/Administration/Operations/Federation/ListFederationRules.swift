@@ -1,8 +1,10 @@
 package import Dialogs
+import HTTPPort
 
 /// Lists the operator's rules for domains elsewhere, by domain.
 package enum ListFederationRules: AdminOperation {
   package static let name = "federation.rules"
+  package static let routes = [AdminRoute(.get, "/federation-rules", .federationRead)]
 
   package typealias Input = Empty
   package typealias Output = AdminPage<FederationRuleRow, String>

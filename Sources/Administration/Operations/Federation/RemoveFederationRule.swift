@@ -1,9 +1,11 @@
 package import Dialogs
+import HTTPPort
 import XMPPDoor
 
 /// Removes the operator's rule for a domain elsewhere: the lists of the configuration decide again.
 package enum RemoveFederationRule: AdminOperation {
   package static let name = "federation.forget"
+  package static let routes = [AdminRoute(.delete, "/federation-rules/{domain}", .federationWrite)]
 
   package typealias Input = FederationInput
   package typealias Output = Empty

@@ -1,9 +1,11 @@
 package import Dialogs
+import HTTPPort
 import XMPPDoor
 
 /// Ends the pause after failed attempts to reach a domain elsewhere: its links try at once.
 package enum RetryFederation: AdminOperation {
   package static let name = "federation.retry"
+  package static let routes = [AdminRoute(.post, "/federation/{domain}/attempts", .federationWrite)]
 
   package typealias Input = FederationInput
   /// The number of links.

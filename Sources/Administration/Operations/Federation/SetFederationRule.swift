@@ -1,10 +1,12 @@
 package import Basics
 package import Dialogs
+import HTTPPort
 import XMPPDoor
 
 /// Admits or refuses a domain elsewhere from now on, before the lists of the configuration.
 package enum SetFederationRule: AdminOperation {
   package static let name = "federation.rule"
+  package static let routes = [AdminRoute(.put, "/federation-rules/{domain}", .federationWrite)]
 
   package struct Input: Codable, Sendable {
     /// A domain, or `*.` and a domain for all below it.

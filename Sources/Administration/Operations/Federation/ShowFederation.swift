@@ -1,10 +1,12 @@
 import Basics
 package import Dialogs
+import HTTPPort
 package import XMPPDoor
 
 /// Shows a domain elsewhere: whether it is admitted, its links, and why the last stream was refused.
 package enum ShowFederation: AdminOperation {
   package static let name = "federation.show"
+  package static let routes = [AdminRoute(.get, "/federation/{domain}", .federationRead)]
 
   package typealias Input = FederationInput
 

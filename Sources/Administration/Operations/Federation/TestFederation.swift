@@ -1,9 +1,11 @@
 package import Dialogs
+import HTTPPort
 package import XMPPDoor
 
 /// Tries out a domain elsewhere step by step: the DNS, each target, TLS, the certificate, authentication, a ping.
 package enum TestFederation: AdminOperation {
   package static let name = "federation.test"
+  package static let routes = [AdminRoute(.post, "/federation/{domain}/tests", .federationWrite)]
 
   package struct Input: Codable, Sendable {
     let domain: String

@@ -38,7 +38,8 @@ enum UpdateDialog: ServedOperation {
     }
     let slowMode = input.slowModeSeconds
     let whoPins = try input.whoPins.map { (text) throws(Problem) in try Checks.whoPins(text) }
-    let isConfigured = slowMode != nil || whoPins != nil || kind != nil || history != nil
+    let acceptsRemote = input.acceptsRemote
+    let isConfigured = slowMode != nil || whoPins != nil || acceptsRemote != nil || kind != nil || history != nil
     if isConfigured || name != nil || about != nil || metadata != nil {
       intents.append(
         .configure(
@@ -51,6 +52,7 @@ enum UpdateDialog: ServedOperation {
             if let history { settings.history = history }
             if let slowMode { settings.slowModeSeconds = slowMode }
             if let whoPins { settings.membersPin = whoPins == .members }
+            if let acceptsRemote { settings.acceptsRemote = acceptsRemote }
           }))
     }
     if let topic = try Self.text(input.topic, "topic") {

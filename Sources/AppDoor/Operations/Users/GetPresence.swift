@@ -21,7 +21,8 @@ enum GetPresence: ServedOperation {
       )
     }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    if case .reads = access {
+    // A domain of this process may be another server's for the viewer, who sees what that server tells them.
+    if !party.realm.isRemote, case .reads = access {
       return .ok(call.rendering.presence(of: party, lastSeen: isShown ? call.parley.hub.lastSeen(of: user) : nil))
     }
     guard contact?.subscription.to == true else {

@@ -2,7 +2,7 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Returns a user of the caller's app; for a deleted one only the id.
+/// Returns a user of the caller's app, or one elsewhere whom the caller knows; for a deleted one only the id.
 enum GetUser: ServedOperation {
   typealias Input = UserInput
   typealias Output = UserBody
@@ -21,9 +21,10 @@ enum GetUser: ServedOperation {
 
   static func find(_ id: String, _ call: RequestContext) async throws(Problem) -> User {
     let address = try Checks.address(id, domain: call.realm.domain)
-    guard let user = try await call.parley.read({ try $0.user(address) }), user.realm == call.realm.id else {
-      throw unknown
-    }
+    let caller = try call.user().user
+    let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
+    let user = try await call.parley.read { try $0.user(address, knownTo: caller, elsewhere: elsewhere) }
+    guard let user else { throw unknown }
     return user
   }
 }

@@ -72,11 +72,10 @@ enum ListUsers: ServedOperation {
     var known: Set<String> = []
     let addresses = ids.filter { known.insert(String($0)).inserted }
       .compactMap { try? Checks.address(String($0), domain: call.realm.domain) }
-    let realm = call.realm.id
+    let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
     let users = try await call.parley.read { reader in
-      try addresses.compactMap { address -> UserView? in
-        guard let user = try reader.user(address), user.realm == realm else { return nil }
-        return try reader.view(of: user, for: caller)
+      try addresses.compactMap { address in
+        try reader.user(address, knownTo: caller, elsewhere: elsewhere).map { try reader.view(of: $0, for: caller) }
       }
     }
     return PageBody(items: users.map { call.rendering.user($0) })

@@ -22,6 +22,11 @@ enum UpdateMe: ServedOperation {
       privateMetadata: change(input.privateMetadata) { $0.text })
     settings.lastSeen = try visibility(input.lastSeenVisibility, field: "lastSeenVisibility")
     settings.callsFrom = try visibility(input.callsFrom, field: "callsFrom")
+    settings.messagesFrom = try visibility(input.messagesFrom, field: "messagesFrom")
+    if settings.messagesFrom == .nobody {
+      throw Problem(
+        .malformed, "visibility-unknown", "messagesFrom is \"everybody\" or \"contacts\".", field: "messagesFrom")
+    }
     let name = change(input.name) { $0 }
     // A new display name in the app is the full name too.
     let draft = ProfileDraft(

@@ -143,4 +143,6 @@ struct UpdateMeInput: Decodable, Hashable, Sendable {
   var matchable: Bool?
   /// The same values as `lastSeenVisibility`.
   var callsFrom: String?
+  /// `everybody` or `contacts`.
+  var messagesFrom: String?
 }

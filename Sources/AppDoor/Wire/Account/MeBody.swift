@@ -12,6 +12,8 @@ struct MeBody: Hashable, Sendable, JSONObjectWritable {
   var matchable: Bool
   /// The users who may call; the same values as `lastSeenVisibility`.
   var callsFrom: String
+  /// The users who may write: `everybody` or `contacts`.
+  var messagesFrom: String
   /// The terms that were accepted last.
   var terms: TermsBody?
   /// The version of the terms that must be accepted; absent if there is none, or it is accepted.
@@ -34,6 +36,7 @@ struct MeBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("searchable", searchable)
     writer.member("matchable", matchable)
     writer.member("callsFrom", callsFrom)
+    writer.member("messagesFrom", messagesFrom)
     writer.member("terms", terms)
     writer.member("termsRequired", termsRequired)
     writer.member("email", email)

@@ -72,6 +72,8 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   var slowModeSeconds: Int?
   /// A `WhoPins`.
   var whoPins: String?
+  /// Whether users of other servers may be members; absent if this server communicates with no others.
+  var acceptsRemote: Bool?
   /// True if the dialog ends as soon as nobody is in it, as an XMPP user has made it so. Otherwise absent.
   var temporary: Bool?
   /// Another system's id; shown to members only.
@@ -99,6 +101,7 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("historyVisibility", historyVisibility)
     writer.member("slowModeSeconds", slowModeSeconds)
     writer.member("whoPins", whoPins)
+    writer.member("acceptsRemote", acceptsRemote)
     writer.member("temporary", temporary)
     writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)

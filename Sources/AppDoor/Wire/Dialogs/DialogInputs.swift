@@ -66,6 +66,7 @@ struct UpdateDialogInput: Decodable, Hashable, Sendable {
   var slowModeSeconds: Int?
   /// A `DialogBody.WhoPins`.
   var whoPins: String?
+  var acceptsRemote: Bool?
 }
 
 struct DeleteDialogInput: Decodable, Hashable, Sendable {

@@ -1,3 +1,5 @@
+import Addresses
+import Dialogs
 import JSON
 
 /// The `data` of each event. An object of the protocol is always a member under its own name (`message`, `marker`), and
@@ -117,18 +119,36 @@ struct DialogDeletedBody: Hashable, Sendable, JSONObjectWritable {
 
 /// `dialog.invited`, durable: the caller was invited to a dialog.
 struct DialogInvitedBody: Hashable, Sendable, JSONObjectWritable {
-  var dialogId: String
+  /// Absent for a room elsewhere, which is no dialog of the app.
+  var dialogId: String?
   var jid: String
   /// The dialog's name.
   var name: String?
-  var inviterId: String
+  /// Absent if a room elsewhere does not say it.
+  var inviterId: String?
   var reason: String?
+  /// True for a room of another server, which XMPP clients can enter.
+  var elsewhere: Bool?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
     writer.member("jid", jid)
     writer.member("name", name)
     writer.member("inviterId", inviterId)
     writer.member("reason", reason)
+    writer.member("elsewhere", elsewhere)
+  }
+}
+
+extension DialogInvitedBody {
+  /// Creates the body of an invitation that a room elsewhere sent (XEP-0045 7.8.2).
+  init(elsewhere entry: Entry, _ content: Content, _ rendering: Rendering) {
+    let fields = content.fields.flatMap { try? JSONValue(parsing: $0) }
+    self.init(
+      jid: entry.author.address.description,
+      inviterId: (fields?["inviter"]?.string).flatMap { BareJID(parsing: $0) }.map {
+        rendering.userID($0, domain: entry.addressee.domain)
+      },
+      reason: fields?["reason"]?.string, elsewhere: true)
   }
 }
 

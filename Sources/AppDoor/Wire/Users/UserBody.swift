@@ -25,6 +25,8 @@ struct UserBody: Hashable, Sendable, JSONObjectWritable {
   var deleted: Bool?
   /// True for a guest, who is temporary; otherwise absent, as in events.
   var guest: Bool?
+  /// True for a user of another server, whose `id` is the whole address; otherwise absent.
+  var remote: Bool?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("id", id)
@@ -40,5 +42,6 @@ struct UserBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("distance", distance)
     writer.member("deleted", deleted)
     writer.member("guest", guest)
+    writer.member("remote", remote)
   }
 }

@@ -8,7 +8,7 @@ import XMPP
 /// the presence of some roles, a publish-subscribe node. The affiliation and `whois` decide who may see the member list
 /// (5.2.1).
 enum ConfigurationForm {
-  private enum Key {
+  enum Key {
     static let name = "muc#roomconfig_roomname"
     static let about = "muc#roomconfig_roomdesc"
     static let language = "muc#roomconfig_lang"
@@ -27,6 +27,8 @@ enum ConfigurationForm {
     static let historyMax = "muc#maxhistoryfetch"
     /// Parley's own field: the history that new members may see. XEP-0045 has none for it.
     static let history = "parley#history"
+    /// Parley's own field as well: whether users of other servers may enter.
+    static let acceptsRemote = "parley#acceptremote"
     static let admins = "muc#roomconfig_roomadmins"
     static let owners = "muc#roomconfig_roomowners"
     // Not in the form.
@@ -43,8 +45,13 @@ enum ConfigurationForm {
   /// - Parameters:
   ///   - owners: all of them; the field holds the full list, not a change (10.5).
   ///   - admins: all of them (10.8).
-  static func form(of settings: RoomSettings, owners: [BareJID], admins: [BareJID]) -> DataForm {
-    DataForm(
+  ///   - isFederated: whether this server communicates with others.
+  static func form(
+    of settings: RoomSettings, owners: [BareJID], admins: [BareJID], isFederated: Bool = false
+  ) -> DataForm {
+    let remote = DataForm.Field(
+      Key.acceptsRemote, settings.acceptsRemote, label: "Users of other servers may enter")
+    return DataForm(
       .form, formType: "\(NS.mucRoomConfig)", title: settings.name.map { "Configuration of \($0)" } ?? "Configuration",
       instructions: ["What you leave out stays as it is."],
       fields: [
@@ -82,6 +89,7 @@ enum ConfigurationForm {
           Key.history, text(settings.history),
           [("all", "Everything"), ("since-join", "What was said since they are members")],
           label: "What new members may read"),
+      ] + (isFederated ? [remote] : []) + [
         DataForm.Field(Key.admins, .jidMulti, label: "Admins", values: admins.map(\.description)),
         DataForm.Field(Key.owners, .jidMulti, label: "Owners", values: owners.map(\.description)),
       ])
@@ -157,7 +165,8 @@ enum ConfigurationForm {
       password: try password(form, hasOne: settings.password != nil), showsAddresses: try showsAddresses(form),
       occupantsMax: try occupantsMax(form), whispers: try whispers(form),
       membersInvite: try form.boolean(Key.membersInvite), participantsSetTopic: try form.boolean(Key.changeSubject),
-      history: try history(form), historyMax: try historyMax(form), slowModeSeconds: try slowMode(form))
+      history: try history(form), historyMax: try historyMax(form), slowModeSeconds: try slowMode(form),
+      acceptsRemote: try form.boolean(Key.acceptsRemote))
     let members = try people(form, owners: owners, admins: admins)
     return SettingsDraft(members: members) { wishes.apply(to: &$0) }
   }
@@ -180,6 +189,7 @@ enum ConfigurationForm {
     let history: RoomSettings.HistoryVisibility?
     let historyMax: Int??
     let slowModeSeconds: Int?
+    let acceptsRemote: Bool?
 
     func apply(to settings: inout RoomSettings) {
       if let name { settings.name = name }
@@ -198,6 +208,7 @@ enum ConfigurationForm {
       if let history { settings.history = history }
       if let historyMax { settings.historyMax = historyMax }
       if let slowModeSeconds { settings.slowModeSeconds = slowModeSeconds }
+      if let acceptsRemote { settings.acceptsRemote = acceptsRemote }
     }
   }
 

@@ -8,7 +8,8 @@ enum RoomOwnership {
   static func form(_ turn: Turn, _ query: Element) throws(StanzaError) {
     _ = try OwnerQuery(get: query)
     current(turn) { (settings, owners, admins) in
-      let form = ConfigurationForm.form(of: settings, owners: owners, admins: admins)
+      let form = ConfigurationForm.form(
+        of: settings, owners: owners, admins: admins, isFederated: turn.session.parley.hub.federation != nil)
       turn.reply { writer in
         writer.element(.mucOwner) { form.write(into: &$0) }
       }

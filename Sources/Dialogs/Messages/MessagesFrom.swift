@@ -1,0 +1,44 @@
+import Addresses
+
+/// The setting of who may write to a user (`UserSettings.messagesFrom`). Theory:
+///
+/// With `contacts` a user hears those in their roster, whatever the subscription, and those to whom they have written:
+/// whoever is asked may answer. Others, here or elsewhere, are refused, and may ask to become a contact. What is stored
+/// nowhere (headlines, chat states, messages that are not to be kept) is heard from the roster alone, since it is
+/// relayed without reading the store. Rooms have rules of their own, and calls have `callsFrom`.
+extension Judge {
+  /// Checks the recipient's setting. That of a remote user is checked by their own server.
+  mutating func checkMayWrite(_ author: Party, to peer: Party) throws {
+    if peer.realm.isRemote || peer.id == author.id { return }
+    guard try messagesFrom(of: peer) != .everybody, try !isAcquainted(peer, with: author) else { return }
+    throw Problem.notHeard
+  }
+
+  private mutating func messagesFrom(of user: Party) throws -> Visibility {
+    let seen = SeenAddress(address: user.address, home: user.realm)
+    if let known = users[seen]??.messagesFrom { return known }
+    let found = try writer.userSettings(of: user.id).messagesFrom
+    users[seen]??.messagesFrom = found
+    return found
+  }
+
+  mutating func setMessagesFrom(_ setting: Visibility, of user: Party) {
+    users[SeenAddress(address: user.address, home: user.realm)]??.messagesFrom = setting
+    tell(
+      .contactSnapshot(user.id) {
+        ContactSnapshot(
+          user: $0.user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion,
+          messagesFrom: setting)
+      })
+  }
+}
+
+extension ContactSnapshot {
+  /// Returns whether an address is in the roster, whatever the subscription.
+  func hasInRoster(_ address: BareJID) -> Bool { contacts[address]?.subscription.isInRoster == true }
+}
+
+extension Problem {
+  static let notHeard = Problem(
+    .forbidden, "not-a-contact", "They hear only those whom they know. Ask them to be added as a contact.")
+}

@@ -1,0 +1,80 @@
+import Basics
+import Dialogs
+import NIOCore
+import XMPP
+
+/// The view and the actions of operators, and the end.
+extension LinkDriver {
+  /// The state of a link as operators see it.
+  struct Life: Sendable {
+    let state: FederationLinkStatus.State
+    let failures: Int
+    let reason: String?
+    let next: Timestamp?
+    let streams: [FederationStreamHandle]
+  }
+
+  var life: Life {
+    func life(_ state: FederationLinkStatus.State, _ reason: String? = nil, _ next: Timestamp? = nil) -> Life {
+      Life(state: state, failures: machine.failures, reason: reason, next: next, streams: streams)
+    }
+    switch machine.phase {
+    case .idle, .stopped: return life(streams.isEmpty ? .idle : .open)
+    case .queued, .opening: return life(.opening)
+    case .open: return life(.open)
+    case .resting(let until, let failure):
+      return life(
+        .resting, failure.reason, parley.clock.now + .nanoseconds((until - NIODeadline.now()).nanoseconds))
+    }
+  }
+
+  /// Ends the rest after a failed attempt. Returns whether there was one.
+  func retry() -> Bool {
+    guard case .resting = machine.phase else { return false }
+    handle(.retry)
+    return true
+  }
+
+  /// Closes all streams of the pair. Returns their number.
+  @discardableResult func close(_ error: StreamError?) -> Int {
+    let open = streams
+    for stream in open { stream.run { $0.close(error) } }
+    return open.count
+  }
+
+  /// Stops with the server: the streams are closed once what was written has been taken, or after a while.
+  ///
+  /// - Parameter end: Is told when they have ended, or that they did not in time.
+  func stop(_ end: EventLoopPromise<Void>) {
+    let link = link
+    let late = end.futureResult.eventLoop.scheduleTask(in: FederationLimits.drain) {
+      link.driver.close(StreamError(.systemShutdown))
+      end.succeed()
+    }
+    end.futureResult.whenComplete { _ in late.cancel() }
+    stopping = end
+    handle(.stop)
+    stopOn()
+  }
+
+  /// Closes the streams if nothing that was written waits to be taken, and tells when they have ended.
+  func stopOn() {
+    guard let stopping, ledger.count == 0 else { return }
+    if streams.isEmpty { return stopping.succeed() }
+    guard !isShutDown else { return }
+    isShutDown = true
+    close(StreamError(.systemShutdown))
+  }
+
+  /// Ends the link with a domain that is not admitted any more: what waits is returned to its authors.
+  func deny() {
+    refuse(queue.take(before: nil), OpenFailure(isFinal: true, reason: "this server does not communicate with it"))
+    let failure = FederationFailure(
+      .cancel, "not-allowed", "This server does not communicate with \(pair.remote). The message was not delivered.")
+    post(.bounce(pair, positions: Position.zero...Position.end, failure))
+    work?.residents.end()
+    handle(.denied)
+    letGo()
+    close(StreamError(.policyViolation))
+  }
+}

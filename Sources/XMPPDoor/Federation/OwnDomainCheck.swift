@@ -1,0 +1,152 @@
+import Addresses
+public import Basics
+import DNS
+public import NIOCore
+
+/// The check of what other servers need to talk with a domain of this one: its records in the DNS, the ports that they
+/// lead to, and a certificate for it. It goes the way that another server would go, from this machine.
+///
+///     let check = OwnDomainCheck(options, addresses: addresses, on: loops, clock: clock) { chain, domain, targets in … }
+///     let steps = await check.steps(of: "conference.example.org", chain: chain)
+public struct OwnDomainCheck: Sendable {
+  /// Judges a chain for a domain as another server would that knows the same authorities.
+  public typealias Judge = @Sendable ([[UInt8]], String, [ServerTarget]) async -> PeerVerdict
+
+  /// The time before the end of a certificate from which on it counts as a fault: it should have been renewed by then,
+  /// and an operator has time to find out why it was not.
+  static let renewal: Duration = .seconds(7 * 86_400)
+
+  private let options: FederationOptions
+  private let lookUp: ServerLookUp
+  private let dialer: Dialer
+  private let loop: any EventLoop
+  private let clock: any Clock
+  private let judge: Judge
+
+  ///
+  /// - Parameter addresses: The addresses that other servers connect to.
+  public init(
+    _ options: FederationOptions, addresses: PublicAddresses, on group: any EventLoopGroup, clock: any Clock,
+    judge: @escaping Judge
+  ) {
+    let resolver = options.resolver(group)
+    self.options = options
+    lookUp = ServerLookUp(resolver: resolver, routes: [:])
+    dialer = Dialer(resolver: resolver, addresses: addresses)
+    loop = group.next()
+    self.clock = clock
+    self.judge = judge
+  }
+
+  /// Returns the steps in which another server finds, reaches and verifies a domain.
+  ///
+  /// - Parameter chain: The certificates in DER that this server presents for the domain; empty for a self-signed one.
+  public func steps(of domain: String, chain: [[UInt8]]) async -> [FederationTestStep] {
+    let (found, targets) = await FederationTestStep.dns { () throws(DialFailure) in
+      try await lookUp.targets(of: domain)
+    }
+    var steps = [found.hasPassed ? found : found.advising(records(of: domain))]
+    for target in targets { steps.append(await reach(target, of: domain, among: targets)) }
+    steps.append(await certificate(chain, of: domain, targets))
+    for target in targets where !target.tlsa.isEmpty { steps.append(await pin(chain, of: domain, target)) }
+    return steps
+  }
+
+  /// The advice to an operator whose domain has no servers in the DNS.
+  private func records(of domain: String) -> String {
+    let port = options.port == 0 ? FederationDialLimits.port : options.port
+    return "add a record: _xmpp-server._tcp.\(domain). SRV 10 10 \(port) HOST., HOST being the name of this machine"
+  }
+
+  private func reach(
+    _ target: ServerTarget, of domain: String, among all: [ServerTarget]
+  ) async -> FederationTestStep {
+    let step = "connect \(target.name):\(target.port)"
+    do throws(DialFailure) {
+      let connection = try await dialer.dial(
+        domain, on: loop, excluding: all.filter { !$0.isSameServer(as: target) })
+      let address = connection.channel.remoteAddress?.ipAddress
+      connection.channel.close(promise: nil)
+      return FederationTestStep(step: step, hasPassed: true, text: "connected to \(address ?? target.name)")
+    } catch {
+      let key = target.isDirectTLS ? "federation.tls_port" : "federation.port"
+      let advice =
+        if case .noSuchDomain = error { records(of: domain) } else {
+          "is the server running with \(key) \(target.port), and does the firewall let that port through?"
+        }
+      return FederationTestStep(step: step, hasPassed: false, text: error.text).advising(advice)
+    }
+  }
+
+  private func certificate(
+    _ chain: [[UInt8]], of domain: String, _ targets: [ServerTarget]
+  ) async -> FederationTestStep {
+    func step(_ hasPassed: Bool, _ text: String) -> FederationTestStep {
+      FederationTestStep(step: "certificate", hasPassed: hasPassed, text: text)
+    }
+    let advice = "get one from an authority that names \(domain), and set tls.certificate and tls.key"
+    if chain.isEmpty { return step(false, "it is self-signed").advising(advice) }
+    var verdict = await judge(chain, domain, [])
+    var note = ""
+    if case .invalid = verdict, let pinned = targets.first, !pinned.tlsa.isEmpty {
+      let byDANE = await judge(chain, domain, [pinned])
+      if case .valid = byDANE { (verdict, note) = (byDANE, ", which servers that do not know DANE do not accept") }
+    }
+    switch verdict {
+    case .invalid(let reason): return step(false, reason).advising(advice)
+    case .valid(let proof, let until):
+      // RFC 7671 5.1: the dates of some do not count.
+      if until == .latest { return step(true, "valid by \(proof.rawValue)\(note)") }
+      let isLate = until < clock.now + Self.renewal
+      return step(!isLate, "valid by \(proof.rawValue) until \(until)\(note)").advising(isLate ? "renew it" : nil)
+    }
+  }
+
+  /// Compares a server's TLSA records with the certificate: a server that knows DANE accepts no other (RFC 7673 4.2).
+  private func pin(_ chain: [[UInt8]], of domain: String, _ target: ServerTarget) async -> FederationTestStep {
+    let name = "tlsa _\(target.port)._tcp.\(target.name)"
+    switch await judge(chain, domain, [target]) {
+    case .valid: return FederationTestStep(step: name, hasPassed: true, text: "a record fits the certificate")
+    case .invalid(let reason):
+      return FederationTestStep(step: name, hasPassed: false, text: reason).advising(
+        "publish a record for the key in use, or remove the records")
+    }
+  }
+}
+
+extension FederationTestStep {
+  /// Returns the step in which the servers of a domain are looked up, and these.
+  static func dns(
+    _ lookUp: () async throws(DialFailure) -> [ServerTarget]
+  ) async -> (step: FederationTestStep, targets: [ServerTarget]) {
+    do throws(DialFailure) {
+      let targets = try await lookUp()
+      if targets.isEmpty { throw .refused }
+      let names = targets.map { target in
+        let notes = [target.isDirectTLS ? "direct TLS" : "STARTTLS"] + (target.isSecure ? ["DNSSEC"] : [])
+        return
+          "\(target.name):\(target.port) (\((notes + (target.tlsa.isEmpty ? [] : ["DANE"])).joined(separator: ", ")))"
+      }
+      return (FederationTestStep(step: "dns", hasPassed: true, text: names.joined(separator: ", ")), targets)
+    } catch {
+      return (FederationTestStep(step: "dns", hasPassed: false, text: error.text), [])
+    }
+  }
+
+  /// Returns the step with what the operator should do about it.
+  fileprivate func advising(_ advice: String?) -> FederationTestStep {
+    advice.map { FederationTestStep(step: step, hasPassed: hasPassed, text: "\(text); \($0)") } ?? self
+  }
+}
+
+extension DialFailure {
+  /// The failure as a clause for operators.
+  fileprivate var text: String {
+    switch self {
+    case .noSuchDomain: "the DNS has neither servers nor addresses of it"
+    case .refused: "its records say that it has no server"
+    case .unreachable(let reasons), .timedOut(let reasons):
+      reasons.isEmpty ? "no answer in time" : reasons.joined(separator: ", ")
+    }
+  }
+}

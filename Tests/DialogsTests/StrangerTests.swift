@@ -1,0 +1,218 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// The hearing that users elsewhere get who are not known here (`Strangers.swift`), and the setting of each user
+/// (`MessagesFrom.swift`).
+@Suite struct StrangerTests {
+  private func stage(strangers: StrangerPolicy) throws -> (stage: Stage, service: FederationTests.Service) {
+    let stage = try Stage()
+    let service = FederationTests.Service(refusing: [], strangers: strangers)
+    stage.parley.hub.setFederation(service)
+    return (stage, service)
+  }
+
+  private func party(_ address: String, _ stage: Stage) throws -> Party {
+    let federated = stage.parley.federatedRealm(of: stage.parley.realms[0].id)
+    return Party(remote: try BareJID(address), realm: federated.id)
+  }
+
+  private func stored(_ party: Party, _ stage: Stage) async throws -> User? {
+    try await stage.parley.read { try $0.user(party.address, seenFrom: party.realm) }
+  }
+
+  @Test func aStrangerBeginsFewConversations() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    var hosts: [Party] = []
+    for number in 0...Limits.conversationsPerStranger { hosts.append(try await stage.user("host\(number)")) }
+    let juliet = try party("juliet@capulet.example", stage)
+    for host in hosts.dropLast() { _ = try await stage.say("hi", from: juliet, to: host) }
+    _ = try await stage.say("hi again", from: juliet, to: hosts[0])
+    let last = try #require(hosts.last)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: last) }
+    #expect(refusal?.code == "strangers-limited")
+    // A request is a conversation as well, whether there is such a user or not.
+    for address in [last.address, try BareJID("nobody@localhost")] {
+      let refusal = await #expect(throws: Problem.self) {
+        try await stage.parley.post(.subscription(.subscribe, to: address, stanza: nil), by: juliet)
+      }
+      #expect(refusal?.code == "strangers-limited")
+    }
+    // Who has written to her, or has her in the roster, hears her.
+    _ = try await stage.say("are you there?", from: last, to: juliet)
+    _ = try await stage.say("hi", from: juliet, to: last)
+    // An hour later she is heard by others.
+    let fresh = try await stage.user("fresh")
+    await #expect(throws: Problem.self) { try await stage.say("hi", from: juliet, to: fresh) }
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
+    _ = try await stage.say("hi", from: juliet, to: fresh)
+  }
+
+  @Test func aDomainWithoutAcquaintancesIsSoonAtItsBound() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    let romeo = try await stage.user("romeo")
+    for number in 0..<Limits.conversationsPerDomain {
+      _ = try await stage.say("buy", from: try party("bot\(number)@spam.example", stage), to: romeo)
+    }
+    let next = try party("next@spam.example", stage)
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("buy", from: next, to: romeo) }
+    #expect(refusal?.code == "strangers-limited")
+    #expect(try await stored(next, stage) == nil)
+    // One whom somebody here knows has been heard from there: the domain has real users.
+    let friend = try party("bot0@spam.example", stage)
+    _ = try await stage.say("who are you?", from: romeo, to: friend)
+    _ = try await stage.say("a friend", from: friend, to: romeo)
+    _ = try await stage.say("hello", from: next, to: romeo)
+  }
+
+  @Test func strangersAreRefusedWhereNobodyHearsThem() async throws {
+    let (stage, _) = try stage(strangers: .refuse)
+    let romeo = try await stage.user("romeo")
+    let juliet = try party("juliet@capulet.example", stage)
+    await #expect(throws: Problem.strangersRefused) { try await stage.say("hi", from: juliet, to: romeo) }
+    #expect(try await stored(juliet, stage) == nil)
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    _ = try await stage.say("hi", from: juliet, to: romeo)
+  }
+
+  // MARK: Limits are not turned against others
+
+  /// A flood from one domain, or from an accomplice in a domain, hinders neither those of the domain who are known, nor
+  /// the users here who are its targets.
+  @Test func aFloodHindersNobodyWhoIsKnown() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    let romeo = try await stage.user("romeo")
+    let (juliet, nurse) = (try party("juliet@capulet.example", stage), try party("nurse@capulet.example", stage))
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    _ = try await stage.say("good morrow", from: romeo, to: nurse)
+    for number in 0..<Limits.conversationsPerDomain {
+      _ = try await stage.say("buy", from: try party("bot\(number)@capulet.example", stage), to: romeo)
+    }
+    let stranger = try party("tybalt@capulet.example", stage)
+    await #expect(throws: Problem.self) { try await stage.say("buy", from: stranger, to: romeo) }
+    // Who is in a roster, and whoever was written to, is heard; that makes the domain a known one.
+    _ = try await stage.say("ay me", from: juliet, to: romeo)
+    _ = try await stage.say("peace", from: nurse, to: romeo)
+    // Strangers of another domain have their own bounds.
+    _ = try await stage.say("good day", from: try party("benvolio@montague.example", stage), to: romeo)
+    // What strangers begin is not counted as new addresses of a young account that answers them.
+    for number in 0..<Limits.conversationsPerDomain {
+      _ = try await stage.say("no", from: romeo, to: try party("bot\(number)@capulet.example", stage))
+    }
+    _ = try await stage.say("hello", from: romeo, to: try party("friar@mantua.example", stage))
+  }
+
+  /// What is refused is not counted: nobody's hearing is used up by those who are not heard.
+  @Test func whatIsRefusedCountsForNobody() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    let (romeo, mercutio) = (try await stage.user("romeo"), try await stage.user("mercutio"))
+    let paris = try party("paris@verona.example", stage)
+    try await stage.parley.post(.block([BlockPattern(JID(paris.address))]), by: romeo)
+    _ = try await stage.set(messagesFrom: .contacts, of: mercutio)
+    for _ in 0...Limits.conversationsPerStranger {
+      await #expect(throws: Problem.self) { try await stage.say("buy", from: paris, to: romeo) }
+      await #expect(throws: Problem.notHeard) { try await stage.say("buy", from: paris, to: mercutio) }
+    }
+    #expect(try await stored(paris, stage) == nil)
+    for number in 0..<Limits.conversationsPerStranger {
+      _ = try await stage.say("good day", from: paris, to: try await stage.user("host\(number)"))
+    }
+  }
+
+  // MARK: What is stored nowhere
+
+  @Test func whereStrangersAreRefusedWhatIsStoredNowhereIsToo() async throws {
+    for policy in StrangerPolicy.allCases {
+      let (stage, _) = try stage(strangers: policy)
+      let romeo = try await stage.user("romeo")
+      let session = try await stage.session(romeo, "orchard")
+      let (juliet, tybalt) = (try party("juliet@capulet.example", stage), try party("tybalt@capulet.example", stage))
+      try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+      _ = session.taken()
+      let hub = stage.parley.hub
+      #expect(hub.mayBeHeardUnstored(juliet, by: romeo.address))
+      #expect(hub.mayBeHeardUnstored(tybalt, by: romeo.address) == (policy == .allow))
+      for author in [juliet, tybalt] { stage.relay(from: author, to: romeo.address) }
+      #expect(session.taken().count == (policy == .refuse ? 1 : 2), "\(policy)")
+    }
+  }
+
+  // MARK: Block lists
+
+  @Test func whoIsListedIsHeardByThoseAloneWhoKnowThem() async throws {
+    for policy in StrangerPolicy.allCases {
+      let (stage, service) = try stage(strangers: policy)
+      let (romeo, mercutio) = (try await stage.user("romeo"), try await stage.user("mercutio"))
+      let tybalt = try party("tybalt@capulet.example", stage)
+      service.list(tybalt.address)
+      for intent in [Intent.subscription(.subscribe, to: romeo.address, stanza: nil)] {
+        await #expect(throws: Problem.addressListed) { try await stage.parley.post(intent, by: tybalt) }
+      }
+      await #expect(throws: Problem.addressListed) { try await stage.say("buy", from: tybalt, to: romeo) }
+      #expect(try await stored(tybalt, stage) == nil)
+      _ = try await stage.say("who are you?", from: mercutio, to: tybalt)
+      _ = try await stage.say("thy king of cats", from: tybalt, to: mercutio)
+      await #expect(throws: Problem.addressListed) { try await stage.say("buy", from: tybalt, to: romeo) }
+    }
+  }
+
+  // MARK: messagesFrom
+
+  @Test func whoeverTakesMessagesOfContactsAloneIsNotReachedByStrangers() async throws {
+    let (stage, _) = try stage(strangers: .allow)
+    let (romeo, juliet, nurse) = try await cast(stage)
+    let tybalt = try party("tybalt@capulet.example", stage)
+    _ = try await stage.say("before", from: nurse, to: romeo)
+    _ = try await stage.set(messagesFrom: .contacts, of: romeo)
+    let session = try await stage.session(romeo, "orchard")
+    for stranger in [juliet, nurse, tybalt] {
+      await #expect(throws: Problem.notHeard) { try await stage.say("hi", from: stranger, to: romeo) }
+      stage.relay(from: stranger, to: romeo.address)
+    }
+    #expect(session.taken() == [])
+    #expect(try await stored(tybalt, stage) == nil)
+    // Whom he asks may answer, here and elsewhere.
+    for stranger in [nurse, tybalt] {
+      _ = try await stage.say("who are you?", from: romeo, to: stranger)
+      _ = try await stage.say("a friend", from: stranger, to: romeo)
+    }
+    // A request passes; whoever is in the roster is heard, and what is stored nowhere as well.
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: nil), by: juliet)
+    await #expect(throws: Problem.notHeard) { try await stage.say("hi", from: juliet, to: romeo) }
+    try await stage.parley.post(.subscription(.subscribed, to: juliet.address, stanza: nil), by: romeo)
+    _ = try await stage.say("hi", from: juliet, to: romeo)
+    _ = session.taken()
+    stage.relay(from: juliet, to: romeo.address)
+    #expect(session.taken() == [.relayed(.direct)])
+    // To himself he always may, and what others set is no matter for him.
+    _ = try await stage.say("note", from: romeo, to: romeo)
+    _ = try await stage.set(messagesFrom: .everybody, of: romeo)
+    _ = try await stage.say("hi", from: try party("sampson@capulet.example", stage), to: romeo)
+  }
+
+  @Test func theSettingSurvivesAFailedBatch() async throws {
+    let (stage, _) = try stage(strangers: .allow)
+    let (romeo, juliet, _) = try await cast(stage)
+    _ = try await stage.say("hi", from: juliet, to: romeo)
+    stage.store.failNext(1)
+    await #expect(throws: Problem.self) { try await stage.set(messagesFrom: .contacts, of: romeo) }
+    _ = try await stage.say("hi", from: juliet, to: romeo)
+  }
+}
+
+extension Stage {
+  @discardableResult
+  fileprivate func set(messagesFrom setting: Visibility, of user: Party) async throws -> Receipt {
+    try await parley.post(.profile(ProfileDraft(settings: UserSettingsDraft(messagesFrom: setting))), by: user)
+  }
+
+  /// Relays a message that is stored nowhere.
+  fileprivate func relay(from author: Party, to address: BareJID) {
+    let stanza = RelayedStanza(
+      name: .message(.headline), from: author, fromResource: "r", to: address, toResource: nil, id: nil, extras: [])
+    parley.hub.signal(.stanza(stanza), from: nil, party: author, to: .user(address, resource: nil))
+  }
+}
