@@ -53,15 +53,19 @@ else
 fi
 endef
 
+# What a crash of the tests prints: the thread that crashed, by name and line.
+CRASH_TOLD := enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,limit=40,timeout=120s
+
 # $(call swift_test,OPTIONS,VARIABLES): what failed is told once more at the end, since the tests run beside each other and the line
 # may stand thousands of lines above.
 define swift_test
-$(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
+SWIFT_BACKTRACE=$(CRASH_TOLD) $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
     status=$$?
-    echo "Failed (everything is in .build/unit.log):" >&2
-    grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | head -60 >&2 || true
     awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^[✔✘] Test / { delete under[$$3] } \
-      END { for (test in under) print "was running when the process ended: " test }' .build/unit.log | head -20 >&2
+      END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/unit.log >&2
+    echo "Failed (everything is in .build/unit.log):" >&2
+    grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
+    grep -a -A 50 '^\*\*\* Program crashed' .build/unit.log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
     exit $$status
 }
 endef
