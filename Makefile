@@ -61,7 +61,7 @@ CRASH_TOLD := enable=yes,interactive=no,color=no,threads=crashed,images=none,reg
 define swift_test
 SWIFT_BACKTRACE=$(CRASH_TOLD) $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
     status=$$?
-    awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^[✔✘] Test / { delete under[$$3] } \
+    awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^(✔|✘) Test / { delete under[$$3] } \
       END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/unit.log >&2
     echo "Failed (everything is in .build/unit.log):" >&2
     grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
