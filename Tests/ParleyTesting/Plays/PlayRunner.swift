@@ -192,7 +192,11 @@ public final class PlayRunner {
 
   private func perform(_ act: Act) async throws {
     switch act {
-    case .connects(let name): try await player(name).connect()
+    case .connects(let name):
+      let player = try player(name)
+      // The server closes the connection behind the end of the stream.
+      if player.isConnected, player.inbox.hasEnded { _ = await disconnection(of: player) }
+      try await player.connect()
     case .disconnects(let name): try await player(name).disconnect()
     case .goesAway(let name): try await player(name).cut()
     case .goesDeaf(let name): try await player(name).goDeaf()
@@ -229,9 +233,7 @@ public final class PlayRunner {
         }
       }
     case .isDisconnected(let name):
-      guard await (try player(name)).inbox.take({ if case .disconnected = $0 { true } else { nil } }) != nil else {
-        throw PlayerError("\(name) is still connected")
-      }
+      guard try await disconnection(of: player(name)) else { throw PlayerError("\(name) is still connected") }
     case .skipsTheRest(let names):
       try await settle()
       for name in names { try player(name).inbox.clear() }
@@ -242,6 +244,11 @@ public final class PlayRunner {
     case .serverRestarts: try await server.restart()
     case .serverIsKilled: try await server.kill()
     }
+  }
+
+  /// Waits for the end of the player's connection; false if it stays open.
+  private func disconnection(of player: any Player) async -> Bool {
+    await player.inbox.take { if case .disconnected = $0 { true } else { nil } } != nil
   }
 
   private func receive(_ player: any Player, _ patterns: [Pattern]) async throws {
