@@ -10,6 +10,13 @@ public enum Pattern: Sendable {
   case json(JSONPattern)
   /// The other side closed its stream (RFC 6120 4.4) or its WebSocket, with this code.
   case end(code: Int?)
+
+  /// True for the answer to an IQ. A server may answer one request before an earlier one (RFC 6120 10.1 orders what
+  /// is sent, not what is done), so answers in one list arrive in any order among themselves.
+  var isAnswer: Bool {
+    guard case .xml(let element) = self, element.local == "iq" else { return false }
+    return ["result", "error"].contains(element["type"])
+  }
 }
 
 /// An item that has arrived.

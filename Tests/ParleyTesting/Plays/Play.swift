@@ -102,7 +102,7 @@ public enum Act: Sendable {
   case cannotResume(String, [Pattern])
   /// Text with captures to be filled in.
   case sends(String, String)
-  /// The items arrive in this order; others between them remain unread.
+  /// The items arrive in this order, answers to IQs side by side in any; others between them remain unread.
   case receives(String, [Pattern])
   case receivesNothing(String)
   /// No unread item matches any of these.

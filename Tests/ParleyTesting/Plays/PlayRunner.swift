@@ -253,13 +253,19 @@ public final class PlayRunner {
 
   private func receive(_ player: any Player, _ patterns: [Pattern]) async throws {
     var start = 0
+    // The place behind all that were taken. It is where the next one is looked for, except between two answers.
+    var behind = 0
+    var afterAnswer = false
     for pattern in patterns {
+      if !(afterAnswer && pattern.isAnswer) { start = behind }
       let before = captures
       guard let found = await player.inbox.take(from: start, { Matcher.match(pattern, $0, before) }) else {
         throw PlayerError("\(player.role.name) did not receive \(pattern); unread: \(list(player.inbox.unread))")
       }
       captures = found.value
-      start = found.next
+      // One that stood before the others moves the place behind them by one.
+      behind = found.next < behind ? behind - 1 : found.next
+      afterAnswer = pattern.isAnswer
     }
   }
 
