@@ -20,7 +20,7 @@ import Testing
       try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"), try BareJID("juliet@localhost")
     )
     #expect(book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true) == true)
-    #expect(book.note(try presence("tybalt@verona.example", "phone", .away), to: romeo, begins: true) == false)
+    #expect(book.note(try presence("tybalt@verona.example", "phone", .away), to: romeo, begins: true) == true)
     #expect(book.note(try presence("tybalt@verona.example", "phone", .doNotDisturb), to: juliet, begins: true) == true)
     #expect(book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true) == true)
     #expect(book.presences(of: tybalt, toldTo: romeo).map(\.availability) == [.away, .online])
@@ -37,7 +37,7 @@ import Testing
   @Test func aRecordOfAnAbsentUserIsKeptUpToDateAndNotBegun() throws {
     let book = RemotePresences()
     let (tybalt, romeo) = (try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"))
-    #expect(book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: false) == nil)
+    #expect(book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: false) == false)
     #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
     book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true)
     book.note(try presence("tybalt@verona.example", "phone", .away), to: romeo, begins: false)
@@ -83,10 +83,21 @@ import Testing
     book.note(try presence("tybalt@verona.example", "phone"), to: romeo, begins: true)
     book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true)
     #expect(book.interested(in: "tunes", of: romeo, at: tybalt).isEmpty)
-    book.setInterests(["tunes"], of: tybalt, resource: "desk")
+    func learn(_ nodes: Set<String>, _ resource: String = "desk") -> Set<String> {
+      book.setInterests(nodes, of: tybalt, resource: resource, toldTo: romeo)
+    }
+    #expect(learn(["tunes"]) == ["tunes"])
     #expect(book.interested(in: "tunes", of: romeo, at: tybalt) == ["desk"])
     // Another presence changes nothing about them.
     book.note(try presence("tybalt@verona.example", "desk", .away), to: romeo, begins: true)
     #expect(book.interested(in: "tunes", of: romeo, at: tybalt) == ["desk"])
+    // What it wants more is told, and all of it again once the client is new.
+    #expect(learn(["tunes", "mood"]) == ["mood"])
+    #expect(learn(["mood"]) == [])
+    #expect(book.interested(in: "tunes", of: romeo, at: tybalt).isEmpty)
+    book.note(try presence("tybalt@verona.example", "desk", .offline), to: romeo, begins: true)
+    #expect(learn(["mood"]) == [])
+    book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true)
+    #expect(learn(["mood"]) == ["mood"])
   }
 }

@@ -127,21 +127,20 @@ extension Hub {
   /// Delivers the presence of a remote user to a local user: to their available resources, or to the addressed one. App
   /// sessions get presences of contacts only.
   ///
-  /// - Returns: whether a contact on another server has become available with this resource; `nil` for all others, and
-  ///   if it is not available.
+  /// - Returns: whether it is kept: the available presence of a contact on another server.
   @discardableResult
-  public func present(_ presence: Presence, to address: BareJID) -> Bool? {
+  public func present(_ presence: Presence, to address: BareJID) -> Bool {
     let from = presence.from.address
     if !presence.isAvailable { endTyping(of: from, resource: presence.resource) }
     let isKept = presence.toResource == nil && realms.realm(presence.from.realm)?.isFederated == true
     guard let online = online(at: address, near: presence.from) else {
       if isKept { remotePresences.note(presence, to: address, begins: false) }
-      return nil
+      return false
     }
     let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
-    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return nil }
+    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return false }
     let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true
-    let isNew = isKept ? remotePresences.note(presence, to: address, begins: isContact) : nil
+    let hasRecord = isKept && remotePresences.note(presence, to: address, begins: isContact)
     var batch = LaneBatch()
     for onlineSession in online.onlineSessions {
       let isMeant =
@@ -159,7 +158,7 @@ extension Hub {
       }
     }
     batch.send()
-    return isNew
+    return hasRecord
   }
 
   /// Answers a probe that a server sends for one of its users (RFC 6121 4.3.2), if the subscription allows it.

@@ -64,12 +64,11 @@ public final class RemotePresences: Sendable {
 
   init(bound: Int = Limits.remotePresencesMax) { self.bound = bound }
 
-  /// Notes a presence that a contact shows to a user. Returns whether the resource has become available; `nil` if there is
-  /// no record of it.
+  /// Notes a presence that a contact shows to a user. Returns whether there is a record of the resource now.
   ///
   /// - Parameter begins: whether a record may be made; otherwise one that exists is brought up to date.
   @discardableResult
-  func note(_ presence: Presence, to viewer: BareJID, begins: Bool) -> Bool? {
+  func note(_ presence: Presence, to viewer: BareJID, begins: Bool) -> Bool {
     let contact = presence.from.address
     return book.withLock { book in
       var records = book.contacts[contact]?[viewer] ?? []
@@ -81,9 +80,9 @@ public final class RemotePresences: Sendable {
         records.removeAll { presence.resource.isEmpty || $0.presence.resource == presence.resource }
         book.count += records.count - before
         book.set(records, of: contact, toldTo: viewer)
-        return nil
+        return false
       }
-      guard index != nil || begins && records.count < Limits.sessionsPerUserMax else { return nil }
+      guard index != nil || begins && records.count < Limits.sessionsPerUserMax else { return false }
       book.stamp += 1
       if let index {
         records[index].presence = presence
@@ -97,7 +96,7 @@ public final class RemotePresences: Sendable {
         Place(contact: contact, viewer: viewer, resource: presence.resource, stamp: book.stamp))
       while book.count > bound { book.forgetOldest() }
       book.compact()
-      return index == nil
+      return true
     }
   }
 
@@ -106,14 +105,19 @@ public final class RemotePresences: Sendable {
     book.withLock { $0.contacts[contact]?[viewer]?.map(\.presence) ?? [] }
   }
 
-  /// Notes the nodes of which a contact's client wants to be notified.
-  public func setInterests(_ interests: Set<String>, of contact: BareJID, resource: String) {
+  /// Notes the nodes of which a contact's client wants to be notified, as the presence it showed to a user says.
+  ///
+  /// - Returns: those that it did not want before: all of a client that has become available. Empty if there is no
+  ///   record of the client.
+  public func setInterests(
+    _ interests: Set<String>, of contact: BareJID, resource: String, toldTo viewer: BareJID
+  ) -> Set<String> {
     book.withLock { book in
-      for viewer in book.contacts[contact]?.keys.map({ $0 }) ?? [] {
-        guard let index = book.contacts[contact]?[viewer]?.firstIndex(where: { $0.presence.resource == resource })
-        else { continue }
-        book.contacts[contact]?[viewer]?[index].interests = interests
-      }
+      guard let index = book.contacts[contact]?[viewer]?.firstIndex(where: { $0.presence.resource == resource })
+      else { return [] }
+      let gained = interests.subtracting(book.contacts[contact]?[viewer]?[index].interests ?? [])
+      book.contacts[contact]?[viewer]?[index].interests = interests
+      return gained
     }
   }
 

@@ -89,9 +89,7 @@ enum RemoteInbound {
     case .available, .unavailable:
       arrival.behindPosts {
         let presence = announced(arrival, isAvailable: type == .available)
-        if let isNew = arrival.parley.hub.present(presence, to: arrival.to.bare) {
-          RemoteInterests.announced(arrival, isNew: isNew)
-        }
+        if arrival.parley.hub.present(presence, to: arrival.to.bare) { RemoteInterests.announced(arrival) }
       }
     case .subscribe: subscription(.subscribe, arrival)
     case .subscribed: subscription(.subscribed, arrival)

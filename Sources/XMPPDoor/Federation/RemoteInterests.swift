@@ -5,30 +5,29 @@ import XMLStream
 import XMPP
 
 /// The nodes that clients elsewhere want to be notified of (XEP-0163 4.2), by the capabilities in their presence
-/// (XEP-0115). What a hash stands for is asked once, whoever shows it; a client that becomes available to a user is sent
-/// the last items of that user's nodes.
+/// (XEP-0115). What a hash stands for is asked once, whoever shows it; a client is sent the last items of a user's nodes
+/// when it becomes available to that user, and when a later presence tells that it wants more of them.
 enum RemoteInterests {
-  /// Handles the available presence of a client elsewhere.
-  ///
-  /// - Parameter isNew: whether it has become available to the addressee, who is a contact of it.
-  static func announced(_ arrival: RemoteArrival, isNew: Bool) {
+  /// Handles the available presence that a contact's client elsewhere shows to the addressee.
+  static func announced(_ arrival: RemoteArrival) {
     guard let address = try? FullJID(arrival.from), let claim = CapabilitiesClaim(arrival.stanza.element)
     else { return }
     let (link, owner) = (arrival.link, arrival.to.bare)
     if let known = link.door.capabilities.interests(of: claim) {
-      return learned(known, of: address, for: isNew ? owner : nil, by: link)
+      return learned(known, of: address, for: owner, by: link)
     }
     guard let work = link.work, let server = BareJID(parsing: link.home.domain) else { return }
     work.ask(address, for: claim, from: Party(id: UserID(0), realm: link.home.id, address: server)) { [weak work] in
-      if let link = work?.link { learned($0, of: address, for: isNew ? owner : nil, by: link) }
+      if let link = work?.link { learned($0, of: address, for: owner, by: link) }
     }
   }
 
   private static func learned(
-    _ interests: Set<String>, of address: FullJID, for owner: BareJID?, by link: any RemoteLink
+    _ interests: Set<String>, of address: FullJID, for owner: BareJID, by link: any RemoteLink
   ) {
-    link.parley.hub.remotePresences.setInterests(interests, of: address.bare, resource: address.resource)
-    if !interests.isEmpty, let owner { PEP.tellLast(of: owner, to: address, interests, by: link) }
+    let gained = link.parley.hub.remotePresences.setInterests(
+      interests, of: address.bare, resource: address.resource, toldTo: owner)
+    if !gained.isEmpty { PEP.tellLast(of: owner, to: address, gained, by: link) }
   }
 }
 
