@@ -26,7 +26,7 @@ extension Judge {
     // Posted by the backend; guests have no devices.
     case .push(.notify): return
     // Intents with a lasting effect, or that concern others who did not ask for it.
-    case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
+    case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .remoteProfile, .node, .visit,
       .archivePreferences, .setPrivateXML, .push, .settings, .draft, .scheduledMessage:
       break
     }

@@ -69,8 +69,11 @@ extension Hub {
       }
       guard case .stanza(let stanza) = signal else {
         for onlineSession in other?.onlineSessions ?? [] {
-          // A call signal is for one device.
-          if case .call = signal, onlineSession.door != .app || onlineSession.resource != resource { continue }
+          // For one device of an app.
+          switch signal {
+          case .call, .profile: if onlineSession.door != .app || onlineSession.resource != resource { continue }
+          default: break
+          }
           batch.add(.signal(signal, .direct), to: onlineSession.session)
           taken = true
         }

@@ -201,6 +201,7 @@ struct Judge {
     case .block(let patterns, let reports): try block(post, patterns, reports)
     case .unblock(let patterns): try unblock(post, patterns)
     case .profile(let draft): try profile(post, draft)
+    case .remoteProfile(let draft, let client): try remoteProfile(post, draft, to: client)
     case .openDialog(let address): try openDialog(post, address)
     case .settings(let dialog, let draft): try settings(post, of: dialog, draft)
     case .perUser(let dialog, let intent): try perUser(post, in: dialog, intent)

@@ -108,6 +108,8 @@ public enum Intent: Sendable {
   /// Unblocks addresses; an empty list unblocks all (XEP-0191 3.5).
   case unblock([BlockPattern])
   case profile(ProfileDraft)
+  /// Tells a client here what the author, who is elsewhere, says about themselves.
+  case remoteProfile(RemoteProfileDraft, to: FullJID)
   /// Gets or creates the private dialog with this user.
   case openDialog(BareJID)
   /// Changes the author's settings of a dialog or room. `Receipt.value` is a `DialogSettingsChange` with the current

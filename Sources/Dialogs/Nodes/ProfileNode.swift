@@ -126,9 +126,13 @@ extension NodePublication.Item {
 
 extension StoreReader {
   /// Returns the avatar, if the viewer may see it: a user who may read neither of the nodes has no other access to it
-  /// (XEP-0398 6 and 7).
+  /// (XEP-0398 6 and 7). That of a user elsewhere is for those who have subscribed to their presence, as it was sent to
+  /// such ones.
   public func avatar(of user: User, for viewer: Party) throws -> Avatar? {
     if user.profile.avatarHash == nil { return nil }
+    if user.realm.isRemote {
+      return try contact(of: viewer.id, user.address)?.subscription.to == true ? avatar(of: user) : nil
+    }
     if user.id != viewer.id {
       let contact = try contact(of: user.id, viewer.address)
       let affiliations = try affiliations(of: viewer.address, with: user.id)

@@ -64,7 +64,7 @@ extension Judge {
     return true
   }
 
-  private func setAvatar(_ avatar: Avatar?, of owner: UserID) throws {
+  func setAvatar(_ avatar: Avatar?, of owner: UserID) throws {
     try writer.setValue(of: owner, node: ValueKey.avatar, item: ValueKey.bytes, avatar?.bytes)
     try writer.setValue(
       of: owner, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
@@ -86,7 +86,7 @@ extension Judge {
 
   // MARK: Bounds
 
-  private func check(_ profile: Profile) throws(Problem) {
+  func check(_ profile: Profile) throws(Problem) {
     for (field, value, bound) in [
       ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
       ("metadata", profile.metadata, Limits.metadataBytesMax),
@@ -104,7 +104,7 @@ extension Judge {
     }
   }
 
-  private static func check(_ avatar: Avatar) throws(Problem) {
+  static func check(_ avatar: Avatar) throws(Problem) {
     if avatar.bytes.count > Limits.avatarBytesMax {
       throw Problem(
         .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")

@@ -36,11 +36,16 @@ extension StoreReader {
 
 extension Hub {
   /// Returns the sessions of an online user; `nil` if they are offline or do not share presence with the viewer. The
-  /// decision is that of `StoreReader.presenceAccess`, without the store.
+  /// decision is that of `StoreReader.presenceAccess`, without the store. A server sees what one of its users does: it
+  /// asks clients for their capabilities in its own name (XEP-0115 6.2).
   public func sessions(of address: BareJID, seenBy viewer: JID) -> [OnlineSession]? {
     guard let user = user(at: address), let theirs = contactSnapshot(of: user) else { return nil }
     if address != viewer.bare {
-      guard !theirs.blocks(viewer), theirs.contacts[viewer.bare]?.subscription.from == true else { return nil }
+      let isShown =
+        viewer.local == nil
+        ? theirs.contacts.contains { $0.key.hasDomain(viewer.domain) && $0.value.subscription.from }
+        : theirs.contacts[viewer.bare]?.subscription.from == true
+      guard isShown, !theirs.blocks(viewer) else { return nil }
       // A viewer's roster is their own server's.
       if let own = self.user(at: viewer.bare).flatMap({ contactSnapshot(of: $0) }),
         own.contacts[address]?.subscription.to != true

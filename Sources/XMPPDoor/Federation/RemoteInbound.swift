@@ -49,6 +49,7 @@ enum RemoteInbound {
       if lists?.received(stanza, from: arrival.from) == true { return }
       throw StanzaError(.serviceUnavailable)
     }
+    if RemoteProfiles.told(arrival) { return }
     var draft = try Inbound.draft(of: stanza, arrival.link.door.table)
     draft.roomElsewhere = RoomElsewhere(stanza, from: arrival.from)
     // XEP-0280 6.1: the room sends it to each of the user's clients that is there.

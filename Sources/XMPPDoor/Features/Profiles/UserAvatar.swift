@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import NIOCore
 import XMLStream
 import XMPP
 
@@ -9,14 +10,17 @@ struct UserAvatar: Feature {
     84, "1.1.4", "User Avatar",
     note: """
       The item id of an avatar's data must be its SHA-1 hash; data without bytes removes those before it. Metadata is \
-      refused before its data is published. Pictures at a URL are only stored.
+      refused before its data is published. Pictures at a URL are only stored. Apps show the picture of a contact elsewhere.
       """)
 
   private static let data = Name("data", NS.avatarData)
   private static let metadata = Name("metadata", NS.avatarMetadata)
   private static let info = Name("info", NS.avatarMetadata)
 
-  func register(in table: inout FeatureTable) {}
+  func register(in table: inout FeatureTable) {
+    // XEP-0163 4.2: of contacts elsewhere (`RemoteProfiles`).
+    table.advertise("\(NS.avatarMetadata)+notify", on: [.session])
+  }
 
   // MARK: Data
 
@@ -28,6 +32,24 @@ struct UserAvatar: Feature {
 
   static func write(_ avatar: Avatar, into writer: inout ElementWriter) {
     writer.element(data) { $0.text(Base64.encode(avatar.bytes)) }
+  }
+
+  /// Returns a request for a picture's data (4.3).
+  static func request(_ hash: String) -> [UInt8] {
+    var writer = StreamFraming.writer()
+    writer.element(.pubsub) { writer in
+      writer.element("items") { writer in
+        writer.attribute("node", NS.avatarData)
+        writer.element("item") { $0.attribute("id", hash) }
+      }
+    }
+    return Array(writer.buffer.readableBytesView)
+  }
+
+  /// Returns the picture in the answer to such a request; `nil` if there is none that can be read.
+  static func avatar(in answer: Element) -> Avatar? {
+    let item = answer.first(.pubsub)?.first(Name("items", NS.pubsub))?.first(.pubsubItem)
+    return item?.first(data).flatMap { try? read(data: $0) }
   }
 
   // MARK: Metadata

@@ -5,11 +5,19 @@ import XMPP
 /// XEP-0172: a user's display name for those who see their presence; the same name that apps show.
 struct UserNickname: Feature {
   static let xep = XEP(
-    172, "1.1", "User Nickname", note: "Published nicknames. The display name of an app user is published as one.")
+    172, "1.1", "User Nickname",
+    note: """
+      Published nicknames. The display name of an app user is published as one, and apps show that of a contact \
+      elsewhere.
+      """)
 
   private static let nick = Name("nick", NS.nick)
 
-  func register(in table: inout FeatureTable) { table.advertise("\(NS.nick)", on: [.account]) }
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.nick)", on: [.account])
+    // XEP-0163 4.2: of contacts elsewhere (`RemoteProfiles`).
+    table.advertise("\(NS.nick)+notify", on: [.session])
+  }
 
   /// Reads a nickname (4.4). A long one is cut.
   static func read(_ payload: Element) throws(StanzaError) -> NodeContent {

@@ -1,0 +1,100 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// What contacts elsewhere publish about themselves to an app's session, whose capabilities say that it wants to know
+/// (XEP-0163 4.2): the nickname (XEP-0172), and the picture (XEP-0084), whose bytes are fetched unless they are stored.
+enum RemoteProfiles {
+  private static let event = Name("event", NS.pubsubEvent)
+  private static let items = Name("items", NS.pubsubEvent)
+  private static let item = Name("item", NS.pubsubEvent)
+
+  /// Handles a notification for an app's session. Returns `false` for any other message. Nobody is answered: an event is
+  /// no question, and what cannot be read or is not believed changes nothing.
+  static func told(_ arrival: RemoteArrival) -> Bool {
+    guard arrival.stanza.messageType == .headline, arrival.from.resource == nil, arrival.from.local != nil,
+      let items = arrival.stanza.element.first(event)?.first(items), let client = try? FullJID(arrival.to),
+      let session = arrival.parley.hub.appSession(client, subscribedTo: arrival.from.bare)
+    else { return false }
+    // Without an item the last one was retracted.
+    let payload = items.first(item)?.children.first { _ in true }
+    switch items["node"].flatMap(ProfileNode.init) {
+    case .nickname: arrival.post(draft(name: payload), to: client)
+    case .avatarMetadata: follow(payload, arrival, client, session.session.party)
+    case .avatarData, .vCard4, nil: break
+    }
+    return true
+  }
+
+  private static func draft(name payload: Element?) -> RemoteProfileDraft? {
+    guard let payload else { return RemoteProfileDraft(displayName: .some(nil)) }
+    guard case .nickname(let name)? = try? UserNickname.read(payload) else { return nil }
+    return RemoteProfileDraft(displayName: .some(name.allSatisfy(\.isWhitespace) ? nil : name))
+  }
+
+  private static func follow(_ payload: Element?, _ arrival: RemoteArrival, _ client: FullJID, _ asker: Party) {
+    var hash: String?
+    if let payload {
+      guard let metadata = try? UserAvatar.read(metadata: payload) else { return }
+      hash = metadata.hashes.first
+    }
+    guard let hash else { return arrival.post(RemoteProfileDraft(avatar: .some(nil)), to: client) }
+    let picture = LinkWork.Picture(owner: arrival.from.bare, hash: hash)
+    arrival.link.work?.fetch(picture, for: client, asker) { arrival.post($0, to: $1) }
+  }
+}
+
+extension RemoteArrival {
+  fileprivate func post(_ draft: RemoteProfileDraft?, to client: FullJID) {
+    guard let draft else { return }
+    link.work?.post(.remoteProfile(draft, to: client), by: sender, for: stanza) { _ in }
+  }
+}
+
+extension LinkWork {
+  /// A picture that is being fetched.
+  struct Picture: Hashable {
+    let owner: BareJID
+    let hash: String
+  }
+
+  /// Fetches a picture once for all clients that are told of it meanwhile, and calls `then` for each. It does nothing if the
+  /// picture cannot be had or is another, or at `DoorLimits.picturesFetchedMax`.
+  func fetch(
+    _ picture: Picture, for client: FullJID, _ asker: Party, then: @escaping (RemoteProfileDraft, FullJID) -> Void
+  ) {
+    guard let link else { return }
+    if pictures[picture] != nil {
+      pictures[picture]?.insert(client)
+      return
+    }
+    guard pictures.count < DoorLimits.picturesFetchedMax else { return }
+    pictures[picture] = [client]
+    let (door, realm, loop) = (link.door, link.realm, link.loopContext.loop)
+    let fetched: (RemoteProfileDraft?) -> Void = { [weak self] draft in
+      guard let clients = self?.pictures.removeValue(forKey: picture), let draft else { return }
+      for client in clients { then(draft, client) }
+    }
+    let back = NIOLoopBound(fetched, eventLoop: loop)
+    Task {
+      let draft = await LinkWork.draft(of: picture, realm, asker, door)
+      loop.execute { back.value(draft) }
+    }
+  }
+
+  private static func draft(
+    of picture: Picture, _ realm: RealmID, _ asker: Party, _ door: DoorContext
+  ) async -> RemoteProfileDraft? {
+    let stored = try? await door.parley.read { try $0.user(picture.owner, seenFrom: realm)?.profile.avatarHash }
+    if stored == picture.hash { return RemoteProfileDraft() }
+    let answer = await door.questions.ask(
+      .get, UserAvatar.request(picture.hash), of: JID(picture.owner), from: asker, within: DoorLimits.delegationAnswer,
+      door.parley.hub)
+    guard let answer, !answer.isError, let avatar = UserAvatar.avatar(in: answer.element),
+      avatar.hash == picture.hash, avatar.isKnown
+    else { return nil }
+    return RemoteProfileDraft(avatar: .some(avatar))
+  }
+}
