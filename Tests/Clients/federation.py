@@ -12,11 +12,11 @@ import time
 
 from slixmpp.exceptions import IqError, IqTimeout
 
-from lib.apps import App, exchange_json
+from lib.apps import App, exchange, exchange_json
 from lib.harness import PATIENCE, Checks, Failure, expect
 from lib.internet import Internet, fingerprint, waits_until
 from lib.partners import Ejabberd, Parley, Prosody
-from lib.peers import text
+from lib.peers import HASH, ROSE, text
 from lib.server_stream import ServerStream
 from lib.talks import PEOPLE, Meeting, message, talk
 
@@ -374,6 +374,26 @@ def app(case):
             heard = await ask(lambda: mercutio.message("to the app"))
             expect(heard["senderId"] == juliet.jid, f"{heard}")
         case.run(converse)
+    with case.check("an app shows the name and the picture that Juliet publishes, also after it was away"):
+        def shown(field, value):
+            return lambda data: data["user"]["id"] == case.partner.address("juliet") and data["user"].get(field) == value
+
+        async def publish(meeting):
+            mercutio = await asyncio.to_thread(App(case.parley, "mercutio", "tablet").connect)
+            juliet = await meeting.come("juliet")
+            await juliet["xep_0172"].publish_nick("Jule", timeout=PATIENCE)
+            await asyncio.to_thread(mercutio.event, "user.updated", shown("name", "Jule"))
+            await juliet["xep_0084"].publish_avatar(ROSE, timeout=PATIENCE)
+            await juliet["xep_0084"].publish_avatar_metadata(
+                [{"id": HASH[ROSE], "type": "image/png", "bytes": len(ROSE)}], timeout=PATIENCE)
+            await asyncio.to_thread(mercutio.event, "user.updated", shown("avatarHash", HASH[ROSE]))
+            status, _, picture = await asyncio.to_thread(
+                exchange, "GET", f"{case.parley.base}/v1/users/{juliet.jid}/avatar",
+                headers={"Authorization": f"Bearer {mercutio.token}"})
+            expect((status, picture) == (200, ROSE), f"{status}, {len(picture)} bytes")
+            again = await asyncio.to_thread(App(case.parley, "mercutio", "phone").connect)
+            await asyncio.to_thread(again.event, "user.updated", shown("avatarHash", HASH[ROSE]))
+        case.run(publish)
 
 
 PEERS = ["prosody", "ejabberd"]
