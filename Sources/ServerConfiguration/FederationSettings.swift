@@ -22,6 +22,7 @@ extension SettingsReader {
     options.routes = routes(among: domains)
     options.giveUpSeconds = read(keys.federationGiveUpSeconds)
     options.idleSeconds = read(keys.federationIdleSeconds)
+    options.absentSeconds = read(keys.federationAbsentSeconds)
     options.rooms = read(keys.federationRooms)
     options.strangers = read(keys.federationStrangers)
     options.reachesComponents = read(keys.federationComponents)

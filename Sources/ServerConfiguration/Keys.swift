@@ -107,6 +107,7 @@ package struct Keys: Sendable {
   /// The maximum is a week: an author should learn that a message was not delivered while they remember it.
   let federationGiveUpSeconds = Key.number("federation.give_up_seconds", 3_600, 1...604_800, "seconds")
   let federationIdleSeconds = Key.number("federation.idle_seconds", 1_800, 10...86_400, "seconds")
+  let federationAbsentSeconds = Key.number("federation.absent_seconds", 300, 10...86_400, "seconds")
   let federationRooms = Key.choice("federation.rooms", RemoteRoomPolicy.open)
   let federationStrangers = Key.choice("federation.strangers", StrangerPolicy.limit)
   let federationComponents = Key.flag("federation.components", true)

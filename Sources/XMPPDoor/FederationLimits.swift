@@ -73,8 +73,6 @@ enum FederationLimits {
   static let barriersUnansweredMax = 2
   /// The requests to a domain whose answer is awaited; the oldest is forgotten, and its requester waits in vain.
   static let requestsMax = 1_024
-  /// The time without a stream, although tried, after which everybody of the domain is shown as offline.
-  static let absence: TimeAmount = .seconds(300)
   /// The age of an entry from which on it is sent with the time of its commit (XEP-0203).
   static let delayedAfter: Duration = .seconds(10)
   /// The stanzas under way between two realms of this process at which rows wait in the outbox; at twice as many the

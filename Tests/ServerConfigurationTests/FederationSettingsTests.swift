@@ -32,7 +32,8 @@ import XMPPDoor
       "federation.allow": "example.org, *.example.org", "federation.deny": "*.spam.example",
       "federation.dnssec": "always", "federation.dns": "127.0.0.1:5353, ::1, [::1]:54, 9.9.9.9",
       "federation.posh": "true", "federation.routes": "partner.example=10.0.0.7", "federation.give_up_seconds": "20",
-      "federation.idle_seconds": "60", "federation.rooms": "members", "federation.strangers": "refuse",
+      "federation.idle_seconds": "60", "federation.absent_seconds": "30", "federation.rooms": "members",
+      "federation.strangers": "refuse",
       "federation.components": "false", "federation.blocklists": "rtbl.example/muc_bans_sha256, a.example/b",
       "outgoing.authorities": "/etc/ca.pem",
     ])
@@ -52,6 +53,7 @@ import XMPPDoor
     expected.routes = [.init(domain: "partner.example", host: "10.0.0.7", port: 5269)]
     expected.giveUpSeconds = 20
     expected.idleSeconds = 60
+    expected.absentSeconds = 30
     expected.rooms = .members
     expected.strangers = .refuse
     expected.reachesComponents = false

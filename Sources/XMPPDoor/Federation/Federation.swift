@@ -213,9 +213,9 @@ public final class Federation: FederationService, FederationStreamOwner {
     for pair in pairs { existing(pair)?.run { $0.handle(.left) } }
   }
 
-  func closed(_ stream: any FederationStream, of pairs: [DomainPair]) {
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair], isLost: Bool) {
     let handle = stream.handle
-    for pair in pairs { existing(pair)?.run { $0.closed(handle) } }
+    for pair in pairs { existing(pair)?.run { $0.closed(handle, isLost: isLost) } }
   }
 
   // MARK: For operators

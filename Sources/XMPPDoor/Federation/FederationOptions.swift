@@ -56,6 +56,9 @@ public struct FederationOptions: Sendable, Hashable {
   public var giveUpSeconds = 3600
   /// The time without a stanza after which a stream is closed.
   public var idleSeconds = 1800
+  /// The time without a stream, although tried, after which everybody of a domain is shown as offline: longer than most
+  /// servers need to start anew.
+  public var absentSeconds = 300
   /// The people elsewhere who may be in rooms of this server.
   public var rooms = RemoteRoomPolicy.open
   /// The hearing that people elsewhere get who are nobody's contacts.

@@ -81,7 +81,9 @@ protocol FederationStreamOwner: AnyObject, Sendable {
   func left(_ pairs: [DomainPair])
   /// Notes that a stream that was verified for these pairs has ended, whoever ended it. It is called once, and nothing
   /// is called after it.
-  func closed(_ stream: any FederationStream, of pairs: [DomainPair])
+  ///
+  /// - Parameter isLost: Whether the connection broke: neither server has closed the stream.
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair], isLost: Bool)
 }
 
 /// Opens streams to other servers.

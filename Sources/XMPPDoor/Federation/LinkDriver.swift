@@ -42,8 +42,10 @@ final class LinkDriver {
   /// Creates the driver of a link that has no stream yet.
   init(_ link: FederationLink, failures: Int) {
     self.link = link
-    let idle = TimeAmount.seconds(Int64(link.federation.options.idleSeconds))
-    machine = LinkMachine(failures: failures, idle: idle, at: .now())
+    let options = link.federation.options
+    machine = LinkMachine(
+      failures: failures, idle: .seconds(Int64(options.idleSeconds)), absence: .seconds(Int64(options.absentSeconds)),
+      at: .now())
     work = LinkWork(link) { [weak self] in self?.goOn() }
   }
 
@@ -215,17 +217,17 @@ final class LinkDriver {
     flush()
   }
 
-  func closed(_ handle: FederationStreamHandle) {
+  func closed(_ handle: FederationStreamHandle, isLost: Bool) {
     streams.removeAll { $0 === handle }
-    if stream?.handle === handle { lost() }
+    if stream?.handle === handle { ended(isLost ? .lost : .closed) }
     stopOn()
   }
 
   /// Handles the end of the stream that is written to.
-  private func lost() {
+  private func ended(_ event: LinkMachine.Event) {
     let isWanted = stream?.isClosing == true
     letGo()
-    handle(isWanted ? .ended : .closed)
+    handle(isWanted ? .ended : event)
     if !queue.isEmpty { handle(.live) }
   }
 
@@ -380,7 +382,7 @@ final class LinkDriver {
     case .dead:
       link.door.logger.info("a stream is dead", metadata: ["pair": "\(pair)"])
       let dead = stream
-      lost()
+      ended(.lost)
       dead?.close(StreamError(.connectionTimeout))
     }
     handle(.tick)

@@ -8,9 +8,10 @@
 //     opening -opened-> open
 //     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
 //     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
+//     open    -lost-> queued             the other server may have crashed
 //     open    -ended-> queued            if rows wait; otherwise idle: an end that this server wanted is no fault
 //     open    -idle for long-> idle
-//     resting -time is over, theirs, retry-> queued if rows wait, otherwise idle
+//     resting -time is over, theirs, retry-> queued if rows wait or the last stream was lost, otherwise idle
 //     any     -denied-> idle             the operator refuses the domain: nothing waits any more
 //     any     -stop-> stopped            an open stream stays until what is written is taken
 //     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
@@ -26,7 +27,9 @@
 // their authors, and so are later ones until the rest is over.
 //
 // People of the other domain are shown as offline after some minutes without a stream although one was tried for, and at
-// once if its server said that it goes. A link without a stream because nobody said anything changes nothing.
+// once if its server said that it goes. A link without a stream because nobody said anything changes nothing. After a
+// stream that was lost a new one is tried for until then, even if there is nothing to send: with it their presence is
+// asked for again, since a server that crashed does not tell who has gone.
 
 import NIOCore
 
@@ -54,8 +57,10 @@ struct LinkMachine: Equatable, Sendable {
     /// There is a stream that may be written to.
     case opened
     case failed(OpenFailure)
-    /// The stream has ended, by a fault or because the other server ended it.
+    /// The stream has ended, because the other server closed it or by an error of either.
     case closed
+    /// The connection broke: the other server may have crashed, and its people with it.
+    case lost
     /// The stream has ended because this server closed it in order.
     case ended
     /// The operator refuses the domain; the rows that wait are returned by whoever tells so.
@@ -112,19 +117,24 @@ struct LinkMachine: Equatable, Sendable {
   private var triedSince: NIODeadline?
   /// Whether the people of the other domain have been shown as offline.
   private var isAbsent = false
+  /// Whether the last stream was lost: what is known of those people may be old.
+  private var asksAnew = false
   private var usedAt: NIODeadline
   /// Whether the server stops, and only what is written is still to be taken.
   private var isStopping = false
   private let idle: TimeAmount
+  private let absence: TimeAmount
 
   /// Creates the machine of a link without a stream.
   ///
   /// - Parameters:
   ///   - failures: The attempts that failed before the server was restarted.
   ///   - idle: The time without a stanza after which a stream is closed.
-  init(failures: Int = 0, idle: TimeAmount, at now: NIODeadline) {
+  ///   - absence: The time without a stream, although tried, after which everybody of the domain is shown as offline.
+  init(failures: Int = 0, idle: TimeAmount, absence: TimeAmount, at now: NIODeadline) {
     self.failures = failures
     self.idle = idle
+    self.absence = absence
     usedAt = now
   }
 
@@ -149,7 +159,7 @@ struct LinkMachine: Equatable, Sendable {
     case .idle, .queued, .opening: break
     }
     if let liveUntil { times.append(liveUntil) }
-    if let triedSince, !isAbsent { times.append(triedSince + FederationLimits.absence) }
+    if let triedSince, !isAbsent { times.append(triedSince + absence) }
     return times.min()
   }
 
@@ -178,13 +188,14 @@ struct LinkMachine: Equatable, Sendable {
     case .failed(let failure):
       guard phase == .opening else { return [] }
       return rest(failure, at: now, random)
-    case .closed: return closed(at: now, random)
+    case .closed: return closed(isLost: false, at: now, random)
+    case .lost: return closed(isLost: true, at: now, random)
     case .ended:
       guard isOpen else { return [] }
       return isStopping ? stopped() : awake(at: now)
     case .denied:
       let actions: [Action] = phase == .queued ? [.withdraw] : []
-      (phase, hasRows, liveUntil, triedSince) = (.idle, false, nil, nil)
+      (phase, hasRows, liveUntil, triedSince, asksAnew) = (.idle, false, nil, nil, false)
       return actions
     case .left:
       defer { isAbsent = true }
@@ -233,9 +244,11 @@ struct LinkMachine: Equatable, Sendable {
   private mutating func opened(at now: NIODeadline) -> [Action] {
     if isOpen { return [] }
     let actions: [Action] =
-      (phase == .queued ? [.withdraw] : []) + (failures > 0 ? [.recover] : []) + [.send] + (isAbsent ? [.present] : [])
+      (phase == .queued ? [.withdraw] : []) + (failures > 0 ? [.recover] : []) + [.send]
+      + (isAbsent || asksAnew ? [.present] : [])
     phase = .open(since: now)
     (failures, lastFailure, liveUntil, triedSince, isAbsent, usedAt) = (0, nil, nil, nil, false, now)
+    asksAnew = false
     return actions
   }
 
@@ -257,8 +270,9 @@ struct LinkMachine: Equatable, Sendable {
       + [.record(failures: failures, next: pause, failure)]
   }
 
-  private mutating func closed(at now: NIODeadline, _ random: Double) -> [Action] {
+  private mutating func closed(isLost: Bool, at now: NIODeadline, _ random: Double) -> [Action] {
     guard case .open(let since) = phase else { return [] }
+    asksAnew = isLost
     if isStopping { return stopped() }
     flaps = now - since >= FederationLimits.settled ? 1 : flaps + 1
     if flaps > 1 {
@@ -267,12 +281,12 @@ struct LinkMachine: Equatable, Sendable {
       return rest(OpenFailure(isFinal: false, reason: "it closes streams that were just opened"), at: now, random)
     }
     phase = .idle
-    return hasRows ? queue(at: now) : []
+    return hasRows || asksAnew ? queue(at: now) : []
   }
 
   private mutating func awake(at now: NIODeadline) -> [Action] {
     phase = .idle
-    return hasRows ? queue(at: now) : []
+    return hasRows || asksAnew ? queue(at: now) : []
   }
 
   private mutating func tick(at now: NIODeadline) -> [Action] {
@@ -281,8 +295,8 @@ struct LinkMachine: Equatable, Sendable {
       liveUntil = nil
       actions.append(.refuse(Self.unanswered))
     }
-    if let triedSince, !isAbsent, triedSince + FederationLimits.absence <= now {
-      isAbsent = true
+    if let triedSince, !isAbsent, triedSince + absence <= now {
+      (isAbsent, asksAnew) = (true, false)
       actions.append(.absent)
     }
     switch phase {

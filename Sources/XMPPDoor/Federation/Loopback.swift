@@ -172,7 +172,7 @@ final class LoopbackStream: FederationStream {
     let peer = peer
     isClosing = error == nil
     own = nil
-    owner.closed(self, of: [pair])
+    owner.closed(self, of: [pair], isLost: false)
     peer?.run { $0.close(error) }
   }
 }

@@ -364,7 +364,8 @@ final class ServerConnection: RemoteConnection {
     if case .failed(let error)? = end, error.condition == .systemShutdown || error.condition == .hostGone {
       owner?.left(pairs)
     }
-    owner?.closed(self, of: pairs)
+    let isLost = if case .lost? = end { !isClosing } else { false }
+    owner?.closed(self, of: pairs, isLost: isLost)
     owner = nil
   }
 

@@ -39,7 +39,7 @@ final class StreamTest: FederationStreamOwner {
   func acknowledged(_ count: Int, of pair: DomainPair, on stream: any FederationStream) {}
   func writable(_ stream: any FederationStream, of pair: DomainPair) {}
   func left(_ pairs: [DomainPair]) {}
-  func closed(_ stream: any FederationStream, of pairs: [DomainPair]) {
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair], isLost: Bool) {
     end(hasPassed: false, "the stream ended before it was verified")
   }
 }

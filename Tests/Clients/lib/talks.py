@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from slixmpp import JID
 from slixmpp.exceptions import IqError, PresenceError
+from slixmpp.plugins.xep_0410 import PingStatus
 
 from lib.harness import PATIENCE, Failure, expect
 from lib.peers import HASH, ROSE, metadata_of, text
@@ -220,7 +221,7 @@ async def room(meeting):
         await person.message(place, "rose 99")
         heard = [str(m["body"]) for m in person.order if m["type"] == "groupchat" and str(m["body"]).startswith("rose ")]
         expect(heard == [f"rose {number}" for number in range(100)], f"{person.jid} heard {len(heard)}: {heard[:3]}")
-    expect(await romeo.ping_room(place, "romeo") is not False, "the room does not know him")
+    expect(await romeo.ping_room(place, "romeo") == PingStatus.JOINED, "the room does not know him")
 
 
 async def room_archive(meeting):

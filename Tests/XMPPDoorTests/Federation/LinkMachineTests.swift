@@ -14,7 +14,7 @@ import Testing
 
   /// Feeds a new machine events, a second apart each, with no spread of pauses.
   private static func machine(_ events: Machine.Event...) -> Machine {
-    var machine = Machine(idle: idle, at: start)
+    var machine = Machine(idle: idle, absence: .minutes(5), at: start)
     for event in events { _ = machine.handle(event, at: start, random: 0.5) }
     return machine
   }
@@ -31,8 +31,8 @@ import Testing
 
   private static let events: [(name: String, event: Machine.Event)] = [
     ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
-    ("final", .failed(final)), ("closed", .closed), ("ended", .ended), ("denied", .denied), ("theirs", .theirs),
-    ("retry", .retry), ("used", .used),
+    ("final", .failed(final)), ("closed", .closed), ("lost", .lost), ("ended", .ended), ("denied", .denied),
+    ("theirs", .theirs), ("retry", .retry), ("used", .used),
     ("settled", .settled), ("tick", .tick), ("stop", .stop),
   ]
 
@@ -62,6 +62,7 @@ import Testing
       "open live": (open, [.send]),
       "open turn": (open, [.withdraw]),
       "open closed": (.queued, [.queue]),
+      "open lost": (.queued, [.queue]),
       "open ended": (.queued, [.queue]),
       "open denied": (.idle, []),
       "resting live": (resting, [.refuse(soft)]),
@@ -103,7 +104,7 @@ import Testing
   }
 
   @Test func theLadderGoesOnAfterARestartAndEndsWithAStream() {
-    var machine = Machine(failures: 3, idle: Self.idle, at: Self.start)
+    var machine = Machine(failures: 3, idle: Self.idle, absence: .minutes(5), at: Self.start)
     for event in [Machine.Event.owed, .turn] { _ = machine.handle(event, at: Self.start, random: 0.5) }
     let failed = machine.handle(.failed(Self.soft), at: Self.start, random: 0.5)
     #expect(failed == [.record(failures: 4, next: .seconds(40), Self.soft)])
@@ -187,6 +188,26 @@ import Testing
     // The end of that stream is no accident.
     let closed = machine.handle(.closed, at: due, random: 0.5)
     #expect(closed == [] && machine.phase == .idle)
+  }
+
+  /// The other server may have crashed: its people are asked for, or shown as offline if it does not come back.
+  @Test func aStreamThatIsLostIsOpenedAgainEvenIfNothingWaits() {
+    var machine = Self.machine(.live, .turn, .opened)
+    let lost = machine.handle(.lost, at: Self.start, random: 0.5)
+    #expect(lost == [.queue])
+    var back = machine
+    _ = back.handle(.turn, at: Self.start, random: 0.5)
+    let opened = back.handle(.opened, at: Self.start + .seconds(1), random: 0.5)
+    #expect(opened == [.send, .present])
+    for event in [Machine.Event.turn, .failed(Self.soft)] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+    #expect(machine.deadline == Self.start + .seconds(5))
+    let rested = machine.handle(.tick, at: Self.start + .seconds(5), random: 0.5)
+    #expect(rested == [.queue] && machine.deadline == Self.start + .minutes(5))
+    for event in [Machine.Event.turn, .failed(Self.soft)] {
+      _ = machine.handle(event, at: Self.start + .minutes(4), random: 0.5)
+    }
+    let absent = machine.handle(.tick, at: Self.start + .minutes(5), random: 0.5)
+    #expect(absent == [.absent] && machine.phase == .idle && machine.deadline == nil)
   }
 
   @Test func aServerThatClosesEveryStreamIsGivenTime() {

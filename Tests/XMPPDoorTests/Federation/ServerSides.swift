@@ -252,7 +252,7 @@ final class StreamRecorder: FederationStreamOwner {
   func writable(_ stream: any FederationStream, of pair: DomainPair) {}
   func left(_ pairs: [DomainPair]) {}
 
-  func closed(_ stream: any FederationStream, of pairs: [DomainPair]) { record(.closed(pairs)) }
+  func closed(_ stream: any FederationStream, of pairs: [DomainPair], isLost: Bool) { record(.closed(pairs)) }
 }
 
 extension FederationStreamHandle {
