@@ -212,6 +212,7 @@ private final class Dial: Sendable {
     ClientBootstrap(group: loop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelOption(.socketOption(.so_keepalive), value: 1)
+      .channelOption(.userTimeout, value: FederationStreamLimits.transmission)
       .channelOption(.autoRead, value: false)
       // The whole has its own bound, and the race goes on meanwhile.
       .connectTimeout(FederationDialLimits.connecting)

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// The bounds of streams to and from other servers beside those of `FederationLimits`. Each states its number, its reason
@@ -16,9 +17,18 @@ enum FederationStreamLimits {
   static let unacknowledgedMax = 4_096
   /// The time without anything written after which a sign of life is sent: networks drop mappings after some minutes.
   static let keepAlive: TimeAmount = .seconds(120)
+  /// The milliseconds in which the kernel of the other machine acknowledges what was sent; then the connection is lost.
+  /// With `keepAlive`, a network that swallows everything is noticed after three minutes at the latest, where the kernel
+  /// would go on for a quarter of an hour.
+  static let transmission = 60_000
   /// The time without anything read or written after which the buffers of TLS are released: most streams are idle, and a
   /// conversation that goes on soon has them still.
   static let buffersKept: TimeAmount = .seconds(5)
   /// The time in which a request for an acknowledgement is answered; then the connection counts as lost.
   static let acknowledgement: TimeAmount = .seconds(60)
+}
+
+extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
+  /// The time after which a connection is lost whose data is not acknowledged (RFC 5482), in milliseconds.
+  static var userTimeout: Self { .init(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)) }
 }

@@ -31,6 +31,7 @@ final class ServerListener: Sendable {
       .serverChannelOption(.backlog, value: 1_024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
+      .childChannelOption(.userTimeout, value: FederationStreamLimits.transmission)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       // The next bytes are read when the last ones have been processed.
       .childChannelOption(.autoRead, value: false)

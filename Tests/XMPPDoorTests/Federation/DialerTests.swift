@@ -75,6 +75,7 @@ import Testing
     #expect(connection.channel.eventLoop === loop)
     #expect(connection.channel.remoteAddress?.port == port)
     #expect(try await connection.channel.getOption(.autoRead).get() == false)
+    #expect(try await connection.channel.getOption(.userTimeout).get() == FederationStreamLimits.transmission)
     #expect(!table.questions.contains { $0.hasPrefix("_5270") || $0.hasSuffix("tlsa") })
     try await connection.channel.close().get()
     try await listener.close().get()
