@@ -400,6 +400,31 @@ public enum Limits {
   public static let reportCharactersMax = 4_096
   /// Messages in one report; further ones are left out.
   public static let reportMessagesMax = 20
+  /// Code points of the id of a message that another server's report quotes, which names it to people alone; a longer one
+  /// is cut.
+  public static let reportedIDCharactersMax = 100
+  /// Reports of one user that are forwarded in an hour, of the 20 of a day: a wave of spam is told, and nobody sends other
+  /// servers reports by a program. Further ones are stored and not forwarded.
+  public static let reportsForwardedPerUserPerHour = 5
+  /// Reports that are forwarded to one domain in an hour, whoever made them: its operators have understood by then, and
+  /// many accounts here cannot flood it together. Further ones are stored and not forwarded.
+  public static let reportsForwardedPerDomainPerHour = 30
+  /// Reports that all users together have forwarded in an hour: each costs a look-up, and some 100 kB of memory and of the
+  /// outbox at most. Further ones are stored and not forwarded.
+  public static let reportsForwardedPerHour = 1_000
+  /// Reports whose destination is looked up at once; others wait.
+  public static let reportsForwardedAtOnce = 16
+  /// The time until a domain that did not answer is asked again.
+  public static let reportForwardingRetry: Duration = .seconds(600)
+  /// The age at which a report is not forwarded any more, as its domain was never reached. It is not urgent, as a message
+  /// is: a server that was down for a night learns of it.
+  public static let reportForwardingMax: Duration = .seconds(86_400)
+  /// Reports of one domain elsewhere that are stored in a day, for all of its users; further ones are refused with
+  /// `tooFast`. A server forwards some (`reportsForwardedPerDomainPerHour`), and nobody here can verify what it quotes.
+  public static let reportsOfDomainPerDayMax = 50
+  /// Reports of a realm that are not dismissed, at which those of other servers are refused with `overloaded`: the other
+  /// half is the users' own.
+  public static let reportsElsewhereMax = 5_000
 
   /// Messages about which the backend is being asked; the next counts as unanswered.
   public static let beforeSendQuestionsMax = 1_000

@@ -25,6 +25,7 @@ extension SettingsReader {
     options.absentSeconds = read(keys.federationAbsentSeconds)
     options.rooms = read(keys.federationRooms)
     options.strangers = read(keys.federationStrangers)
+    options.forwardsReports = read(keys.federationForwardReports)
     options.reachesComponents = read(keys.federationComponents)
     options.blocklists = blocklists()
     return isOn ? options : nil

@@ -110,6 +110,7 @@ package struct Keys: Sendable {
   let federationAbsentSeconds = Key.number("federation.absent_seconds", 300, 10...86_400, "seconds")
   let federationRooms = Key.choice("federation.rooms", RemoteRoomPolicy.open)
   let federationStrangers = Key.choice("federation.strangers", StrangerPolicy.limit)
+  let federationForwardReports = Key.flag("federation.forward_reports", false)
   let federationComponents = Key.flag("federation.components", true)
   let federationBlocklists = Key.list("federation.blocklists")
   let turnServers = Key.list("turn.servers")

@@ -95,6 +95,12 @@ enum FederationLimits {
   static let blocklistAnswer: Duration = .seconds(30)
   static let blocklistReadAgain: Duration = .seconds(6 * 3_600)
   static let blocklistRetry: Duration = .seconds(600)
+  // Reports.
+  /// The bytes of the reporter's text and the quoted messages of a forwarded report, so that escaped it is below what
+  /// servers take; further messages are left out. A few show what it is about.
+  static let forwardedReportBytesMax = 32 * 1024
+  /// The time in which a domain has to answer where it takes reports; then it is asked again later.
+  static let reportAnswer: Duration = .seconds(30)
   /// The time in which a domain that an operator tests has to answer a ping.
   static let testAnswer: Duration = .seconds(20)
   /// The time that streams have at the stop of the server to hand over what is written.

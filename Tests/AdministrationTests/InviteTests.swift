@@ -1,5 +1,6 @@
 import Accounts
 import Addresses
+import Basics
 import Dialogs
 import ParleyServer
 import ServerFixtures
@@ -47,6 +48,11 @@ import Testing
       #expect(row.reason == "spam" && row.messages == 1)
       let shown = try await ShowReport.perform(ShowReport.Input(id: row.id), in: context)
       #expect(shown.mayTellOrigin && !shown.mayTellThirdParties)
+      #expect(shown.forwarding == nil)
+      let time = core.parley.clock.now
+      try await core.parley.work { try $0.set(Report.Forwarding(.unaccepted, at: time), of: row.id) }
+      let later = try await ShowReport.perform(ShowReport.Input(id: row.id), in: context)
+      #expect(later.forwarding == "unaccepted")
       #expect(shown.messages == [ShowReport.Message(id: "m", text: nil)])
       _ = try await DismissReport.perform(DismissReport.Input(id: row.id), in: context)
       #expect(try await ListReports.perform(ListReports.Input(domain: nil), in: context).items == [])

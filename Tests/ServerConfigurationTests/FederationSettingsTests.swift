@@ -33,8 +33,8 @@ import XMPPDoor
       "federation.dnssec": "always", "federation.dns": "127.0.0.1:5353, ::1, [::1]:54, 9.9.9.9",
       "federation.posh": "true", "federation.routes": "partner.example=10.0.0.7", "federation.give_up_seconds": "20",
       "federation.idle_seconds": "60", "federation.absent_seconds": "30", "federation.rooms": "members",
-      "federation.strangers": "refuse",
-      "federation.components": "false", "federation.blocklists": "rtbl.example/muc_bans_sha256, a.example/b",
+      "federation.strangers": "refuse", "federation.components": "false", "federation.forward_reports": "true",
+      "federation.blocklists": "rtbl.example/muc_bans_sha256, a.example/b",
       "outgoing.authorities": "/etc/ca.pem",
     ])
     let options = try #require(settings.federation)
@@ -57,6 +57,7 @@ import XMPPDoor
     expected.rooms = .members
     expected.strangers = .refuse
     expected.reachesComponents = false
+    expected.forwardsReports = true
     expected.blocklists = ["rtbl.example/muc_bans_sha256", "a.example/b"].compactMap { BlocklistOption($0) }
     #expect(options == expected)
   }

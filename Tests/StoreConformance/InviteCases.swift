@@ -103,5 +103,25 @@ extension StoreConformance {
       try equal(try scene.write { try $0.removeReport(one.id) }, false)
       try equal(try scene.read { try $0.reports(in: scene.realm.id, limit: 10) }, [two])
     },
+    Case(name: "reports wait to be forwarded, the one that is due first at the beginning") { scene in
+      func at(_ time: Int64) -> Timestamp { Timestamp(milliseconds: time) }
+      let ids = try scene.write { writer in
+        try (1...4).map { try writer.insert(scene.report(of: "spam.example", by: scene.romeo, at: $0)).id }
+      }
+      try scene.write { writer in
+        try writer.set(Report.Forwarding(.waiting, at: at(30)), of: ids[0])
+        try writer.set(Report.Forwarding(.waiting, at: at(20)), of: ids[1])
+        try writer.set(Report.Forwarding(.forwarded, at: at(10)), of: ids[2])
+      }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(try reader.reportsToForward(limit: 10).map(\.id), [ids[1], ids[0]])
+        try equal(try reader.reportsToForward(limit: 1).map(\.id), [ids[1]])
+        try equal(try reader.report(ids[2])?.forwarding, Report.Forwarding(.forwarded, at: at(10)))
+        try equal(try reader.report(ids[3])?.forwarding, nil)
+      }
+      try scene.write { try $0.set(Report.Forwarding(.unreached, at: at(40)), of: ids[1]) }
+      try equal(try scene.read { try $0.reportsToForward(limit: 10).map(\.id) }, [ids[0]])
+    },
   ]
 }

@@ -86,6 +86,9 @@ extension StoreConformance {
           to: try BareJID("mantua.example"), toResource: nil, id: "s3", extras: [0x3c]),
         RelayedStanza(
           name: .iq("set"), from: scene.romeo, fromResource: nil, to: to, toResource: nil, id: "", extras: []),
+        RelayedStanza(
+          name: .message(.normal), from: scene.juliet, fromResource: nil, server: try BareJID("verona.example"), to: to,
+          toResource: nil, id: "s5", extras: [0x3c]),
       ]
       try scene.write { writer in
         for (index, stanza) in stanzas.enumerated() {
@@ -97,12 +100,13 @@ extension StoreConformance {
       }
       try scene.reopen()
       let rows = try scene.read { try $0.outbox(of: pair, after: Position(9), limit: 9) }
-      try equal(rows.map(\.position.number), [10, 11, 12, 13])
+      try equal(rows.map(\.position.number), [10, 11, 12, 13, 14])
       for (row, stanza) in zip(rows, stanzas) {
         guard case .stanza(let found) = row.item else { throw Unmet(description: "no stanza") }
         try equal(found.name, stanza.name)
         try equal(found.from, stanza.from)
         try equal(found.room, stanza.room)
+        try equal(found.server, stanza.server)
         try equal(found.to, stanza.to)
         try equal(found.extras, stanza.extras)
         try equal(

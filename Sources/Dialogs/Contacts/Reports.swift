@@ -53,7 +53,7 @@ extension Judge {
         text: Self.cutReport(draft.text), consent: draft.consent,
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
           Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner))
-        }, createdAt: time)
+        }, createdAt: time, forwarding: forwarding(of: draft.reported.jid.domain, draft.consent, by: owner))
       let stored = try writer.insert(report)
       try hooks.note(.reportCreated, of: owner.id, detail: stored.id, in: owner.realm, at: time, writer)
       kept.append(stored)
@@ -75,6 +75,40 @@ extension Judge {
       case .message(let message) = entry.fact, message.content.kind == .text
     else { return nil }
     return Self.cutReport(message.content.text)
+  }
+
+  /// Stores a report of another server about a user here. The author is that server's domain; of any other user nothing is
+  /// known. Nobody is told whether there is such a user.
+  mutating func report(_ post: Post, _ report: RemoteReport) throws {
+    let (home, author) = (realms.home(of: post.author.realm), post.author)
+    guard isElsewhere(author), author.address.local == nil else { throw Problem.unreachable }
+    if hub.federation?.isListed(author.address) == true { throw Problem.addressListed }
+    guard let user = try user(report.reported, seenFrom: home), user.party.realm == home, user.state == .active else {
+      return settle(post)
+    }
+    let dayAgo = time + (.zero - Limits.reportDay)
+    if !author.isProvisional,
+      try writer.reportCount(by: author.id, in: home, since: dayAgo) >= Limits.reportsOfDomainPerDayMax
+    {
+      throw Problem(
+        .tooFast, "too-many-reports",
+        "At most \(Limits.reportsOfDomainPerDayMax) reports of one domain are taken a day.",
+        retryAfter: Int(Limits.reportDay.components.seconds))
+    }
+    if try writer.reportCount(by: nil, in: home, since: Timestamp(milliseconds: 0)) >= Limits.reportsElsewhereMax {
+      throw Problem(.overloaded, "reports-full", "There are too many reports that nobody has looked at yet.")
+    }
+    let stored = try writer.insert(
+      Report(
+        realm: home, reporter: known(author).id, reported: report.reported.description, reason: report.reason,
+        text: Self.cutReport(report.text), consent: [],
+        messages: report.messages.prefix(Limits.reportMessagesMax).map {
+          Report.Message(id: $0.id, text: $0.text.map(Self.cutReport))
+        }, createdAt: time))
+    try hooks.note(.reportCreated, of: stored.reporter, detail: stored.id, in: home, at: time, writer)
+    var receipt = Receipt(position: head)
+    receipt.value = [stored]
+    settle(post, receipt)
   }
 
   /// Checks that one more report may be made.

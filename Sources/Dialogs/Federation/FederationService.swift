@@ -21,4 +21,10 @@ public protocol FederationService: AnyObject, Sendable {
   func isListed(_ address: BareJID) -> Bool
   /// The hearing that users elsewhere get from those here who do not know them; `limit` unless it says otherwise.
   var strangers: StrangerPolicy { get }
+  /// Whether users' reports are forwarded to the domains that the reported addresses are of; not unless it says otherwise.
+  var forwardsReports: Bool { get }
+}
+
+extension FederationService {
+  public var forwardsReports: Bool { false }
 }

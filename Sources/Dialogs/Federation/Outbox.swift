@@ -28,7 +28,7 @@ public struct OutboxRow: Sendable {
     /// The address that it is sent from: a room's, if a room sends it.
     package var sender: BareJID {
       switch self {
-      case .stanza(let stanza): return stanza.room?.address ?? stanza.from.address
+      case .stanza(let stanza): return stanza.sender
       case .entry(let entry):
         if case .invitation(let invitation) = entry.fact { return invitation.room.address }
         return entry.author.address
@@ -83,6 +83,8 @@ public struct OutboxPair: Hashable, Sendable {
 public enum OutboxIntent: Sendable {
   /// Adds a stanza to the rows of the pair of its addresses' domains. A full outbox refuses it (`outbox-full`).
   case owe(RelayedStanza)
+  /// Notes where a report goes that is to be forwarded, and adds its stanza to the rows.
+  case forward(report: Int64, ReportForwarding.Way)
   /// Removes the rows up to a position: the other server has taken them. Rows behind it stay.
   case taken(DomainPair, through: Position)
   /// Gives up the rows at these positions, and tells their authors. Other rows stay.

@@ -80,6 +80,7 @@ extension Judge {
       let peer = Party(remote: stanza.to, realm: realm.id)
       try checkOutbox(from: stanza.from, to: peer)
       try send(stanza, to: peer, by: nil)
+    case .forward(let report, let way): try forward(report, way)
     case .taken(let pair, let position): try remove(.zero...position, of: pair)
     case .bounce(let pair, let positions, let failure):
       // What is written from now on is not meant.

@@ -6,7 +6,7 @@ extension Judge {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
     case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
-      .refused:
+      .refused, .report:
       return
     case .outbox(.owe): break
     // The reports of links.

@@ -101,6 +101,9 @@ public final class RelayedStanza: Sendable {
   public let fromResource: String?
   /// The room that relays it, with the nick `fromResource`; `nil` between users.
   public let room: RoomName?
+  /// The domain of the server that sends it on the user's behalf, and in its own name: the user is not told; `nil` for
+  /// all others.
+  public let server: BareJID?
   public let to: BareJID
   public let toResource: String?
   public let id: String?
@@ -116,8 +119,8 @@ public final class RelayedStanza: Sendable {
   public let forms = FormSlot()
 
   public init(
-    name: Name, from: Party, fromResource: String?, room: RoomName? = nil, to: BareJID, toResource: String?,
-    id: String?,
+    name: Name, from: Party, fromResource: String?, room: RoomName? = nil, server: BareJID? = nil, to: BareJID,
+    toResource: String?, id: String?,
     language: String? = nil, extras: [UInt8], typing: Bool? = nil, custom: CustomEvent? = nil,
     isPrivate: Bool = false
   ) {
@@ -125,6 +128,7 @@ public final class RelayedStanza: Sendable {
     self.from = from
     self.fromResource = fromResource
     self.room = room
+    self.server = server
     self.to = to
     self.toResource = toResource
     self.id = id
@@ -135,10 +139,14 @@ public final class RelayedStanza: Sendable {
     self.isPrivate = isPrivate
   }
 
+  /// The address that it is sent from: the room's or the server's, if one sends it.
+  public var sender: BareJID { room?.address ?? server ?? from.address }
+
   /// Returns the same stanza from another party.
   func by(_ party: Party) -> RelayedStanza {
     RelayedStanza(
-      name: name, from: party, fromResource: fromResource, room: room, to: to, toResource: toResource, id: id,
+      name: name, from: party, fromResource: fromResource, room: room, server: server, to: to, toResource: toResource,
+      id: id,
       language: language, extras: extras, typing: typing, custom: custom, isPrivate: isPrivate)
   }
 }

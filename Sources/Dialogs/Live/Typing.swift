@@ -156,7 +156,8 @@ extension RelayedStanza {
   /// Returns the same stanza without what app sessions show.
   func withoutTyping() -> RelayedStanza {
     RelayedStanza(
-      name: name, from: from, fromResource: fromResource, room: room, to: to, toResource: toResource, id: id,
+      name: name, from: from, fromResource: fromResource, room: room, server: server, to: to, toResource: toResource,
+      id: id,
       language: language, extras: extras, custom: custom, isPrivate: isPrivate)
   }
 }

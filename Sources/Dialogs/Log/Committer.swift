@@ -156,6 +156,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
       case .owed(let user): registries.pushes.wake(for: user)
       case .calls: registries.calls.wake()
+      case .reports: registries.reports.wake()
       case .outbox(let pair, let row):
         if let link = hub.federation?.link(pair) { lanes.add(.owed(row), to: link) }
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
@@ -408,6 +409,8 @@ enum Effect {
   case owed(UserID)
   /// A call has a time at which it ends.
   case calls
+  /// A report is to be forwarded.
+  case reports
   /// There is something that another server must get.
   case outbox(DomainPair, OutboxRow)
   case room(RoomEffect)

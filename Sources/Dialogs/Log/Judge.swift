@@ -30,6 +30,7 @@ struct Judge {
 
   var users: [SeenAddress: CachedUser?] = [:]
   var strangers = StrangerCounts()
+  var forwardedReports = ForwardedReportCounts()
   private var blocks: [UserID: [BlockPattern]] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
@@ -200,6 +201,7 @@ struct Judge {
       try redeem(post, token, from: address, stanza: stanza)
     case .block(let patterns, let reports): try block(post, patterns, reports)
     case .unblock(let patterns): try unblock(post, patterns)
+    case .report(let report): try self.report(post, report)
     case .profile(let draft): try profile(post, draft)
     case .remoteProfile(let draft, let client): try remoteProfile(post, draft, to: client)
     case .openDialog(let address): try openDialog(post, address)

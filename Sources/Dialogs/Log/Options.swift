@@ -46,6 +46,8 @@ extension Parley {
     package let calls = WakeSignal()
     /// Wakes the timer that sends messages at their time.
     package let schedule = WakeSignal()
+    /// Wakes the timer that forwards reports.
+    package let reports = WakeSignal()
 
     /// Loads the registries; blocks.
     init(_ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy) throws {

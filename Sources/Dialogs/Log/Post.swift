@@ -105,6 +105,9 @@ public enum Intent: Sendable {
   case redeem(token: [UInt8], from: BareJID, stanza: [UInt8]?)
   /// Blocks addresses. `Receipt.value` is the list of stored reports.
   case block([BlockPattern], reports: [ReportDraft] = [])
+  /// Stores a report of another server about a user here. The author is the server's domain. `Receipt.value` is the list
+  /// of stored reports, empty if there is no such user.
+  case report(RemoteReport)
   /// Unblocks addresses; an empty list unblocks all (XEP-0191 3.5).
   case unblock([BlockPattern])
   case profile(ProfileDraft)

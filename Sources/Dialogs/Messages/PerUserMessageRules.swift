@@ -8,7 +8,8 @@ extension Judge {
     case .hide(let id): try hide(post, id, in: dialog)
     case .clear(let leaves): try clear(post, dialog, leaves: leaves)
     case .star(let id, let isStarred): try star(post, id, isStarred, in: dialog)
-    case .flag(let id, let reason, let text): try flag(post, id, reason: reason, text: text, in: dialog)
+    case .flag(let id, let reason, let text, let consent):
+      try flag(post, id, reason: reason, text: text, consent, in: dialog)
     }
   }
 
@@ -132,7 +133,7 @@ extension Judge {
 
   /// Creates a report, like those that come with a block (XEP-0377), once per message.
   private mutating func flag(
-    _ post: Post, _ id: PublicID, reason: String, text: String, in dialog: DialogID
+    _ post: Post, _ id: PublicID, reason: String, text: String, _ consent: Report.Consent, in dialog: DialogID
   ) throws {
     let user = post.author
     let (entry, _) = try readable(id, in: dialog, by: user)
@@ -148,8 +149,8 @@ extension Judge {
     _ = try writer.insert(
       Report(
         realm: user.realm, reporter: user.id, reported: entry.author.address.description, reason: reason,
-        text: Self.cutReport(text), consent: [], messages: [Report.Message(id: id.description, text: said)],
-        createdAt: time))
+        text: Self.cutReport(text), consent: consent, messages: [Report.Message(id: id.description, text: said)],
+        createdAt: time, forwarding: forwarding(of: entry.author.address.domain, consent, by: user)))
     settle(post)
   }
 }

@@ -16,7 +16,7 @@ public enum PerUserMessageIntent: Hashable, Sendable {
   case star(PublicID, Bool)
   /// Reports a message to the operators; `reason` is a URN, as in a `Report`. `Receipt.isRepeat` tells that it was
   /// reported before.
-  case flag(PublicID, reason: String, text: String)
+  case flag(PublicID, reason: String, text: String, consent: Report.Consent = [])
 }
 
 /// A change of messages or a dialog for one user alone, as an entry in the user's `self` dialog.

@@ -66,6 +66,8 @@ extension FactCoding {
     out.write(stanza.to.description)
     for text in [stanza.toResource, stanza.id, stanza.language] { out.write(text) { $0.write($1) } }
     out.write(stanza.extras)
+    // Rows of earlier versions end here.
+    if let server = stanza.server { out.write(server.description) }
     return out.bytes
   }
 
@@ -85,10 +87,13 @@ extension FactCoding {
     let fromResource = try from.optional(text)
     let room = try from.optional { from throws(StoreFailure) in DialogID(try from.int()) }
     let to = try Reader.address(try from.text())
+    let (toResource, id) = (try from.optional(text), try from.optional(text))
+    let language = try from.optional(text)
+    let extras = try from.array()
     return RelayedStanza(
-      name: name, from: sender, fromResource: fromResource, room: try room.map { try reader.known($0) }, to: to,
-      toResource: try from.optional(text), id: try from.optional(text), language: try from.optional(text),
-      extras: try from.array())
+      name: name, from: sender, fromResource: fromResource, room: try room.map { try reader.known($0) },
+      server: from.isAtEnd ? nil : try Reader.address(try from.text()), to: to, toResource: toResource, id: id,
+      language: language, extras: extras)
   }
 
   // MARK: Undelivered messages

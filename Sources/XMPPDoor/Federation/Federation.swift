@@ -23,7 +23,8 @@ public final class Federation: FederationService, FederationStreamOwner {
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
   let blocklists: Blocklists
-  private let following = Mutex<Task<Void, Never>?>(nil)
+  /// What follows block lists and forwards reports, until the server stops.
+  private let background = Mutex<[Task<Void, Never>]>([])
   private let limits: LinkLimits
   private let state: Mutex<State>
 
@@ -88,7 +89,8 @@ public final class Federation: FederationService, FederationStreamOwner {
     try await rulesChanged()
     try await blocklists.load()
     door.parley.hub.setFederation(self)
-    if !options.blocklists.isEmpty { following.withLock { $0 = Task { [blocklists] in await blocklists.run() } } }
+    if !options.blocklists.isEmpty { run { [blocklists] in await blocklists.run() } }
+    if options.forwardsReports { run { [timer = reportForwarding.timer] in await timer.run() } }
     let now = door.parley.clock.now
     for known in try await door.parley.read({ try $0.outboxPairs() }) {
       if let time = known.verifiedAt { _ = policy.verified(known.pair.remote, at: time) }
@@ -99,9 +101,22 @@ public final class Federation: FederationService, FederationStreamOwner {
     }
   }
 
+  private func run(_ body: @escaping @Sendable () async -> Void) {
+    background.withLock { $0.append(Task { await body() }) }
+  }
+
+  private var reportForwarding: ReportForwarding {
+    let door = door
+    let destination = ReportDestination(door.parley.realms) { payload, domain, from in
+      await door.questions.ask(
+        .get, payload, of: domain, from: from, within: FederationLimits.reportAnswer, door.parley.hub)
+    }
+    return ReportForwarding(door.parley) { await destination.find($0) }
+  }
+
   /// Ends all streams. Returns when other servers have taken what was written, or after a while.
   public func stop() async {
-    following.withLock { $0?.cancel() }
+    background.withLock { for task in $0 { task.cancel() } }
     await port.withLock { $0 }?.stopAccepting()
     for end in existing().map({ $0.stop() }) { try? await end.get() }
   }
@@ -117,6 +132,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   public func isListed(_ address: BareJID) -> Bool { blocklists.isListed(address) }
   public var rooms: RemoteRoomPolicy { options.rooms }
   public var strangers: StrangerPolicy { options.strangers }
+  public var forwardsReports: Bool { options.forwardsReports }
 
   public func link(_ pair: DomainPair) -> (any LiveSession)? { link(of: pair) }
 

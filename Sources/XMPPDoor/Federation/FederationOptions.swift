@@ -63,6 +63,8 @@ public struct FederationOptions: Sendable, Hashable {
   public var rooms = RemoteRoomPolicy.open
   /// The hearing that people elsewhere get who are nobody's contacts.
   public var strangers = StrangerPolicy.limit
+  /// Whether users' reports are forwarded to the domains that the reported addresses are of, if the users agree.
+  public var forwardsReports = false
   /// Whether components reach domains elsewhere.
   public var reachesComponents = true
   /// The block lists of other services that are followed.

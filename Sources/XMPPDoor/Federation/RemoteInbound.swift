@@ -46,7 +46,7 @@ enum RemoteInbound {
     let stanza = arrival.stanza
     guard arrival.to.local != nil else {
       let lists = (arrival.link as? FederationLink)?.federation.blocklists
-      if lists?.received(stanza, from: arrival.from) == true { return }
+      if lists?.received(stanza, from: arrival.from) == true || Reporting.received(arrival) { return }
       throw StanzaError(.serviceUnavailable)
     }
     if RemoteProfiles.told(arrival) { return }

@@ -322,7 +322,7 @@ enum Outbound {
       writer.open(.presence)
       if !type.isEmpty { writer.attribute("type", type) }
     }
-    writer.attribute("from", address(stanza.room?.address ?? stanza.from.address, stanza.fromResource))
+    writer.attribute("from", address(stanza.sender, stanza.fromResource))
     writer.attribute("to", to)
     if let id = stanza.id { writer.attribute("id", id) }
     if let language = stanza.language { writer.attribute("xml:lang", language) }

@@ -24,9 +24,15 @@ struct ReportShow: AdminCommand {
     table.add(["text", shown.report.text])
     table.add(["made", shown.report.createdAt])
     table.add(["may be told", Self.consent(shown)])
+    if let forwarding = shown.forwarding { table.add(["to its server", Self.words[forwarding] ?? forwarding]) }
     for message in shown.messages { table.add(["message \(message.id)", message.text ?? "(not readable)"]) }
     return table.text()
   }
+
+  private static let words = [
+    "waiting": "will be forwarded", "forwarded": "forwarded", "unaccepted": "not forwarded: it takes no reports",
+    "unreached": "not forwarded: it was not reached", "limited": "not forwarded: there were too many in that hour",
+  ]
 
   private static func consent(_ shown: ShowReport.Output) -> String {
     let whom = (shown.mayTellOrigin ? ["its server"] : []) + (shown.mayTellThirdParties ? ["third parties"] : [])

@@ -25,6 +25,9 @@ package enum ShowReport: AdminOperation {
     /// (XEP-0377 3).
     package let mayTellOrigin: Bool
     package let mayTellThirdParties: Bool
+    /// What has become of it on the way to the origin server: `waiting`, `forwarded`, `unaccepted` (that server takes no
+    /// reports), `unreached` or `limited` (too many in that hour); nil if it is not to be forwarded.
+    package let forwarding: String?
     package let messages: [Message]
   }
 
@@ -33,6 +36,7 @@ package enum ShowReport: AdminOperation {
     return Output(
       report: try await context.parley.read { try ReportRow(report, $0) },
       mayTellOrigin: report.consent.contains(.origin), mayTellThirdParties: report.consent.contains(.thirdParty),
+      forwarding: report.forwarding.map { "\($0.state)" },
       messages: report.messages.map { Message(id: $0.id, text: $0.text) })
   }
 }

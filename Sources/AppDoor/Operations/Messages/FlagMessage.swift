@@ -23,7 +23,7 @@ enum FlagMessage: ServedOperation {
     try await request.post(
       .flag(
         try Checks.message(input.messageId, field: "messageId"), reason: "urn:xmpp:reporting:\(input.reason)",
-        text: text))
+        text: text, consent: input.mayTellOrigin == true ? [.origin] : []))
     return .done
   }
 }

@@ -49,6 +49,8 @@ struct FlagMessageInput: Decodable, Hashable, Sendable {
   var reason: String
   /// The caller's own text.
   var text: String?
+  /// Whether the report may be forwarded to the server that the message came from (XEP-0377 3); `false` if not given.
+  var mayTellOrigin: Bool?
 }
 
 struct ListStarsInput: Decodable, Hashable, Sendable {

@@ -29,7 +29,7 @@ struct Blocking: Feature {
       turn.post(.block(patterns, reports: try Self.reports(payload))) { result in
         switch result {
         case .success(let receipt):
-          Reporting.log(receipt.value as? [Report] ?? [], by: turn)
+          Reporting.log(receipt.value as? [Report] ?? [], by: turn.party.address, turn.session.door.logger)
           turn.reply()
         case .failure(let problem): turn.fail(problem)
         }
