@@ -64,7 +64,9 @@ def run(checks):
             expect(status == 0 and {row["result"] for row in rows} == {"pass"}, f"status {status}: {rows}")
             for name in (domain, rooms, f"upload.{domain}", f"pubsub.{domain}"):
                 steps = [row["step"] for row in rows if row["domain"] == name]
-                expect(steps == ["dns", f"connect host.{domain}:5270", f"connect host.{domain}:5269", "certificate"], f"{name}: {steps}")
+                places = [f"host.{domain}:5270", f"host.{domain}:5269"]
+                tried = [f"{what} {place}" for place in places for what in ("connect", "tls")]
+                expect(steps == ["dns", *tried, "certificate"], f"{name}: {steps}")
             status, text = operator.check()
             expect(status == 0 and "PASS" in text and "DNSSEC" in text and "valid by pkix" in text, text)
         with checks.check("check --federation: with federation off there is nothing to check"):
@@ -96,7 +98,17 @@ def run(checks):
             with checks.check(f"check --federation: a certificate that is {kind}"):
                 machine.give_certificate(kind)
                 operator.finds(domain, "certificate", "fail", "the certificate is not valid", word)
-        machine.give_certificate("good")
+        with checks.check("check --federation: a server that presents another certificate than that in the files"):
+            parley.renew()
+            machine.give_certificate("good")
+            for port in (5269, 5270):
+                operator.finds(domain, f"tls host.{domain}:{port}", "fail", "SIGHUP")
+            parley.renew()
+            operator.finds(domain, f"tls host.{domain}:5270", "pass", good=[domain])
+        with checks.check("check --federation: records that lead to a web server"):
+            operator.publish(f"host A {machine.address}\n_xmpp-server._tcp.{domain}. SRV 0 0 8080 host")
+            operator.finds(domain, "tls host.test:8080", "fail", "proxy")
+            operator.publish()
         with checks.check("check --federation: a TLSA record for the key, and one for another"):
             operator.dns.pins[machine.name] = fingerprint(machine.chain)
             operator.publish()

@@ -4,7 +4,8 @@ import DNS
 public import NIOCore
 
 /// The check of what other servers need to talk with a domain of this one: its records in the DNS, the ports that they
-/// lead to, and a certificate for it. It goes the way that another server would go, from this machine.
+/// lead to, the certificate that is presented there, and the one in the files. It goes the way that another server would
+/// go, from this machine.
 ///
 ///     let check = OwnDomainCheck(options, addresses: addresses, on: loops, clock: clock) { chain, domain, targets in … }
 ///     let steps = await check.steps(of: "conference.example.org", chain: chain)
@@ -46,7 +47,7 @@ public struct OwnDomainCheck: Sendable {
       try await lookUp.targets(of: domain)
     }
     var steps = [found.hasPassed ? found : found.advising(records(of: domain))]
-    for target in targets { steps.append(await reach(target, of: domain, among: targets)) }
+    for target in targets { steps += await reach(target, of: domain, among: targets, chain) }
     steps.append(await certificate(chain, of: domain, targets))
     for target in targets where !target.tlsa.isEmpty { steps.append(await pin(chain, of: domain, target)) }
     return steps
@@ -59,22 +60,50 @@ public struct OwnDomainCheck: Sendable {
   }
 
   private func reach(
-    _ target: ServerTarget, of domain: String, among all: [ServerTarget]
-  ) async -> FederationTestStep {
+    _ target: ServerTarget, of domain: String, among all: [ServerTarget], _ chain: [[UInt8]]
+  ) async -> [FederationTestStep] {
     let step = "connect \(target.name):\(target.port)"
     do throws(DialFailure) {
       let connection = try await dialer.dial(
         domain, on: loop, excluding: all.filter { !$0.isSameServer(as: target) })
       let address = connection.channel.remoteAddress?.ipAddress
-      connection.channel.close(promise: nil)
-      return FederationTestStep(step: step, hasPassed: true, text: "connected to \(address ?? target.name)")
+      return [
+        FederationTestStep(step: step, hasPassed: true, text: "connected to \(address ?? target.name)"),
+        await secure(connection, of: domain, chain),
+      ]
     } catch {
       let key = target.isDirectTLS ? "federation.tls_port" : "federation.port"
       let advice =
         if case .noSuchDomain = error { records(of: domain) } else {
           "is the server running with \(key) \(target.port), and does the firewall let that port through?"
         }
-      return FederationTestStep(step: step, hasPassed: false, text: error.text).advising(advice)
+      return [FederationTestStep(step: step, hasPassed: false, text: error.text).advising(advice)]
+    }
+  }
+
+  /// Begins TLS, and judges what is presented: a server that was not told of a new certificate presents the old one, and
+  /// what stands before the server may have one of its own.
+  private func secure(
+    _ connection: DialedConnection, of domain: String, _ chain: [[UInt8]]
+  ) async -> FederationTestStep {
+    let target = connection.target
+    func step(_ hasPassed: Bool, _ text: String) -> FederationTestStep {
+      FederationTestStep(step: "tls \(target.name):\(target.port)", hasPassed: hasPassed, text: text)
+    }
+    do {
+      let presented = try await PresentedChain.ask(connection, for: domain)
+      switch await judge(presented, domain, [target]) {
+      case .valid(let proof, _): return step(true, "the certificate is valid by \(proof.rawValue)")
+      case .invalid(let reason):
+        let advice =
+          presented.first == chain.first
+          ? nil : "it is not the one in tls.certificate: send the server SIGHUP, or see what else listens there"
+        return step(false, reason).advising(advice)
+      }
+    } catch let failure as PresentedChain.Failure {
+      return step(false, failure.text).advising("is it Parley that listens there, and not a proxy for the web?")
+    } catch {
+      return step(false, "\(error)")
     }
   }
 

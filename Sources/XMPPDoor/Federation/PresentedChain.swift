@@ -1,0 +1,123 @@
+import Addresses
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// Asks a server which certificates it presents for a domain, as another server would: by TLS from the first byte
+/// (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
+///
+///     greeting -features with <starttls/>-> asking -<proceed/>-> securing -handshake-> over
+///
+/// Direct TLS begins with `securing`. The stream's end, a stream error, too many bytes and `FederationLimits.testAnswer`
+/// end it with an error. It belongs to the connection's event loop.
+final class PresentedChain: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// The reason why there was no handshake, as a clause for operators.
+  struct Failure: Error, Hashable {
+    let text: String
+  }
+
+  private enum Phase { case greeting, asking, securing, over }
+
+  /// The bytes that a server says before TLS; features and headers have a few hundred.
+  private static let bytesMax = 16_384
+
+  private let domain: String
+  private let isDirectTLS: Bool
+  private let result: EventLoopPromise<[[UInt8]]>
+  private let chain = PeerChain()
+  private var phase = Phase.greeting
+  private var heard = ByteBuffer()
+
+  private init(_ domain: String, isDirectTLS: Bool, _ result: EventLoopPromise<[[UInt8]]>) {
+    (self.domain, self.isDirectTLS, self.result) = (domain, isDirectTLS, result)
+  }
+
+  /// Returns the certificates in DER, the leaf first, and closes the connection.
+  static func ask(_ connection: DialedConnection, for domain: String) async throws -> [[UInt8]] {
+    let channel = connection.channel
+    let result = channel.eventLoop.makePromise(of: [[UInt8]].self)
+    let patience = channel.eventLoop.scheduleTask(in: TimeAmount(FederationLimits.testAnswer)) {
+      result.fail(Failure(text: "it does not answer"))
+    }
+    defer {
+      patience.cancel()
+      channel.close(promise: nil)
+    }
+    try await channel.eventLoop.submit {
+      let handler = PresentedChain(domain, isDirectTLS: connection.target.isDirectTLS, result)
+      try channel.pipeline.syncOperations.addHandler(handler)
+      try channel.syncOptions?.setOption(.autoRead, value: true)
+    }.get()
+    return try await result.futureResult.get()
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    if isDirectTLS { return secure(context) }
+    write(
+      "<?xml version='1.0'?><stream:stream xmlns='jabber:server' xmlns:stream='http://etherx.jabber.org/streams' "
+        + "to='\(AsciiDomain.of(domain))' version='1.0'>", context)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    guard phase == .greeting || phase == .asking else { return }
+    heard.writeBuffer(&bytes)
+    // Nothing is taken from what it says but whether TLS begins: what is believed comes by TLS.
+    let said = String(buffer: heard)
+    if said.contains("<stream:error") || said.contains("<failure") {
+      end("it refuses to begin TLS")
+    } else if phase == .greeting, said.contains("</stream:features>") {
+      guard said.contains("urn:ietf:params:xml:ns:xmpp-tls") else { return end("it offers no STARTTLS") }
+      (phase, heard) = (.asking, ByteBuffer())
+      write("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", context)
+    } else if phase == .asking, said.contains("<proceed") {
+      secure(context)
+    } else if heard.readableBytes > Self.bytesMax {
+      end("it speaks no XMPP")
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case TLSUserEvent.handshakeCompleted = event, phase != .over {
+      phase = .over
+      result.succeed(chain.certificates)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    end(phase == .securing ? "TLS fails: \(error)" : "the connection fails: \(error)")
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end(phase == .securing ? "it ends the connection instead of beginning TLS" : "it ends the connection")
+  }
+
+  private func end(_ text: String) {
+    guard phase != .over else { return }
+    phase = .over
+    result.fail(Failure(text: text))
+  }
+
+  private func write(_ text: String, _ context: ChannelHandlerContext) {
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+  }
+
+  private func secure(_ context: ChannelHandlerContext) {
+    phase = .securing
+    do {
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      // `PeerChain` keeps the certificates in place of NIOSSL's own verification.
+      configuration.certificateVerification = .noHostnameVerification
+      configuration.trustRoots = .certificates([])
+      configuration.minimumTLSVersion = .tlsv12
+      configuration.applicationProtocols = ["xmpp-server"]
+      let handler = try chain.clientHandler(NIOSSLContext(configuration: configuration), domain: domain)
+      try context.pipeline.syncOperations.addHandler(handler, position: .before(self))
+    } catch {
+      end("TLS fails: \(error)")
+    }
+  }
+}
