@@ -432,9 +432,11 @@ def helps(checks, book, prepared):
                       parley dialog create garden --owner alice@localhost""")
     # Numbers that stand in the documents.
     with contextlib.closing(sqlite3.connect(prepared.work / "data/parley.db")) as database, database:
-        database.execute("INSERT INTO invites VALUES (7, 1, 1, x'00', NULL, NULL, 0, 4102444800000, 0)")
+        database.execute("""INSERT INTO invites (id, realm, kind, token, inviter, name, created, expires, used)
+                            VALUES (7, 1, 1, x'00', NULL, NULL, 0, 4102444800000, 0)""")
         database.executemany(
-            "INSERT INTO reports VALUES (?, 1, 1, 'spam@localhost', 'urn:xmpp:reporting:spam', '', 0, 0)", [(3,), (4,)])
+            """INSERT INTO reports (id, realm, reporter, reported, reason, text, consent, created)
+               VALUES (?, 1, 1, 'spam@localhost', 'urn:xmpp:reporting:spam', '', 0, 0)""", [(3,), (4,)])
         database.execute("INSERT INTO app_keys VALUES (4711, 1, 'old', 'parley_old', x'00', 'audit', 0, NULL)")
         database.execute("""INSERT INTO hooks (id, realm, url, events, secret, trusted, created, state, position, occurrence)
                             VALUES (4711, 1, 'http://127.0.0.1:9/', '*', x'00', 1, 0, 2, 0, 0)""")
