@@ -9,16 +9,17 @@ import Testing
     var value: DeliveryConfirmation
     init(_ value: DeliveryConfirmation = DeliveryConfirmation()) { self.value = value }
     func confirm(_ number: Int64) -> Bool { value.confirm(Position(number)) }
-    func ping(_ id: String) -> Bool { value.begin(ping: id) }
+    func begin(_ id: String) -> DeliveryConfirmation.Request? { value.begin(id) }
+    func tick() -> DeliveryConfirmation.Request? { value.tick()?.request }
     func answered(_ id: String) -> Position? { value.answered(id) }
     func due(after count: Int = 1) -> Position? { value.due(after: count) }
   }
 
-  @Test func aPingConfirmsWhatStoodBeforeIt() {
+  @Test func anAnswerConfirmsWhatStoodBeforeTheRequest() {
     let walk = Walk()
     walk.value.tell(Position(4))
-    #expect(walk.ping("a"))
-    #expect(!walk.ping("b"), "one at a time")
+    #expect(walk.begin("a") == .version)
+    #expect(walk.begin("b") == nil, "one at a time")
     walk.value.tell(Position(7))
     #expect(walk.answered("b") == nil)
     #expect(walk.answered("a") == Position(4))
@@ -27,6 +28,21 @@ import Testing
     #expect(walk.value.isOwed)
     #expect(walk.confirm(7))
     #expect(!walk.value.isOwed)
+  }
+
+  /// A library that leaves versions to its application answers pings.
+  @Test func aClientThatDoesNotAnswerIsPingedOnce() {
+    let walk = Walk()
+    walk.value.tell(Position(4))
+    #expect(walk.tick() == nil)
+    #expect(walk.begin("a") == .version)
+    #expect(walk.tick() == nil)
+    walk.value.tell(Position(7))
+    #expect(walk.value.tick()! == ("a", .ping))
+    #expect(walk.tick() == nil)
+    #expect(walk.begin("b") == nil)
+    #expect(walk.answered("a") == Position(4))
+    #expect(walk.begin("b") == .version)
   }
 
   @Test func theLogIsToldNowAndThen() {

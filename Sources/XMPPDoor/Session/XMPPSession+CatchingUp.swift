@@ -160,7 +160,7 @@ extension XMPPSession {
     _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
   }
 
-  /// Handles an IQ result or error from the client to the server: the answer to a request, or to the ping that was sent
+  /// Handles an IQ result or error from the client to the server: the answer to a request, or to the one that was sent
   /// behind messages (a client without stream management confirms in no other way).
   func answered(_ stanza: Stanza) {
     guard let id = stanza.id, !door.questions.answered(stanza, from: JID(jid)) else { return }
@@ -178,14 +178,16 @@ extension XMPPSession {
     let id = DoorContext.randomID()
     if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
     questions.append((id, then))
-    send { writer in
-      writer.element(.iq) { writer in
-        writer.attribute("type", IQType.get.text)
-        writer.attribute("id", id)
-        writer.attribute("from", jid.bare.domain)
-        writer.attribute("to", jid.description)
-        content(&writer)
-      }
+    send { request(id, content, into: &$0) }
+  }
+
+  private func request(_ id: String, _ content: (inout ElementWriter) -> Void, into writer: inout ElementWriter) {
+    writer.element(.iq) { writer in
+      writer.attribute("type", IQType.get.text)
+      writer.attribute("id", id)
+      writer.attribute("from", jid.bare.domain)
+      writer.attribute("to", jid.description)
+      content(&writer)
     }
   }
 
@@ -193,21 +195,21 @@ extension XMPPSession {
     if management.isEnabled {
       outlet?.write { StreamManagement.writeRequest(into: &$0) }
     } else {
-      ping()
+      let id = DoorContext.randomID()
+      if let kind = confirmation.begin(id) { askToConfirm(id, kind) }
     }
   }
 
-  func ping() {
-    let id = DoorContext.randomID()
-    guard confirmation.begin(ping: id) else { return }
+  func askToConfirm(_ id: String, _ kind: DeliveryConfirmation.Request) {
     outlet?.write { writer in
-      writer.element(.iq) { writer in
-        writer.attribute("type", IQType.get.text)
-        writer.attribute("id", id)
-        writer.attribute("from", jid.bare.domain)
-        writer.attribute("to", jid.description)
-        writer.element(.ping)
-      }
+      request(
+        id,
+        { writer in
+          switch kind {
+          case .version: writer.element(SoftwareVersion.query)
+          case .ping: writer.element(.ping)
+          }
+        }, into: &writer)
     }
   }
 }

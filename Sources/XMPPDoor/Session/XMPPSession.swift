@@ -568,7 +568,10 @@ final class XMPPSession {
     if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let outlet {
       listen(now, outlet)
-      if !management.isEnabled, confirmation.isOwed { ping() }
+      if !management.isEnabled {
+        if confirmation.isOwed { askForSign() }
+        if let (id, kind) = confirmation.tick() { askToConfirm(id, kind) }
+      }
       if owes(DoorLimits.unacknowledgedMax) {
         let since = owesSince ?? now
         owesSince = since

@@ -29,11 +29,11 @@ public enum Arrival: Sendable {
   case disconnected
 
   /// Came by the server's own rhythm and not because of something in the play: matched where a line names it, passed
-  /// over where "nothing" is expected. Acknowledgements, the server's pings and the debounced unread numbers.
+  /// over where "nothing" is expected. Acknowledgements, requests to confirm and the debounced unread numbers.
   public var isIncidental: Bool {
     switch self {
     case .xml(let element):
-      element.namespace == "urn:xmpp:sm:3" && ["a", "r"].contains(element.local) || isServerPing
+      element.namespace == "urn:xmpp:sm:3" && ["a", "r"].contains(element.local) || isRequestToConfirm
     case .json(let value): value["type"]?.string == "unread.updated"
     case .end, .disconnected: false
     }
@@ -41,12 +41,12 @@ public enum Arrival: Sendable {
 }
 
 extension Arrival {
-  /// The server asks whether the client is there, and has what it was sent (XEP-0199 4.1).
-  var isServerPing: Bool {
+  /// The server asks whether the client is there, and has what it was sent (XEP-0092, XEP-0199 4.1).
+  var isRequestToConfirm: Bool {
     guard case .xml(let element) = self, element.local == "iq", element["type"] == "get",
       element["from"]?.contains("@") == false
     else { return false }
-    return element.children.contains { $0.local == "ping" && $0.namespace == "urn:xmpp:ping" }
+    return element.children.contains { ["urn:xmpp:ping", "jabber:iq:version"].contains($0.namespace) }
   }
 }
 
