@@ -57,6 +57,9 @@ enum FederationLimits {
   /// The rows written and not taken at which a link stops writing: a page of a busy domain may be under way while the
   /// next is read.
   static let rowsUntakenMax = 256
+  /// The time in which rows that were taken are gathered while others are under way, as each removal is a commit. After
+  /// a crash of this server they are sent again, as those under way are.
+  static let takenGathered: TimeAmount = .milliseconds(10)
   /// A domain that does not acknowledge stanzas (XEP-0198) is pinged after so many rows, after so much quiet, or so long
   /// after a row: what no ping has followed is sent again after a crash of either server.
   static let rowsPerBarrier = 64

@@ -1,5 +1,6 @@
 import Basics
 import DNS
+import HTTPPort
 import NIOCore
 import NIOPosix
 
@@ -214,6 +215,7 @@ private final class Dial: Sendable {
       .channelOption(.socketOption(.so_keepalive), value: 1)
       .channelOption(.userTimeout, value: FederationStreamLimits.transmission)
       .channelOption(.autoRead, value: false)
+      .channelOption(.recvAllocator, value: ReadBuffers())
       // The whole has its own bound, and the race goes on meanwhile.
       .connectTimeout(FederationDialLimits.connecting)
       .channelInitializer { [self] channel in

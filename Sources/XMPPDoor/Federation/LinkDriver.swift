@@ -70,8 +70,10 @@ final class LinkDriver {
     case .outcome(let token, let result):
       if token != TakenRows.token {
         work?.settled(result)
-      } else if let position = taken.posted() {
-        postTaken(position)
+      } else {
+        taken.posted()
+        postTaken()
+        schedule()
       }
     case .entry, .handedOver: break
     }
@@ -183,13 +185,21 @@ final class LinkDriver {
   private func took(_ position: Position?) {
     guard let position else { return }
     takenThrough = max(takenThrough, position)
-    if let due = taken.took(position) { postTaken(due) }
+    taken.took(position, isLast: ledger.count == 0, at: .now())
+    postTaken()
     settle()
     stopOn()
   }
 
-  private func postTaken(_ position: Position) {
+  private func postTaken() {
+    guard let position = taken.post(at: .now()) else { return }
     post(.taken(pair, through: position), completion: .session(link, token: TakenRows.token))
+  }
+
+  /// Returns all that waits to its authors, but what was taken.
+  func bounce(_ failure: FederationFailure) {
+    if takenThrough > .zero { post(.taken(pair, through: takenThrough)) }
+    post(.bounce(pair, positions: Position.zero...Position.end, failure))
   }
 
   func post(_ intent: OutboxIntent, completion: Post.Completion = .none) {
@@ -349,7 +359,7 @@ final class LinkDriver {
     case .refuse(let failure): refuse(queue.take(before: nil), failure)
     case .bounce(let failure):
       log.info("returned to their authors", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)"])
-      post(.bounce(pair, positions: Position.zero...Position.end, .notFound(pair.remote)))
+      bounce(.notFound(pair.remote))
     case .record(let failures, let next, let failure):
       log.info("no stream", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)", "failures": "\(failures)"])
       guard machine.hasRows else { return }
@@ -364,7 +374,7 @@ final class LinkDriver {
   }
 
   private func schedule() {
-    guard let due = [machine.deadline, ledger.deadline].compactMap(\.self).min() else { return }
+    guard let due = [machine.deadline, ledger.deadline, taken.deadline].compactMap(\.self).min() else { return }
     if let timer, timer.at <= due { return }
     timer?.task.cancel()
     let link = link
@@ -385,6 +395,7 @@ final class LinkDriver {
       ended(.lost)
       dead?.close(StreamError(.connectionTimeout))
     }
+    postTaken()
     handle(.tick)
     flush()
   }

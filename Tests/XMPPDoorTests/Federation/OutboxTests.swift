@@ -160,10 +160,30 @@ import Testing
 
   @Test func onePostAtATimeRemovesWhatIsTaken() {
     var taken = TakenRows()
-    let posts = [
-      taken.took(at(1)), taken.took(at(2)), taken.took(at(3)), taken.posted(), taken.posted(), taken.took(at(4)),
-    ]
-    #expect(posts == [at(1), nil, nil, at(3), nil, at(4)])
+    var posts: [Position?] = []
+    func take(_ numbers: Int64...) {
+      for number in numbers { taken.took(at(number), isLast: true, at: start) }
+      posts.append(taken.post(at: start))
+    }
+    take(1)
+    take(2, 3)
+    taken.posted()
+    take(4)
+    #expect(posts == [at(1), nil, at(4)] && taken.deadline == nil)
+  }
+
+  @Test func whileMoreRowsAreUnderWayTakenOnesAreRemovedTogether() {
+    var taken = TakenRows()
+    let due = start + FederationLimits.takenGathered
+    taken.took(at(1), isLast: false, at: start)
+    taken.took(at(2), isLast: false, at: due - .nanoseconds(1))
+    #expect(taken.deadline == due)
+    #expect(taken.post(at: due - .nanoseconds(1)) == nil)
+    #expect(taken.post(at: due) == at(2))
+    taken.posted()
+    taken.took(at(3), isLast: false, at: due)
+    taken.took(at(4), isLast: true, at: due)
+    #expect(taken.post(at: due) == at(4))
   }
 
   // MARK: Live stanzas
