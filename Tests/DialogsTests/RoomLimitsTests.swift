@@ -218,6 +218,7 @@ import Testing
     try await stage.act(.enter(.address(verona), stage.entering(balcony, "Juliet")), by: balcony)
     // Another session of the user may take the place that one has given up.
     try await stage.act(.vacate(orchards[0].id), by: romeo)
+    try await stage.act(.prepare(.address(BareJID("r1@conference.localhost"))), by: orchards[1])
     let capulet = try BareJID("capulet@conference.localhost")
     try await stage.act(.enter(.address(capulet), stage.entering(orchards[1], "Romeo")), by: orchards[1])
     // The other one's are still its own.

@@ -81,7 +81,8 @@ import Testing
     let enteredRoom = try #require(
       try await stage.act(.enter(.address(address), entering), by: orchard).value as? EnteredRoom)
     #expect(enteredRoom.own.ownCodes == [201])
-    // 10.1: locked for everybody else, and not there.
+    // 10.1.3: locked for everybody else while it is configured, and not there.
+    try await stage.act(.prepare(.address(address)), by: orchard)
     #expect(
       try await problem {
         try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony)

@@ -197,6 +197,7 @@ import Testing
     try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony)
     try await stage.failing(.configure(.address(address), .change { _ in }), by: balcony)
     try await stage.failing(.abandon(.address(address)), by: balcony)
+    try await stage.act(.prepare(.address(address)), by: balcony)
     #expect(
       try await problem {
         try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard)
@@ -214,6 +215,7 @@ import Testing
     let address = try BareJID("verona@conference.localhost")
     let room = RoomReference.address(address)
     try await stage.act(.enter(room, stage.entering(orchard, "Romeo")), by: orchard)
+    try await stage.act(.prepare(room), by: orchard)
     var tokens: [UInt64] = []
     try await stage.together(romeo) {
       tokens.append(stage.submit(.enter(room, stage.entering(street, "Paris")), by: street))

@@ -10,7 +10,7 @@ import Testing
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
     case .introduce, .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure,
-      .abandon,
+      .prepare, .abandon,
       .topic,
       .invite,
       .decline, .askForVoice, .register, .destroy, .occupants, .place, .probe, .lose:
@@ -39,7 +39,7 @@ import Testing
       .marker(room, RoomMarkerDraft(kind: .displayed, target: entry, stanza: marked)),
       .roles(room, [RoleDraft(nick: "romeo", role: .none, reason: nil)]), .roles(room, []),
       .configure(room, .change { _ in }), .configure(room, .change { $0.name = "x" }),
-      .configure(room, .change { $0.slowModeSeconds = -1 }), .abandon(room),
+      .configure(room, .change { $0.slowModeSeconds = -1 }), .abandon(room), .prepare(room),
       .topic(room, text: "x", stanza: nil), .topic(room, text: "x", stanza: stage.draft("")),
       .topic(room, text: String(repeating: "x", count: Limits.topicBytesMax + 1), stanza: nil),
       .askForVoice(room), .register(room, nick: nil), .register(room, nick: "romeo"), .register(room, nick: ""),

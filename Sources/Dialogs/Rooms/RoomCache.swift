@@ -31,6 +31,8 @@ struct RoomCache {
     let party: Party
     let nick: String
     let presence: Presence
+    /// Whether the creator configures the room, so that nobody else enters.
+    var isLocked = false
   }
 
   /// The times of users' last messages in a slow room (XEP-0500). They are stored nowhere else, so this is no cache.

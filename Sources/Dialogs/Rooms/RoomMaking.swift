@@ -302,6 +302,17 @@ extension Judge {
     return (state, created)
   }
 
+  mutating func prepare(_ post: Post, _ reference: RoomReference) throws {
+    guard case .address(let address) = reference, var lease = rooms.leases[address], lease.party.id == post.author.id
+    else {
+      _ = try find(reference, for: post.author)
+      return settle(post)
+    }
+    lease.isLocked = true
+    rooms.lease(address, lease)
+    settle(post)
+  }
+
   mutating func abandon(_ post: Post, _ reference: RoomReference) throws {
     guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
     else {

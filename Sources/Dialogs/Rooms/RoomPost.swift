@@ -42,6 +42,9 @@ public enum RoomIntent: Sendable {
   case roles(RoomReference, [RoleDraft])
   /// Changes the settings and avatar (10.2); creates a room that is being set up.
   case configure(RoomReference, SettingsDraft)
+  /// Tells that the creator of a room that is being set up configures it: nobody else enters until that has ended
+  /// (10.1.3). It does nothing to an existing room.
+  case prepare(RoomReference)
   /// Gives up an unconfigured room, by its creator (10.1.3).
   case abandon(RoomReference)
   case topic(RoomReference, text: String, stanza: RoomMessageDraft?)

@@ -22,6 +22,7 @@ extension Judge {
     let session = entering.session.id
     if entering.session.party.isProvisional { throw Problem.notIntroduced }
     guard let state = try lookUp(reference, for: author) else {
+      if try unlocks(reference, for: post, entering) { return try enter(post, reference, entering) }
       return try lease(post, reference, entering)
     }
     if state.room.isDestroyed {
@@ -250,6 +251,22 @@ extension Judge {
       role: .moderator, presence: entering.presence, ownCodes: codes,
       occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
     settle(post, enteredRoom(room, others: [], own: own, member: nil))
+  }
+
+  /// Makes a room that is being set up an instant one (10.1.2) as somebody else enters, and returns whether it did.
+  /// XEP-0045 10.1.1 locks them out until the creator has configured the room; but clients in which a room is made by
+  /// typing its name (Dino) never do. So it is locked from the creator's look at the form on.
+  private mutating func unlocks(_ reference: RoomReference, for post: Post, _ entering: Entering) throws -> Bool {
+    guard entering.isJoin, case .address(let address) = reference, let lease = rooms.leases[address],
+      lease.session.id != entering.session.id, !lease.isLocked, post.author.realm == lease.party.realm
+    else { return false }
+    let creating = Post(author: lease.party, intent: post.intent, completion: .session(lease.session, token: 0))
+    do {
+      _ = try found(creating, address, lease, SettingsDraft { $0 = .instant })
+      return true
+    } catch is Problem {
+      return false
+    }
   }
 
   // MARK: Availability

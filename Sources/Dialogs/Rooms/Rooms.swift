@@ -23,6 +23,7 @@ extension Judge {
     case .members(let room, let drafts): try members(post, room, drafts)
     case .roles(let room, let drafts): try roles(post, room, drafts)
     case .configure(let room, let draft): try configure(post, room, draft)
+    case .prepare(let room): try prepare(post, room)
     case .abandon(let room): try abandon(post, room)
     case .topic(let room, let text, let stanza): try topic(post, room, text, stanza)
     case .invite(let room, let address, let reason, let continuing):

@@ -34,11 +34,12 @@ async def refused(condition, action):
 
 async def create(checks, romeo, juliet, paris):
     verona = room_of("verona")
-    with checks.check("rooms: an instant room: 201, locked until its form comes, then open to who may (10.1.2)"):
+    with checks.check("rooms: an instant room: 201, locked while it is configured, then open to who may (10.1.2)"):
         own, topic, others, history = await romeo.enter(verona, "Romeo")
         expect({110, 201} <= codes(own), f"{own}")
         expect((own["muc"]["affiliation"], own["muc"]["role"]) == ("owner", "moderator"), f"{own}")
         expect(not history and not topic_of(topic), f"{history} {topic}")
+        await romeo.muc.get_room_config(verona, timeout=PATIENCE)
         expect(await refused("item-not-found", juliet.enter(verona, "Juliet")) == "cancel", "the type is not cancel")
         juliet.order.clear()
         await refused("item-not-found", juliet.enter(verona, "Juliet"))

@@ -7,11 +7,13 @@ import XMPP
 enum RoomOwnership {
   static func form(_ turn: Turn, _ query: Element) throws(StanzaError) {
     _ = try OwnerQuery(get: query)
-    current(turn) { (settings, owners, admins) in
-      let form = ConfigurationForm.form(
-        of: settings, owners: owners, admins: admins, isFederated: turn.session.parley.hub.federation != nil)
-      turn.reply { writer in
-        writer.element(.mucOwner) { form.write(into: &$0) }
+    prepared(turn) {
+      current(turn) { (settings, owners, admins) in
+        let form = ConfigurationForm.form(
+          of: settings, owners: owners, admins: admins, isFederated: turn.session.parley.hub.federation != nil)
+        turn.reply { writer in
+          writer.element(.mucOwner) { form.write(into: &$0) }
+        }
       }
     }
   }
@@ -30,27 +32,36 @@ enum RoomOwnership {
         .destroy(
           room, reason: destruction.reason, alternate: destruction.alternate, password: destruction.password)
       ) { _ in turn.reply() }
-    case .submit(let form):
-      current(turn) { (settings, owners, admins) throws(StanzaError) in
-        let isNew = turn.session.rooms[turn.room]?.room == nil
-        var draft = try ConfigurationForm.read(form, of: settings, owners: owners, admins: admins)
-        if isNew {
-          let change = draft.apply
-          draft.apply = { settings in
-            settings = .instant
-            change(&settings)
-          }
-        }
-        turn.postToRoom(.configure(room, draft)) { receipt in
-          if isNew, let room = receipt.room {
-            let session = turn.session
-            session.rooms.founded(room.name, at: receipt.position, place: session.cursor.log.position)
-            RoomInbound.readOn(room.name.address, session)
-          }
-          turn.reply()
+    case .submit(let form): prepared(turn) { submit(turn, form) }
+    }
+  }
+
+  private static func submit(_ turn: Turn, _ form: DataForm) {
+    current(turn) { (settings, owners, admins) throws(StanzaError) in
+      let isNew = turn.session.rooms[turn.room]?.room == nil
+      var draft = try ConfigurationForm.read(form, of: settings, owners: owners, admins: admins)
+      if isNew {
+        let change = draft.apply
+        draft.apply = { settings in
+          settings = .instant
+          change(&settings)
         }
       }
+      turn.postToRoom(.configure(.address(turn.room), draft)) { receipt in
+        let session = turn.session
+        if isNew, session.rooms[turn.room]?.room == nil, let room = receipt.room {
+          session.rooms.founded(room.name, at: receipt.position, place: session.cursor.log.position)
+          RoomInbound.readOn(room.name.address, session)
+        }
+        turn.reply()
+      }
     }
+  }
+
+  /// Goes on once nobody else can enter, if the room is being set up.
+  private static func prepared(_ turn: Turn, _ then: @escaping () -> Void) {
+    guard let joinedRoom = turn.session.rooms[turn.room], joinedRoom.room == nil else { return then() }
+    turn.postToRoom(.prepare(.address(turn.room))) { _ in then() }
   }
 
   /// Reads the present settings and people; a room that is being set up has its initial ones.
