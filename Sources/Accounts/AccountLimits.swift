@@ -132,8 +132,11 @@ public enum AccountLimits {
   public static let appKeysMax = 100
   /// The precision of the stored time of a key's last use: a backend calls all day, and a write each time is useless.
   public static let appKeyUseGrain: Duration = .seconds(60)
-  /// Calls of a realm's keys that are recorded, the newest: about 20 MB; an operator who needs more makes copies.
+  /// Records of the audit that are kept, the newest, of each realm's keys and of the operators: about 20 MB; an operator
+  /// who needs more makes copies.
   public static let auditRecordsMax = 100_000
-  /// Bytes of the path in a record; a longer one is cut.
-  public static let auditTargetBytesMax = 512
+  /// The time for which they are kept: a year's reviews find them all.
+  public static let auditKept: Duration = .seconds(400 * 86_400)
+  /// Bytes of the object in a record; a longer one is cut.
+  public static let auditObjectBytesMax = 512
 }

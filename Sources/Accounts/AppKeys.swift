@@ -71,18 +71,4 @@ extension Accounts {
     }
     return key
   }
-
-  /// Records a call; it is durable when this returns.
-  public func note(_ operation: String, target: String, status: Int, by key: AppKey) async throws(Problem) {
-    let target = String(decoding: target.utf8.prefix(AccountLimits.auditTargetBytesMax), as: UTF8.self)
-    let record = AuditRecord(
-      realm: key.realm, key: key.id, keyName: key.name, time: parley.clock.now, operation: operation, target: target,
-      status: status)
-    try await parley.work(keepingCaches: true) { try $0.insert(record, keeping: AccountLimits.auditRecordsMax) }
-  }
-
-  /// Returns the records, the newest first.
-  public func audit(in realm: RealmID, before: Int64, limit: Int) async throws(Problem) -> [AuditRecord] {
-    try await parley.read { try $0.audit(in: realm, before: before, limit: limit) }
-  }
 }

@@ -33,6 +33,8 @@ enum AdminLimits {
   /// The maximum number of rules for domains elsewhere, which are all in memory; `too-many-rules` beyond it. Patterns
   /// such as `*.example.org` are for more.
   static let federationRulesMax = 10_000
+  /// The records of the audit that are read in one piece while some are looked for: a few milliseconds of a reader.
+  static let auditRowsRead = 1_000
   /// The rate of calls per app key, a backend's busiest hour; 429 above it.
   static let keyRate = Rate(burst: 1_000, perSecond: 200)
   /// The rate of calls without a valid key per address, against guessing; 429 above it.

@@ -17,12 +17,18 @@ package protocol AdminOperation: Sendable {
   static var answerWait: Duration { get }
   /// The HTTP routes for backends; empty for an operation of the operator only.
   static var routes: [AdminRoute] { get }
+  /// Whether it changes nothing: such an operation is not an act, and not in the audit unless a key calls it.
+  static var isReading: Bool { get }
+  /// Returns the names of what the operation is about, for the audit; no secret.
+  static func object(of input: Input) -> String
   static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
 }
 
 extension AdminOperation {
   package static var answerWait: Duration { AdminLimits.answerWait }
   package static var routes: [AdminRoute] { [] }
+  package static var isReading: Bool { !routes.isEmpty && routes.allSatisfy { $0.method == .get } }
+  package static func object(of input: Input) -> String { AuditObject.text(of: input) }
 }
 
 /// The state that operations work on.
@@ -33,14 +39,22 @@ package struct AdminContext: Sendable {
   package let publicURL: String?
   /// The dispatcher of backends' hooks; nil if no server is running.
   package let hookRoute: (any HookRoute)?
+  /// The running server; nil if there is none.
+  package let server: (any RunningServer)?
   /// The only realm that the caller's key can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
+  /// The caller, for the audit; nil in a context that only tests call.
+  private(set) var actor: AuditActor?
 
-  package init(accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
+  package init(
+    accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil,
+    server: (any RunningServer)? = nil
+  ) {
     self.accounts = accounts
     self.startedAt = startedAt
     self.publicURL = publicURL
     self.hookRoute = hookRoute
+    self.server = server
   }
 
   /// Returns the same context restricted to a realm.
@@ -48,6 +62,42 @@ package struct AdminContext: Sendable {
     var context = self
     context.realm = realm
     return context
+  }
+
+  /// Returns the same context for a caller, whose acts are in the audit.
+  package func acting(_ actor: AuditActor) -> AdminContext {
+    var context = self
+    context.actor = actor
+    return context
+  }
+
+  /// Performs an operation in the caller's name. An act is in the audit before this returns, also one that was refused.
+  ///
+  /// - Throws: The operation's `Problem`, or that of the storage if an act could not be recorded.
+  package func perform<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ input: Operation.Input
+  ) async throws(Problem) -> Operation.Output {
+    if operation.isReading { return try await operation.perform(input, in: self) }
+    return try await recorded(operation.name, on: operation.object(of: input)) { () throws(Problem) in
+      try await operation.perform(input, in: self)
+    }
+  }
+
+  /// Does the same for an act that is not an operation's own.
+  func recorded<Output>(
+    _ operation: String, on object: String, _ body: () async throws(Problem) -> Output
+  ) async throws(Problem) -> Output {
+    guard let actor else { return try await body() }
+    let output: Output
+    do throws(Problem) {
+      output = try await body()
+    } catch {
+      // What was refused is told as such, also where the storage fails.
+      try? await accounts.note(operation, on: object, by: actor, status: error.kind.status, code: error.code)
+      throw error
+    }
+    try await accounts.note(operation, on: object, by: actor, status: 200)
+    return output
   }
 
   package var parley: Parley { accounts.parley }
@@ -67,10 +117,11 @@ enum AdminOperations {
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
-    ListSessions.self, EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
+    ListSessions.self, ShowSession.self, CloseSession.self, EndSessions.self, Announce.self, SetMessageOfTheDay.self,
+    ShowMessageOfTheDay.self,
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
-    Backup.self,
+    Backup.self, ReloadServer.self, ShowLogLevel.self, SetLogLevel.self,
     SetAddress.self, SetNote.self, RemoveSecondFactorOf.self,
     UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
     AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,
@@ -104,7 +155,7 @@ enum AdminOperations {
       return answer(Problem(.malformed, "request-malformed", "The request is not what \(Operation.name) expects."))
     }
     do {
-      return (200, try AdminJSON.encode(await operation.perform(input, in: context)))
+      return (200, try AdminJSON.encode(await context.perform(operation, input)))
     } catch let problem as Problem {
       return answer(problem)
     } catch {

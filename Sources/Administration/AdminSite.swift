@@ -9,7 +9,7 @@ import JSON
 package import Logging
 
 /// The operations as HTTP routes for backends: `/v1/admin/...` with an app key. A key's access is limited to its realm
-/// and its scopes; every call is written to the audit log before it is answered.
+/// and its scopes; every call, also one that only reads, is in the audit before it is answered.
 package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let runner: OperationRunner
@@ -40,7 +40,12 @@ package struct AdminSite: Sendable {
     _ rates: RateLog
   ) async throws -> Response {
     let key = try await caller(request, context, rates)
-    let outcome: (status: Int, response: Response)
+    let actor = AuditActor(key, from: context.peer(of: request).address)
+    var object = request.uri.path
+    func note(_ status: Int, _ code: String = "") async throws(Problem) {
+      try await admin.accounts.note(operation.name, on: object, by: actor, status: status, code: code)
+    }
+    let response: Response
     do {
       try keyRate.take(key.id, now: admin.parley.clock.now, telling: rates)
       guard key.scopes.contains(route.scope) else {
@@ -62,23 +67,20 @@ package struct AdminSite: Sendable {
         input.parameters[name] = value
       }
       input.parameters.merge(route.fixed) { $1 }
-      let bytes = try await perform(operation, input, admin.within(realm))
-      outcome = (bytes == nil ? 204 : route.status, OperationRunner.response(route.status, bytes))
+      let call = try prepare(operation, input)
+      if !call.object.isEmpty { object = call.object }
+      let bytes = try await call.perform(admin.within(realm))
+      response = OperationRunner.response(route.status, bytes)
+      // A call that is not in the audit is not acknowledged.
+      try await note(bytes == nil ? 204 : route.status)
     } catch let problem as Problem {
-      outcome = (problem.kind.status, runner.response(problem, to: request, context))
+      try await note(problem.kind.status, problem.code)
+      return runner.response(problem, to: request, context)
     } catch let refusal as HTTPRefusal {
-      try await note(operation, request, refusal.status, key)
+      try await note(refusal.status, refusal.code)
       throw refusal
     }
-    // A call that is not in the audit log is not acknowledged.
-    try await note(operation, request, outcome.status, key)
-    return outcome.response
-  }
-
-  private func note(
-    _ operation: any AdminOperation.Type, _ request: Request, _ status: Int, _ key: AppKey
-  ) async throws(Problem) {
-    try await admin.accounts.note(operation.name, target: request.uri.path, status: status, by: key)
+    return response
   }
 
   private func caller(
@@ -98,11 +100,21 @@ package struct AdminSite: Sendable {
     }
   }
 
-  /// Returns the output as JSON; nil if it is empty.
-  private func perform<Operation: AdminOperation>(
-    _ operation: Operation.Type, _ input: OperationInput, _ admin: AdminContext
-  ) async throws -> [UInt8]? {
-    let output = try await operation.perform(input.decode(Operation.Input.self), in: admin)
-    return output is Empty ? nil : try AdminJSON.encode(output)
+  /// A call whose input was read.
+  private struct Call: Sendable {
+    let object: String
+    /// Performs it, and returns the output as JSON; nil if it is empty.
+    let perform: @Sendable (AdminContext) async throws -> [UInt8]?
+  }
+
+  private func prepare<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ input: OperationInput
+  ) throws(Problem) -> Call {
+    let input = try input.decode(Operation.Input.self)
+    return Call(object: operation.object(of: input)) { admin in
+      // It is in the audit as every call with a key, and not a second time as an act.
+      let output = try await operation.perform(input, in: admin)
+      return output is Empty ? nil : try AdminJSON.encode(output)
+    }
   }
 }

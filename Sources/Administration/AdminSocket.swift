@@ -62,7 +62,8 @@ package final class AdminSocket: Sendable {
       let pipeline = channel.pipeline.syncOperations
       try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: true, withErrorHandling: true)
       try pipeline.addHandler(NIOHTTPServerRequestAggregator(maxContentLength: AdminLimits.requestBytesMax))
-      try pipeline.addHandler(AdminHandler(context: context))
+      let actor = AuditActor(.socket, name: "uid \(peer.user)", origin: "process \(peer.process)")
+      try pipeline.addHandler(AdminHandler(context: context.acting(actor)))
     }
   }
 }

@@ -2,6 +2,7 @@ import Accounts
 package import Administration
 import Basics
 import Dialogs
+import Glibc
 import Logging
 package import ServerConfiguration
 
@@ -38,6 +39,7 @@ package final class AdminConnection: Sendable {
         let logger = ServerLog(level: .warning).logger("parley")
         let core = try Core.open(settings, folder, logger: logger)
         let context = AdminContext(accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages)
+          .acting(AuditActor(.folder, name: "uid \(getuid())", origin: "process \(getpid())"))
         return AdminConnection(.folder(core, context, logger), folder: settings.data)
       case .held(let holder):
         if await isServing(client) { return AdminConnection(.server(client), folder: settings.data) }
@@ -76,7 +78,7 @@ package final class AdminConnection: Sendable {
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {
     switch way {
-    case .folder(_, let context, _): return try await operation.perform(input, in: context)
+    case .folder(_, let context, _): return try await context.perform(operation, input)
     case .server(let client):
       do {
         return try await client.call(operation, input)

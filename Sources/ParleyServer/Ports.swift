@@ -80,13 +80,14 @@ struct XMPPService: Service {
     return listener.site(hostMeta)
   }
 
-  /// Applies changed privileges and announces them to components.
+  /// Applies changed rules of federation and privileges, which are announced to components. A failure changes nothing.
   func reload(_ settings: Settings) throws(StartupError) {
+    if let federated = settings.federation {
+      try trust?.reload(authorities: federated.authorities)
+      federation?.reload(federated.rules)
+    }
     parley.grant(settings.privileges)
     listener.privilegesChanged()
-    guard let federated = settings.federation else { return }
-    federation?.reload(federated.rules)
-    try trust?.reload(authorities: federated.authorities)
   }
 
   func run() async throws {

@@ -74,8 +74,10 @@ public enum Server {
     let invites = InvitePage(accounts: core.accounts, logger: logger)
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
+    let reloading = Reloading(settings, certificates, xmpp, log, logger, reread: reread)
     let context = AdminContext(
-      accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute)
+      accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute,
+      server: reloading)
     let hooks = HookRunner(
       Hooks(core.parley, rendering: HookEvents(parley: core.parley)), route: hookRoute, logger: logger)
     let sites = [
@@ -87,8 +89,7 @@ public enum Server {
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
-    let reload = ReloadService(
-      settings: settings, certificates: certificates, xmpp: xmpp, log: log, logger: logger, reread: reread)
+    let reload = ReloadService(certificates: certificates, reloading: reloading)
     readiness.expect(1 + http.count + 1)
 
     // The services are shut down from the last to the first.

@@ -4,11 +4,9 @@ import Dialogs
 import Glibc
 import Logging
 import NIOCore
-import ServerCertificates
 import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
-import UnixSignals
 
 /// Counts the parts that have to be open before the server is ready.
 final class Readiness: Sendable {
@@ -109,55 +107,6 @@ struct ReadinessReport: Service {
       "ready",
       metadata: ["domains": "\(settings.domains.map(\.name).joined(separator: ","))", "url": "\(settings.publicURL)"])
     try? await gracefulShutdown()
-  }
-}
-
-/// Reloads changed certificates, and the configuration on SIGHUP.
-struct ReloadService: Service {
-  let settings: Settings
-  let certificates: Certificates
-  let xmpp: XMPPService
-  let log: ServerLog
-  let logger: Logger
-  let reread: @Sendable () throws -> Settings
-
-  func run() async throws {
-    await cancelWhenGracefulShutdown {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask {
-          // The sleep throws when the task is cancelled.
-          while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil { certificates.refresh() }
-        }
-        group.addTask {
-          for await _ in await UnixSignalsSequence(trapping: .sighup) { reload() }
-        }
-      }
-    }
-  }
-
-  private func reload() {
-    do {
-      let now = try reread()
-      log.level = now.logLevel
-      try certificates.reload(now)
-      try xmpp.reload(now)
-      var changed = zip(settings.effective, now.effective)
-        .filter { $0.value != $1.value && Keys.named($0.key)?.change == .restart }.map(\.0.key)
-      if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Keys.shared.components.name)
-      {
-        changed.append(Keys.shared.components.name)
-      }
-      // The effective values contain only the names of these.
-      if settings.identity != now.identity, !changed.contains(where: { $0.hasPrefix("identity.") }) {
-        changed.append("identity")
-      }
-      for key in changed { logger.warning("a changed key needs a restart", metadata: ["key": "\(key)"]) }
-      logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
-    } catch let refusal as StartupError {
-      for line in refusal.lines { logger.error("not reloaded: \(line)") }
-    } catch {
-      logger.error("not reloaded: \(error)")
-    }
   }
 }
 

@@ -153,10 +153,21 @@ public struct Settings: Hashable, Sendable {
   public enum LogFormat: String, CaseIterable, Sendable { case text, json }
 
   /// The effective value of a key, as shown by `parley check --print`.
-  public struct Effective: Hashable, Sendable, Codable {
+  public struct Effective: Hashable, Sendable, Encodable {
     public let key: String
     public let value: String
     public let origin: String
+    /// A digest of the whole value, also of a secret one, which is the same within this process.
+    package let fingerprint: Int
+
+    private enum CodingKeys: String, CodingKey { case key, value, origin }
+
+    init(key: String, value: String, origin: String, fingerprint: Int) {
+      self.key = key
+      self.value = value
+      self.origin = origin
+      self.fingerprint = fingerprint
+    }
   }
   /// All keys in the order of the reference.
   public let effective: [Effective]
@@ -294,7 +305,8 @@ struct SettingsReader {
 
   /// Notes the effective value of a key.
   mutating func note(_ key: any AnyKey, _ text: String, _ origin: Origin) {
-    effective[key.name] = Settings.Effective(key: key.name, value: key.shown(text), origin: origin.description)
+    effective[key.name] = Settings.Effective(
+      key: key.name, value: key.shown(text), origin: origin.description, fingerprint: text.hashValue)
   }
 
   /// Records an error in the value of a key.

@@ -26,8 +26,8 @@ struct ParleyCommand: AsyncParsableCommand {
     version: "\(Version.name) \(Version.number)",
     subcommands: [
       Serve.self, Initialize.self, User.self, Session.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
-      Invite.self, Report.self, KeyCommands.self, Webhook.self, FederationCommands.self, BackupData.self, Check.self,
-      Health.self,
+      Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self, FederationCommands.self, BackupData.self,
+      Check.self, Health.self, LogCommands.self, Reload.self,
     ])
 
   static func main() async {

@@ -9,7 +9,7 @@ struct Serve: AsyncParsableCommand {
     discussion: """
       The first start makes the data folder, a self-signed certificate and, where the domain is localhost, two users \
       to try it with, whose passwords are printed once. SIGTERM and SIGINT stop it gracefully; SIGHUP reads \
-      certificates and log level again.
+      certificates and configuration again, as parley reload does.
 
       Examples:
         parley serve

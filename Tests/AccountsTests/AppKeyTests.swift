@@ -45,13 +45,15 @@ import Testing
   @Test func callsOfAKeyAreRecorded() async throws {
     let stage = try Stage()
     let (accounts, realm) = (stage.accounts, stage.parley.realms[0].id)
-    let (key, _) = try await accounts.makeAppKey(name: "backend", scopes: [.audit], in: realm)
-    let long = "/" + String(repeating: "x", count: AccountLimits.auditTargetBytesMax)
-    try await accounts.note("users.add", target: "/v1/admin/users", status: 201, by: key)
-    try await accounts.note("users.show", target: long, status: 404, by: key)
+    let (key, secret) = try await accounts.makeAppKey(name: "backend", scopes: [.audit], in: realm)
+    let actor = AuditActor(key, from: "192.0.2.1")
+    let long = "/" + String(repeating: "x", count: AccountLimits.auditObjectBytesMax)
+    try await accounts.note("users.add", on: "romeo", by: actor, status: 201)
+    try await accounts.note("users.show", on: long, by: actor, status: 404, code: "user-unknown")
     let records = try await accounts.audit(in: realm, before: .max, limit: 10)
     #expect(records.map(\.operation) == ["users.show", "users.add"] && records.map(\.status) == [404, 201])
-    #expect(records[0].target.utf8.count == AccountLimits.auditTargetBytesMax && records[1].keyName == "backend")
+    #expect(records[0].object.utf8.count == AccountLimits.auditObjectBytesMax && records[0].code == "user-unknown")
+    #expect(records[1].actor == actor && actor.name == "backend" && secret.hasPrefix(actor.keyPrefix))
   }
 
   @Test func aProvisionedUserIsThereWholeOrNotAtAll() async throws {

@@ -299,6 +299,28 @@ async def conversations(checks, server, key):
         calls = key.do("GET", "/audit?limit=3")
         expect([call["operation"] for call in calls["items"]] == ["reports.dismiss", "reports.show", "reports.list"], f"{calls}")
         key.do("GET", f"/audit?cursor={calls['nextCursor']}")
+        only = key.do("GET", "/audit?matching=no+such+thing")["items"]
+        expect(only == [] and calls["items"][0]["origin"] == "127.0.0.1" and calls["items"][0]["object"] == str(report["id"]), f"{only} {calls}")
+    with checks.check("sessions of both protocols are shown and closed, each client is told in its own way"):
+        app = App(server, "romeo", "balcony").connect()
+        listed = key.do("GET", "/sessions?jid=romeo")["items"]
+        expect({row["door"] for row in listed} == {"xmpp", "app"}, f"{listed}")
+        ended = asyncio.get_running_loop().create_future()
+        romeo.add_event_handler("stream_error", lambda error: ended.done() or ended.set_result(error["condition"]))
+        for row in listed:
+            expect(key.do("GET", f"/sessions/{row['id']}") == row and row["address"] == "127.0.0.1", f"{row}")
+            expect(key.do("DELETE", f"/sessions/{row['id']}")["id"] == row["id"], f"{row}")
+        expect(await asyncio.wait_for(ended, PATIENCE) == "reset", "XMPP was told something else")
+        app.event("goaway", lambda data: data["reason"] == "ended")
+        elsewhere.refused("GET", f"/sessions/{listed[0]['id']}", 404, "session-unknown")
+        key.refused("DELETE", "/sessions/0123456789abcdef", 404, "session-unknown")
+    with checks.check("the log's level and the configuration by a key"):
+        expect(key.do("GET", "/log-level") == {"level": "info", "configured": "info"}, "another level")
+        key.do("PUT", "/log-level", {"level": "debug"})
+        key.refused("PUT", "/log-level", 400, "level-unknown", {"level": "loud"})
+        expect(key.do("POST", "/reloads")["changes"] == [], "something has changed")
+        expect(key.do("GET", "/log-level") == {"level": "info", "configured": "info"}, "the level is not that of the configuration")
+        elsewhere.refused("POST", "/reloads", 403, "key-of-another-domain")
     await romeo.disconnect()
 
 

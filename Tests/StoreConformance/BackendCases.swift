@@ -45,13 +45,27 @@ extension StoreConformance {
       try equal(try scene.write { try $0.removeAppKey(1, in: scene.realm.id) }, false)
       try equal(try scene.read { try $0.appKey(hash: one.hash) }, nil)
     },
-    Case(name: "calls of keys are kept, the newest, and read backwards") { scene in
-      func record(_ number: Int) -> AuditRecord {
+    Case(name: "acts are kept by number and age, those of each realm for themselves, and read backwards") { scene in
+      func record(_ number: Int, _ surface: AuditActor.Surface = .http) -> AuditRecord {
         AuditRecord(
-          realm: scene.realm.id, key: 1, keyName: "one", time: Timestamp(milliseconds: Int64(number)),
-          operation: "users.add", target: "/v1/admin/users", status: 200 + number)
+          actor: AuditActor(
+            surface, realm: surface == .http ? scene.realm.id : AuditActor.operators, key: 1, name: "one",
+            keyPrefix: "parley_a", origin: "192.0.2.1"),
+          time: Timestamp(milliseconds: Int64(number)), operation: "users.add", object: "romeo", status: 200 + number,
+          code: number == 5 ? "user-unknown" : "")
       }
-      for number in 1...5 { try scene.write { try $0.insert(record(number), keeping: 3) } }
+      func insert(_ record: AuditRecord, since time: Int64 = 0) throws {
+        try scene.write { try $0.insert(record, keeping: 3, since: Timestamp(milliseconds: time)) }
+      }
+      try insert(record(0, .socket))
+      for number in 1...5 { try insert(record(number)) }
+      let kept = try scene.read { try $0.audit(in: nil, before: .max, limit: 10) }
+      try equal(kept.map(\.status), [205, 204, 203, 200])
+      var last = record(5)
+      last.id = kept[0].id
+      try equal(kept[0], last)
+      try insert(record(6, .xmpp), since: 1)
+      try equal(try scene.read { try $0.audit(in: AuditActor.operators, before: .max, limit: 10) }.map(\.status), [206])
       try scene.read { reader in
         let all = try reader.audit(in: scene.realm.id, before: .max, limit: 10)
         try equal(all.map(\.status), [205, 204, 203])

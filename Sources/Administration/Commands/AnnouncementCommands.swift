@@ -7,27 +7,29 @@ import XMPPDoor
 extension AdHocCommand {
   static func announce(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "announce", "Announce to online users", "Fill out this form to tell something to everybody who is online.",
+      context, "announce", "Announce to online users",
+      "Fill out this form to tell something to everybody who is online.",
       fields: { _ in [DataForm.Field("announcement", .textMulti, label: "Announcement", isRequired: true)] },
-      perform: { (form, party) throws(Problem) in
-        let told = try await Announce.perform(
-          Announce.Input(domain: party.address.domain, text: form.lines("announcement")), in: context)
+      perform: { (form, party, context) throws(Problem) in
+        let told = try await context.perform(
+          Announce.self, Announce.Input(domain: party.address.domain, text: form.lines("announcement")))
         return .done("Told \(told.sessions) sessions.")
       })
   }
 
   static func setMessageOfTheDay(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "set-motd", "Set the message of the day", "Everybody is told once: now, or at their next login.",
+      context, "set-motd", "Set the message of the day", "Everybody is told once: now, or at their next login.",
       fields: { _ in [DataForm.Field("motd", .textMulti, label: "Message of the day", isRequired: true)] },
-      perform: { (form, party) throws(Problem) in
+      perform: { (form, party, context) throws(Problem) in
         try await set(form.lines("motd"), again: true, party, context)
       })
   }
 
   static func editMessageOfTheDay(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "edit-motd", "Edit the message of the day", "Those who were told the message before are not told the new text.",
+      context, "edit-motd", "Edit the message of the day",
+      "Those who were told the message before are not told the new text.",
       fields: { party in
         let lines = Announcements(context.parley).messageOfTheDay(in: party.realm)?.text.split(
           separator: "\n", omittingEmptySubsequences: false)
@@ -36,13 +38,13 @@ extension AdHocCommand {
             "motd", .textMulti, label: "Message of the day", isRequired: true, values: lines?.map { String($0) } ?? [])
         ]
       },
-      perform: { (form, party) throws(Problem) in
+      perform: { (form, party, context) throws(Problem) in
         try await set(form.lines("motd"), again: false, party, context)
       })
   }
 
   static func deleteMessageOfTheDay(_ context: AdminContext) -> AdHocCommand {
-    admin("delete-motd", "Delete the message of the day") { (_, party) throws(Problem) in
+    admin(context, "delete-motd", "Delete the message of the day") { (_, party, context) throws(Problem) in
       try await set(nil, again: false, party, context)
     }
   }
@@ -51,7 +53,7 @@ extension AdHocCommand {
     _ text: String?, again: Bool, _ party: Party, _ context: AdminContext
   ) async throws(Problem) -> Outcome {
     let input = SetMessageOfTheDay.Input(domain: party.address.domain, text: text, again: again)
-    _ = try await SetMessageOfTheDay.perform(input, in: context)
+    _ = try await context.perform(SetMessageOfTheDay.self, input)
     return .done(nil)
   }
 }

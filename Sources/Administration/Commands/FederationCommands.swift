@@ -6,9 +6,9 @@ import XMPPDoor
 /// Parley's own commands for federation, which XEP-0133 does not know: those of `parley federation`.
 extension AdHocCommand {
   static func federationLinks(_ context: AdminContext) -> AdHocCommand {
-    admin("federation", "List links to other servers") { (_, _) throws(Problem) in
-      let page = try await ListFederation.perform(
-        ListFederation.Input(after: nil, limit: AdminLimits.commandRowsMax), in: context)
+    admin(context, "federation", "List links to other servers") { (_, _, context) throws(Problem) in
+      let page = try await context.perform(
+        ListFederation.self, ListFederation.Input(after: nil, limit: AdminLimits.commandRowsMax))
       return report(page.items.map { $0.cells.filter { !$0.isEmpty }.joined(separator: ", ") })
     }
   }
@@ -33,7 +33,7 @@ extension AdHocCommand {
 
   static func federationDomain(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "federation-domain", "Look after another server", "Name a domain elsewhere and what is to be done.",
+      context, "federation-domain", "Look after another server", "Name a domain elsewhere and what is to be done.",
       fields: { _ in
         [
           DataForm.Field("domain", .textSingle, label: "Domain", isRequired: true),
@@ -43,7 +43,7 @@ extension AdHocCommand {
           DataForm.Field("note", .textSingle, label: "A remark, if it is admitted or refused"),
         ]
       },
-      perform: { (form, _) throws(Problem) in
+      perform: { (form, _, context) throws(Problem) in
         guard let action = FederationAction(rawValue: form.value("action") ?? FederationAction.show.rawValue) else {
           throw Problem(.malformed, "action-unknown", "There is no such action.", field: "action")
         }
@@ -56,20 +56,20 @@ extension AdHocCommand {
   ) async throws(Problem) -> Outcome {
     let input = FederationInput(domain: domain)
     switch action {
-    case .show: return report(try await ShowFederation.perform(input, in: context).lines)
-    case .test: return report(try await TestFederation.perform(.init(domain: domain, from: nil), in: context).lines)
+    case .show: return report(try await context.perform(ShowFederation.self, input).lines)
+    case .test: return report(try await context.perform(TestFederation.self, .init(domain: domain, from: nil)).lines)
     case .allow, .deny:
       let text = note.flatMap { $0.isEmpty ? nil : $0 }
-      _ = try await SetFederationRule.perform(
-        .init(domain: domain, isAllowed: action == .allow, note: text), in: context)
+      _ = try await context.perform(
+        SetFederationRule.self, .init(domain: domain, isAllowed: action == .allow, note: text))
       return .done(nil)
     case .forget:
-      _ = try await RemoveFederationRule.perform(input, in: context)
+      _ = try await context.perform(RemoveFederationRule.self, input)
       return .done(nil)
-    case .close: return .done("Closed \(try await CloseFederation.perform(input, in: context).count) streams.")
-    case .retry: return .done("Tries \(try await RetryFederation.perform(input, in: context).count) links.")
+    case .close: return .done("Closed \(try await context.perform(CloseFederation.self, input).count) streams.")
+    case .retry: return .done("Tries \(try await context.perform(RetryFederation.self, input).count) links.")
     case .drop:
-      return .done("\(try await DropFederationQueue.perform(input, in: context).count) are returned to their authors.")
+      return .done("\(try await context.perform(DropFederationQueue.self, input).count) are returned to their authors.")
     }
   }
 

@@ -33,9 +33,10 @@ extension AdHocCommand {
           let party = session.party
           let name = form.value("username").flatMap { $0.isEmpty ? nil : $0 }
           let isContact = ["1", "true"].contains(form.value("roster-subscription"))
-          return try await invite(
-            InviteDraft(realm: party.realm, kind: .account, inviter: isContact ? party : nil, name: name), party,
-            context)
+          let draft = InviteDraft(realm: party.realm, kind: .account, inviter: isContact ? party : nil, name: name)
+          return try await context.acting(session).recorded(CreateInvite.name, on: name ?? "") { () throws(Problem) in
+            try await invite(draft, party, context)
+          }
         }))
   }
 

@@ -13,7 +13,8 @@ enum People: String, Sendable {
 
 extension AdHocCommand {
   static func count(_ people: People, _ context: AdminContext) -> AdHocCommand {
-    admin("get-\(people.rawValue)-users-num", "Count \(people.rawValue) users") { (_, party) throws(Problem) in
+    admin(context, "get-\(people.rawValue)-users-num", "Count \(people.rawValue) users") {
+      (_, party, context) throws(Problem) in
       let count = try await people.count(in: party.realm, context)
       return .fields([
         DataForm.Field(
@@ -26,7 +27,7 @@ extension AdHocCommand {
     // The nodes of 4.21 and 4.22 have no suffix.
     let isShort = people == .active || people == .idle
     return admin(
-      "get-\(people.rawValue)-users" + (isShort ? "" : "-list"), "List \(people.rawValue) users",
+      context, "get-\(people.rawValue)-users" + (isShort ? "" : "-list"), "List \(people.rawValue) users",
       "Fill out this form to list \(people.rawValue) users.",
       fields: { _ in
         [
@@ -37,7 +38,7 @@ extension AdHocCommand {
             ])
         ]
       },
-      perform: { (form, party) throws(Problem) in
+      perform: { (form, party, context) throws(Problem) in
         let most = AdminLimits.commandRowsMax
         let limit = form.value("max_items").flatMap { Int($0) }.map { min(max(1, $0), most) } ?? most
         let names = try await people.names(in: party.realm, limit: limit, context)

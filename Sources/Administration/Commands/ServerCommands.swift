@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Dialogs
 import XMPP
@@ -30,20 +31,20 @@ package enum ServerCommands {
 }
 
 extension AdHocCommand {
-  /// Returns a command of XEP-0133 for admins.
+  /// Returns a command of XEP-0133 for admins, which is performed in a context that acts for them.
   ///
   /// - Parameters:
   ///   - name: The part of its node behind the `#`.
   ///   - fields: The fields of its form; nil if the command is performed at once.
   static func admin(
-    _ name: String, _ title: String, _ instructions: String = "",
+    _ context: AdminContext, _ name: String, _ title: String, _ instructions: String = "",
     fields: (@Sendable (Party) -> [DataForm.Field])? = nil,
-    perform: @escaping @Sendable (DataForm, Party) async throws(Problem) -> Outcome
+    perform: @escaping @Sendable (DataForm, Party, AdminContext) async throws(Problem) -> Outcome
   ) -> AdHocCommand {
     let node = formType + "#" + name
     guard let fields else {
       return AdHocCommand(node: node, title: title, audience: .admins) { (session) throws(Problem) in
-        .done(try await perform(DataForm(.submit), session.party))
+        .done(try await perform(DataForm(.submit), session.party, context.acting(session)))
       }
     }
     return AdHocCommand(
@@ -52,25 +53,39 @@ extension AdHocCommand {
         { session in
           DataForm(.form, formType: formType, title: title, instructions: [instructions], fields: fields(session.party))
         },
-        perform: { (form, session) throws(Problem) in try await perform(form, session.party) }))
+        perform: { (form, session) throws(Problem) in
+          try await perform(form, session.party, context.acting(session))
+        }))
   }
 
   /// Returns a command that performs one action on each of several accounts; an unknown account does not prevent the
   /// others.
   static func eachAccount(
-    _ name: String, _ title: String, _ label: String,
-    perform: @escaping @Sendable (String) async throws(Problem) -> Void
+    _ context: AdminContext, _ name: String, _ title: String, _ label: String,
+    perform: @escaping @Sendable (String, AdminContext) async throws(Problem) -> Void
   ) -> AdHocCommand {
-    admin(name, title, label + ".", fields: { _ in [.accounts(label)] }) { (form, _) throws(Problem) in
+    admin(context, name, title, label + ".", fields: { _ in [.accounts(label)] }) {
+      (form, _, context) throws(Problem) in
       var failures: [String] = []
       for jid in try form.accounts() {
-        do throws(Problem) { try await perform(jid) } catch { failures.append("\(Line.safe(jid)): \(error.text)") }
+        do throws(Problem) { try await perform(jid, context) } catch {
+          failures.append("\(Line.safe(jid)): \(error.text)")
+        }
       }
       return failures.isEmpty ? .done(nil) : .incomplete(failures)
     }
   }
 
   static let formType = "http://jabber.org/protocol/admin"
+}
+
+extension AdminContext {
+  /// Returns the context of an administrator's XMPP client.
+  func acting(_ session: any LiveSession) -> AdminContext {
+    let party = session.party
+    let resource = parley.hub.allSessions(of: party.id).first { $0.session === session }?.resource
+    return acting(AuditActor(.xmpp, name: party.address.description, origin: resource ?? ""))
+  }
 }
 
 extension AdHocCommand.Outcome {

@@ -8,7 +8,7 @@ import XMPPDoor
 extension AdHocCommand {
   static func addUser(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "add-user", "Add a user", "Fill out this form to add a user.",
+      context, "add-user", "Add a user", "Fill out this form to add a user.",
       fields: { _ in
         [
           .account("The address of the account to be added"),
@@ -18,12 +18,12 @@ extension AdHocCommand {
           DataForm.Field("surname", .textSingle, label: "Family name"),
         ]
       },
-      perform: { (form, _) throws(Problem) in
+      perform: { (form, _, context) throws(Problem) in
         let password = try form.newPassword()
         let names = [form.value("given_name"), form.value("surname")].compactMap { $0 }.filter { !$0.isEmpty }
         let name = names.isEmpty ? nil : names.joined(separator: " ")
-        _ = try await AddUser.perform(
-          AddUser.Input(jid: form.required("accountjid"), password: password, name: name), in: context)
+        _ = try await context.perform(
+          AddUser.self, AddUser.Input(jid: form.required("accountjid"), password: password, name: name))
         return .done(nil)
       })
   }
@@ -43,31 +43,31 @@ extension AdHocCommand {
   private static func state(
     _ state: SetUserState.Input.State, _ name: String, _ title: String, _ label: String, _ context: AdminContext
   ) -> AdHocCommand {
-    eachAccount(name, title, label) { (jid) throws(Problem) in
-      _ = try await SetUserState.perform(SetUserState.Input(jid: jid, state: state), in: context)
+    eachAccount(context, name, title, label) { (jid, context) throws(Problem) in
+      _ = try await context.perform(SetUserState.self, SetUserState.Input(jid: jid, state: state))
     }
   }
 
   static func endSessions(_ context: AdminContext) -> AdHocCommand {
     eachAccount(
-      "end-user-session", "End sessions", "The addresses whose sessions are to end; with a resource, that one"
-    ) { (jid) throws(Problem) in
-      _ = try await EndSessions.perform(EndSessions.Input(jid: jid), in: context)
+      context, "end-user-session", "End sessions", "The addresses whose sessions are to end; with a resource, that one"
+    ) { (jid, context) throws(Problem) in
+      _ = try await context.perform(EndSessions.self, EndSessions.Input(jid: jid))
     }
   }
 
   static func changePassword(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "change-user-password", "Change a password", "Fill out this form to give a user another password.",
+      context, "change-user-password", "Change a password", "Fill out this form to give a user another password.",
       fields: { _ in
         [
           .account("The address of this account"),
           DataForm.Field("password", .textPrivate, label: "The password for this account", isRequired: true),
         ]
       },
-      perform: { (form, _) throws(Problem) in
+      perform: { (form, _, context) throws(Problem) in
         let input = SetPassword.Input(jid: try form.required("accountjid"), password: try form.required("password"))
-        _ = try await SetPassword.perform(input, in: context)
+        _ = try await context.perform(SetPassword.self, input)
         return .done(nil)
       })
   }
@@ -76,11 +76,11 @@ extension AdHocCommand {
   /// reads.
   static func userRoster(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "get-user-roster", "Show a roster", "Fill out this form to see a user's roster.",
+      context, "get-user-roster", "Show a roster", "Fill out this form to see a user's roster.",
       fields: { _ in [.account("The address of this account")] },
-      perform: { (form, _) throws(Problem) in
+      perform: { (form, _, context) throws(Problem) in
         let jid = try form.required("accountjid")
-        let contacts = try await ListRoster.perform(ListRoster.Input(jid: jid), in: context).filter(\.listed)
+        let contacts = try await context.perform(ListRoster.self, ListRoster.Input(jid: jid)).filter(\.listed)
         return .result(
           DataForm(
             .result, title: jid,
@@ -102,13 +102,14 @@ extension AdHocCommand {
 
   static func lastLogin(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "get-user-lastlogin", "Show when a user was here last", "Fill out this form to learn when users were here last.",
+      context, "get-user-lastlogin", "Show when a user was here last",
+      "Fill out this form to learn when users were here last.",
       fields: { _ in [.accounts("The addresses of the accounts")] },
-      perform: { (form, _) throws(Problem) in
+      perform: { (form, _, context) throws(Problem) in
         let jids = try form.accounts()
         var seen: [String] = []
         for jid in jids {
-          let user = try await ShowUser.perform(ShowUser.Input(jid: jid), in: context).user
+          let user = try await context.perform(ShowUser.self, ShowUser.Input(jid: jid)).user
           seen.append(user.online ? context.parley.clock.now.description : user.lastSeenAt ?? "")
         }
         return .fields([
@@ -121,10 +122,10 @@ extension AdHocCommand {
 
   static func userStatistics(_ context: AdminContext) -> AdHocCommand {
     admin(
-      "user-stats", "Show a user", "Fill out this form to see what the server knows of a user.",
+      context, "user-stats", "Show a user", "Fill out this form to see what the server knows of a user.",
       fields: { _ in [.account("The address of the account")] },
-      perform: { (form, _) throws(Problem) in
-        let found = try await ShowUser.perform(ShowUser.Input(jid: form.required("accountjid")), in: context)
+      perform: { (form, _, context) throws(Problem) in
+        let found = try await context.perform(ShowUser.self, ShowUser.Input(jid: form.required("accountjid")))
         return .fields([
           DataForm.Field("accountjid", .jidSingle, found.user.jid),
           DataForm.Field("rostersize", .textSingle, "\(found.contacts)", label: "Contacts"),

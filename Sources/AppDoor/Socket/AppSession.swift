@@ -281,6 +281,7 @@ final class AppSessionHandle: LiveSession {
   let id: SessionID
   let party: Party
   let lane: Lane
+  let peer: String?
   private let session: NIOLoopBound<AppSession>
 
   /// Creates the handle, on the session's event loop.
@@ -288,6 +289,7 @@ final class AppSessionHandle: LiveSession {
     self.id = id
     self.party = party
     self.lane = lane
+    self.peer = session.address
     self.session = NIOLoopBound(session, eventLoop: session.channel.eventLoop)
   }
 

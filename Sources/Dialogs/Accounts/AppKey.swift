@@ -21,9 +21,11 @@ public struct AppKey: Hashable, Sendable {
     case audit
     case federationRead = "federation:read"
     case federationWrite = "federation:write"
+    /// The running server: its log's level, reloading its configuration.
+    case server
 
     /// Whether it is about the whole server, and not about a realm: only keys of the first domain have it.
-    public var isOfServer: Bool { self == .federationRead || self == .federationWrite }
+    public var isOfServer: Bool { [.federationRead, .federationWrite, .server].contains(self) }
   }
 
   public let id: Int64
@@ -53,37 +55,6 @@ public struct AppKey: Hashable, Sendable {
   }
 }
 
-/// The record of a call by a key, for the operator.
-public struct AuditRecord: Hashable, Sendable {
-  /// The id, which increases; 0 asks the store for a new one.
-  public var id: Int64
-  public let realm: RealmID
-  public let key: Int64
-  /// The key's name, which is kept after the key is removed.
-  public let keyName: String
-  public let time: Timestamp
-  /// The operation's name, such as `users.add`.
-  public let operation: String
-  /// The called path, at most `AccountLimits.auditTargetBytesMax`.
-  public let target: String
-  /// The HTTP status of the answer.
-  public let status: Int
-
-  public init(
-    id: Int64 = 0, realm: RealmID, key: Int64, keyName: String, time: Timestamp, operation: String, target: String,
-    status: Int
-  ) {
-    self.id = id
-    self.realm = realm
-    self.key = key
-    self.keyName = keyName
-    self.time = time
-    self.operation = operation
-    self.target = target
-    self.status = status
-  }
-}
-
 extension AppKey: Record {
   public enum Field: String, CaseIterable, Sendable {
     case id, realm, name, prefix, hash, scopes, createdAt = "created", usedAt = "used"
@@ -110,33 +81,11 @@ extension AppKey: Record {
   }
 }
 
-extension AuditRecord: Record {
-  public enum Field: String, CaseIterable, Sendable {
-    case id, realm, key, keyName = "name", time, operation, target, status
-  }
-  public static let kind = "audit"
-  public static let key: [Field] = [.id]
-  public static let isNumbered = true
-  public var fields: [FieldValue] {
-    [id.field, realm.field, key.field, keyName.field, time.field, operation.field, target.field, status.field]
-  }
-  public init(_ fields: inout FieldReader) throws {
-    try self.init(
-      id: fields.next(), realm: fields.next(), key: fields.next(), keyName: fields.next(), time: fields.next(),
-      operation: fields.next(), target: fields.next(), status: fields.next())
-  }
-}
-
 extension RecordReader {
   public func appKey(hash: [UInt8]) throws -> AppKey? { try record(AppKey.self, .equal(.hash, hash)) }
 
   /// Returns the realm's keys, by id.
   public func appKeys(in realm: RealmID) throws -> [AppKey] { try records(AppKey.self, .equal(.realm, realm)) }
-
-  /// Returns the records with ids below `before`, the newest first.
-  public func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord] {
-    try records(AuditRecord.self, .equal(.realm, realm), .below(.id, before), isDescending: true, limit: limit)
-  }
 }
 
 extension RecordWriter {
@@ -147,12 +96,5 @@ extension RecordWriter {
   /// Removes a key. Returns `false` if there is none in this realm.
   public func removeAppKey(_ id: Int64, in realm: RealmID) throws -> Bool {
     try remove(AppKey.self, .equal(.id, id), .equal(.realm, realm)) > 0
-  }
-
-  /// Stores a record. Records more than `keeping` numbers behind it are removed: numbers are given to all realms
-  /// together, so that a realm keeps at most this many.
-  public func insert(_ record: AuditRecord, keeping: Int) throws {
-    let last = try put(record).id
-    try remove(AuditRecord.self, .equal(.realm, record.realm), .atMost(.id, last - Int64(keeping)))
   }
 }

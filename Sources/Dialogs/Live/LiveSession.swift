@@ -6,9 +6,15 @@ public protocol LiveSession: AnyObject, Sendable {
   var id: SessionID { get }
   var party: Party { get }
   var lane: Lane { get }
+  /// The network address of its client; `nil` if it is not known: after a restart, until the client returns.
+  var peer: String? { get }
   func receive(_ delivery: Delivery)
   /// Writes what the deliveries of a batch have collected, once after the last one.
   func batchEnded()
+}
+
+extension LiveSession {
+  public var peer: String? { nil }
 }
 
 /// A delivery to a session.

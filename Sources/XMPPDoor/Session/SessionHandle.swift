@@ -7,6 +7,7 @@ final class SessionHandle: LiveSession {
   let id: SessionID
   let party: Party
   let lane: Lane
+  let peer: String?
   let loop: any EventLoop
   private let place: NIOLoopBound<Place>
 
@@ -25,9 +26,10 @@ final class SessionHandle: LiveSession {
   }
 
   /// Creates a handle; called on the session's loop.
-  init(party: Party, loopContext: LoopContext) {
+  init(party: Party, loopContext: LoopContext, peer: String? = nil) {
     id = SessionID(.random(in: .min ... .max))
     self.party = party
+    self.peer = peer
     lane = loopContext.lane
     loop = loopContext.loop
     place = NIOLoopBound(Place(), eventLoop: loopContext.loop)

@@ -61,12 +61,12 @@ final class XMPPSession {
   /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
-  init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID) {
+  init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID, peer: String? = nil) {
     self.door = door
     self.loopContext = loopContext
     self.party = party
     self.jid = jid
-    handle = SessionHandle(party: party, loopContext: loopContext)
+    handle = SessionHandle(party: party, loopContext: loopContext, peer: peer)
     management = ResumptionMachine()
     handle.stands(self)
   }

@@ -52,7 +52,7 @@ extension XMPPConnection {
     _ party: Party, _ jid: FullJID, holding: Bool,
     _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
-    let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid)
+    let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid, peer: peer)
     pause(.machine)
     session.goOnline(holding: holding, by: access) { [self] problem in
       guard !isOver else { return session.end() }
@@ -132,7 +132,7 @@ extension XMPPConnection {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, answer: answer), eventLoop: loop)
-    let handle = SessionHandle(party: former.party, loopContext: loopContext)
+    let handle = SessionHandle(party: former.party, loopContext: loopContext, peer: peer)
     let loop = loop
     former.reach { session in
       let take: @Sendable (Result<SessionState, XMPPSession.Refusal>?) -> Void = { surrendered in

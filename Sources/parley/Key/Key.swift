@@ -9,7 +9,6 @@ struct KeyCommands: AsyncParsableCommand {
         parley key add backend --scope users:read --scope users:write
         parley key list
         parley key revoke 4711
-        parley key audit
       """,
-    subcommands: [KeyAdd.self, KeyList.self, KeyRevoke.self, KeyAudit.self])
+    subcommands: [KeyAdd.self, KeyList.self, KeyRevoke.self])
 }

@@ -7,5 +7,5 @@ struct Session: AsyncParsableCommand {
       Example:
         parley session list
       """,
-    subcommands: [SessionList.self])
+    subcommands: [SessionList.self, SessionShow.self, SessionClose.self])
 }

@@ -7,7 +7,7 @@ struct SessionList: ListCommand {
     commandName: "list",
     abstract: "Lists the sessions that are online, by address.",
     discussion: """
-      A session without a client waits for it to reconnect. parley user disconnect ends sessions.
+      A session without a client waits for it to reconnect. parley session close ends sessions.
 
       Examples:
         parley session list
@@ -20,7 +20,7 @@ struct SessionList: ListCommand {
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no sessions."
-  static let table = TextTable("User", "Resource", "Door", "Since", "Client", "Presence")
+  static let table = TextTable("Session", "User", "Resource", "Door", "Since", "Client", "Presence")
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input {
     .init(jid: jid.map(context.address), domain: domain, after: cursor, limit: 500)
@@ -28,7 +28,7 @@ struct SessionList: ListCommand {
 
   func cells(_ session: SessionRow) -> [String] {
     [
-      session.jid, session.resource, session.door, session.since,
+      session.id, session.jid, session.resource, session.door, session.since,
       session.connected ? session.inactive ? "inactive" : "active" : "none",
       session.available ? "available" : "",
     ]

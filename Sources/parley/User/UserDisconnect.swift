@@ -19,7 +19,9 @@ struct UserDisconnect: AdminCommand {
 
   func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid)) }
 
-  func text(_ ended: Operation.Output) -> String {
+  func text(_ ended: Operation.Output) -> String { Self.text(ended) }
+
+  static func text(_ ended: Operation.Output) -> String {
     "Ended \(ended.sessions) session\(ended.sessions == 1 ? "" : "s") of \(ended.jid)."
   }
 }

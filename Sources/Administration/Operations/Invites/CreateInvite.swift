@@ -21,6 +21,10 @@ package enum CreateInvite: AdminOperation {
 
   package typealias Output = InviteLinks
 
+  package static func object(of input: Input) -> String {
+    [input.name, input.contact, input.domain].compactMap { $0 }.joined(separator: " ")
+  }
+
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> InviteLinks {
     var contact: Party?
     if let jid = input.contact { contact = try await context.user(jid).party }

@@ -24,6 +24,10 @@ package enum AddKey: AdminOperation {
     package let secret: String
   }
 
+  package static func object(of input: Input) -> String {
+    "\(input.name): \(input.scopes.joined(separator: ","))"
+  }
+
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
     var scopes: Set<AppKey.Scope> = []

@@ -26,6 +26,8 @@ package enum ImportUsers: AdminOperation {
   /// The outcomes in the order of the rows.
   package typealias Output = [RowOutcome]
 
+  package static func object(of input: Input) -> String { "\(input.rows.count) users" }
+
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
     guard input.rows.count <= AdminLimits.importBatchRows else {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) rows.")

@@ -1,0 +1,20 @@
+package import Dialogs
+package import Logging
+
+/// The running server, as operations change it.
+package protocol RunningServer: Sendable {
+  var logLevel: Logger.Level { get nonmutating set }
+  /// The level of the configuration that is in effect.
+  var configuredLogLevel: Logger.Level { get }
+  /// Reads the configuration again, and applies what can be changed without a restart. A configuration with an error
+  /// changes nothing.
+  func reload() throws(Problem) -> ReloadServer.Output
+}
+
+extension AdminContext {
+  /// Returns the running server.
+  func running() throws(Problem) -> any RunningServer {
+    guard let server else { throw Problem(.conflict, "server-absent", "No server is running.") }
+    return server
+  }
+}

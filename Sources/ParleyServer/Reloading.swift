@@ -1,0 +1,122 @@
+import Administration
+import Basics
+import Dialogs
+import Logging
+import ServerCertificates
+import ServerConfiguration
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Changes what can be changed while the server runs: the level of its log, and by reading the configuration again all
+/// keys that are marked so.
+final class Reloading: RunningServer {
+  /// The settings of the start, which keys that need a restart still have.
+  private let started: Settings
+  /// The settings of the last reload.
+  private let applied: Mutex<Settings>
+  private let certificates: Certificates
+  private let xmpp: XMPPService
+  private let log: ServerLog
+  private let logger: Logger
+  private let reread: @Sendable () throws -> Settings
+
+  init(
+    _ settings: Settings, _ certificates: Certificates, _ xmpp: XMPPService, _ log: ServerLog, _ logger: Logger,
+    reread: @escaping @Sendable () throws -> Settings
+  ) {
+    started = settings
+    applied = Mutex(settings)
+    self.certificates = certificates
+    self.xmpp = xmpp
+    self.log = log
+    self.logger = logger
+    self.reread = reread
+  }
+
+  var logLevel: Logger.Level {
+    get { log.level }
+    set {
+      log.level = newValue
+      logger.notice("the log has another level", metadata: ["level": "\(newValue)"])
+    }
+  }
+
+  var configuredLogLevel: Logger.Level { applied.withLock { $0.logLevel } }
+
+  func reload() throws(Problem) -> ReloadServer.Output {
+    do {
+      return try applied.withLock { applied in
+        let now = try reread()
+        // What can fail comes first, so that a failure changes nothing.
+        let unusable = Certificates.check(now)
+        if !unusable.isEmpty { throw StartupError(lines: unusable, .usage) }
+        try xmpp.reload(now)
+        try certificates.reload(now)
+        log.level = now.logLevel
+        let changes = changes(from: applied, to: now)
+        applied = now
+        for change in changes where change.effect == .restart {
+          logger.warning("a changed key needs a restart", metadata: ["key": "\(change.key)"])
+        }
+        logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
+        return ReloadServer.Output(file: now.file, changes: changes)
+      }
+    } catch {
+      let lines = (error as? StartupError)?.lines ?? ["\(error)"]
+      for line in lines { logger.error("not reloaded: \(line)") }
+      throw Problem(
+        .conflict, "configuration-refused", "Nothing was reloaded: \(lines.joined(separator: "; "))")
+    }
+  }
+
+  /// Returns the keys whose values differ from those of the last reload, or from those of the start where they need a
+  /// restart.
+  private func changes(from applied: Settings, to now: Settings) -> [ReloadServer.Change] {
+    func fingerprints(_ settings: Settings) -> [String: Int] {
+      Dictionary(settings.effective.map { ($0.key, $0.fingerprint) }) { first, _ in first }
+    }
+    let (old, last, new) = (fingerprints(started), fingerprints(applied), fingerprints(now))
+    var changes = Keys.all.compactMap { key -> ReloadServer.Change? in
+      switch key.change {
+      case .restart: old[key.name] == new[key.name] ? nil : .init(key: key.name, effect: .restart)
+      case .reload: last[key.name] == new[key.name] ? nil : .init(key: key.name, effect: .now)
+      }
+    }
+    // The fingerprints of these are of their names only.
+    func add(_ key: String, _ effect: ReloadServer.Change.Effect) {
+      if !changes.contains(where: { $0.key == key }) { changes.append(.init(key: key, effect: effect)) }
+    }
+    if started.components.map(\.fixed) != now.components.map(\.fixed) {
+      add(Keys.shared.components.name, .restart)
+    } else if applied.components != now.components {
+      add(Keys.shared.components.name, .now)
+    }
+    if started.identity != now.identity, !changes.contains(where: { $0.key.hasPrefix("identity.") }) {
+      add("identity", .restart)
+    }
+    if applied.domains.map(\.certificate) != now.domains.map(\.certificate) { add("domains", .now) }
+    return changes
+  }
+}
+
+/// Reloads changed certificates, and the configuration on SIGHUP.
+struct ReloadService: Service {
+  let certificates: Certificates
+  let reloading: Reloading
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          // The sleep throws when the task is cancelled.
+          while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil { certificates.refresh() }
+        }
+        group.addTask {
+          // The log has the reason of a failure.
+          for await _ in await UnixSignalsSequence(trapping: .sighup) { _ = try? reloading.reload() }
+        }
+      }
+    }
+  }
+}

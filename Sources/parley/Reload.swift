@@ -1,0 +1,29 @@
+import Administration
+import ArgumentParser
+
+struct Reload: AdminCommand {
+  typealias Operation = ReloadServer
+  static let configuration = CommandConfiguration(
+    abstract: "Makes the running server read its configuration and certificates again.",
+    discussion: """
+      It reads the file, the environment and the options that it was started with, as on SIGHUP, and tells which keys have \
+      changed: what takes effect now, and what after a restart. A configuration with an error changes nothing; it is told \
+      with its file, line and key, and the exit status is not 0.
+
+      Examples:
+        parley reload
+        parley reload --json
+      """)
+
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input { Empty() }
+
+  func text(_ output: Operation.Output) -> String {
+    let read = "Read \(output.file ?? "environment and options") again."
+    let changes = output.changes.map {
+      $0.effect == .now ? "\($0.key) has changed." : "\($0.key) has changed, and needs a restart."
+    }
+    return ([read] + (changes.isEmpty ? ["Nothing has changed."] : changes)).joined(separator: "\n")
+  }
+}

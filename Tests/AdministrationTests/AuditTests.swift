@@ -1,0 +1,96 @@
+import Accounts
+import Dialogs
+import Logging
+import ParleyServer
+import ServerFixtures
+import Synchronization
+import Testing
+
+@testable import Administration
+
+/// The audit: which acts are in it, with which object, and for whom.
+@Suite struct AuditTests {
+  private let operator1 = AuditActor(.socket, name: "uid 1000", origin: "process 1")
+
+  private func audit(_ context: AdminContext, key: String? = nil, matching: String? = nil) async throws -> [String] {
+    try await ListAudit.perform(
+      ListAudit.Input(domain: nil, key: key, matching: matching, limit: 50), in: context
+    ).items.map { "\($0.actor) \($0.operation) \($0.object) \($0.code ?? "done")" }
+  }
+
+  @Test func actsAreRecordedWhetherTheySucceedOrNot() async throws {
+    try await withCore { _, context, _ in
+      let acting = context.acting(operator1)
+      _ = try await acting.perform(
+        AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret", name: "Alice"))
+      _ = try? await acting.perform(AddUser.self, AddUser.Input(jid: "alice@localhost", password: "other", name: nil))
+      _ = try await acting.perform(ShowUser.self, ShowUser.Input(jid: "alice@localhost"))
+      _ = try await acting.perform(
+        SetUserState.self, SetUserState.Input(jid: "alice@localhost", state: .disabled))
+      _ = try await acting.perform(
+        ImportUsers.self, ImportUsers.Input(rows: [.init(jid: "bob@localhost", password: "secret", name: nil)]))
+      // An operation inside another one is not recorded again, and what nobody does neither.
+      _ = try await AddUser.perform(AddUser.Input(jid: "carol@localhost", password: "secret", name: nil), in: context)
+      #expect(
+        try await audit(context) == [
+          "uid 1000 users.import 1 users done", "uid 1000 users.state alice@localhost disabled done",
+          "uid 1000 users.add alice@localhost name-taken", "uid 1000 users.add alice@localhost done",
+        ])
+      #expect(try await audit(context, matching: "STATE").count == 1)
+    }
+  }
+
+  @Test func aKeySeesItsDomainsKeysAlone() async throws {
+    try await withCore { core, context, _ in
+      let realm = core.parley.realms[0]
+      let (key, secret) = try await core.accounts.makeAppKey(name: "backend", scopes: [.audit], in: realm.id)
+      try await core.accounts.note("users.list", on: "", by: AuditActor(key, from: "192.0.2.1"), status: 200)
+      _ = try await context.acting(operator1).perform(RevokeKey.self, RevokeKey.Input(domain: nil, id: key.id))
+      #expect(try await audit(context.within(realm)) == ["backend users.list  done"])
+      #expect(try await audit(context).count == 2)
+      for name in ["backend", String(secret.prefix(10))] {
+        #expect(try await audit(context, key: name) == ["backend users.list  done"])
+      }
+      #expect(try await audit(context, key: "back") == [])
+    }
+  }
+
+  /// Operations that read have no reason to be acts; each other one is.
+  @Test func whatIsNoActIsARead() {
+    let reading = Set(AdminOperations.all.filter { $0.isReading }.map { $0.name })
+    for name in ["users.add", "users.export", "keys.add", "backup", "sessions.close", "server.reload", "roster.import"]
+    {
+      #expect(!reading.contains(name), "\(name)")
+    }
+    for name in ["users.list", "roster.list", "keys.list", "server.status", "motd.show", "audit.list", "log.level"] {
+      #expect(reading.contains(name), "\(name)")
+    }
+  }
+
+  private final class Running: RunningServer {
+    private let level = Mutex(Logger.Level.info)
+    var logLevel: Logger.Level {
+      get { level.withLock { $0 } }
+      set { level.withLock { $0 = newValue } }
+    }
+    let configuredLogLevel = Logger.Level.info
+    func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }
+  }
+
+  @Test func theLogsLevelIsThatOfARunningServer() async throws {
+    try await withCore { core, context, _ in
+      let running = AdminContext(accounts: core.accounts, startedAt: context.startedAt, server: Running())
+      let set = try await SetLogLevel.perform(SetLogLevel.Input(level: "DEBUG"), in: running)
+      #expect(set.level == "debug" && set.configured == "info")
+      #expect(try await ShowLogLevel.perform(Empty(), in: running).level == "debug")
+      func code(_ level: String, _ context: AdminContext) async -> String? {
+        do { _ = try await SetLogLevel.perform(SetLogLevel.Input(level: level), in: context) } catch {
+          return error.code
+        }
+        return nil
+      }
+      #expect(await code("loud", running) == "level-unknown")
+      #expect(await code("info", context) == "server-absent")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+"""What an operator looks after: who did what (audit) by each surface, the log's level and a reload, of which a bad one changes nothing."""
+import asyncio
+import json
+import os
+import pathlib
+import subprocess
+import uuid
+
+import slixmpp
+
+from lib.apps import exchange_json
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect
+
+
+def run(checks):
+    with Server(admins="romeo@localhost") as server:
+        server.add_users("romeo")
+        server.start()
+        audit(checks, server)
+        reload(checks, server)
+
+
+def listed(server, *arguments):
+    return json.loads(server.command("audit", "--json", *arguments))
+
+
+class Admin(slixmpp.ClientXMPP):
+    def __init__(self, server):
+        super().__init__("romeo@localhost/orchard", PASSWORD)
+        self.ca_certs = pathlib.Path(server.certificate)
+        self.register_plugin("xep_0050")
+        self.ready = asyncio.Event()
+        self.add_event_handler("session_start", lambda _: self.ready.set())
+
+    async def add_user(self, name, password):
+        session = await self["xep_0050"].send_command(
+            "localhost", "http://jabber.org/protocol/admin#add-user", action="execute")
+        form = self["xep_0004"].make_form(ftype="submit")
+        form.add_field(var="FORM_TYPE", ftype="hidden", value="http://jabber.org/protocol/admin")
+        for var, value in [("accountjid", f"{name}@localhost"), ("password", password), ("password-verify", password)]:
+            form.add_field(var=var, value=value)
+        return await self["xep_0050"].send_command(
+            "localhost", session["command"]["node"], action="complete", sessionid=session["command"]["sessionid"], payload=form)
+
+
+async def by_xmpp(server, secret):
+    admin = Admin(server)
+    admin.connect("127.0.0.1", server.xmpp)
+    await asyncio.wait_for(admin.ready.wait(), PATIENCE)
+    answer = await admin.add_user("benvolio", secret)
+    expect(answer["command"]["status"] == "completed", f"{answer}")
+    await admin.disconnect()
+
+
+def audit(checks, server):
+    secret = "s3cret-" + uuid.uuid4().hex
+    with checks.check("audit: an act is listed by whichever surface it was done"):
+        server.command("user", "add", "juliet@localhost", "--password-stdin", stdin=secret + "\n")
+        key = json.loads(server.command("key", "add", "backend", "--scope", "users:write", "--json"))
+        status, _, _ = exchange_json(
+            "POST", server.base + "/v1/admin/users", {"jid": "nurse", "password": secret}, key["secret"])
+        expect(status == 201, f"{status}")
+        asyncio.run(by_xmpp(server, secret))
+        rows = [row for row in listed(server) if row["operation"] == "users.add"]
+        expect([(row["surface"], row["object"]) for row in rows] == [
+            ("xmpp", "benvolio@localhost"), ("http", "nurse"), ("socket", "juliet@localhost"), ("folder", "romeo@localhost")], f"{rows}")
+        xmpp, http, socket, folder = rows
+        expect((xmpp["actor"], xmpp["origin"]) == ("romeo@localhost", "orchard"), f"{xmpp}")
+        expect(http["actor"] == "backend" and key["secret"].startswith(http["keyPrefix"]) and http["origin"] == "127.0.0.1", f"{http}")
+        for row in (socket, folder):
+            expect(row["actor"] == f"uid {os.getuid()}" and row["origin"].startswith("process ") and row["status"] == 200, f"{row}")
+    with checks.check("audit: what was refused is listed with its code; what only reads is not"):
+        try:
+            server.command("user", "add", "juliet@localhost", "--password-stdin", stdin=secret + "\n")
+            raise Failure("juliet was added twice")
+        except Failure as refusal:
+            expect("status 1" in str(refusal), f"{refusal}")
+        server.command("user", "list")
+        newest = listed(server, "--limit", "1")
+        expect([(row["operation"], row["status"], row["code"]) for row in newest] == [("users.add", 409, "name-taken")], f"{newest}")
+    with checks.check("audit: a key, a text or a domain selects"):
+        expect({row["actor"] for row in listed(server, "--key", "backend")} == {"backend"}, "others' acts")
+        expect({row["actor"] for row in listed(server, "--key", key["secret"][:12])} == {"backend"}, "others' acts")
+        expect([row["object"] for row in listed(server, "--matching", "BENVOLIO")] == ["benvolio@localhost"], "others' acts")
+        expect({row["surface"] for row in listed(server, "--domain", "localhost")} == {"http"}, "operators' acts")
+    with checks.check("audit: it outlasts kill -9, and no secret is in it, in the log or in the database"):
+        before = listed(server)
+        server.kill()
+        server.start()
+        expect(listed(server) == before, "the audit has changed")
+        for text in [secret, key["secret"]]:
+            expect(text not in server.command("audit", "--limit", "500") and text not in server.log.text, "a secret is shown")
+            for file in pathlib.Path(server.data).glob("parley.db*"):
+                expect(text.encode() not in file.read_bytes(), f"a secret is in {file}")
+
+
+def fails(server, *arguments, status=1):
+    done = subprocess.run(
+        [str(server.binary), *arguments, "--config", server.configuration], env=server.environment(), capture_output=True,
+        text=True, timeout=PATIENCE)
+    expect(done.returncode == status, f"status {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stderr
+
+
+def reload(checks, server):
+    file = pathlib.Path(server.configuration)
+    with checks.check("log level: shown, changed, and that of the configuration again after a reload"):
+        expect(server.command("log", "level") == "info\n", "another level")
+        expect(server.command("log", "level", "debug") == "debug (log.level: info)\n", "not changed")
+        expect("There is no level loud" in fails(server, "log", "level", "loud"), "loud is a level")
+        expect("Nothing has changed." in server.command("reload"), "something has changed")
+        expect(server.command("log", "level") == "info\n", "the level is not the configured one")
+    with checks.check("reload: what takes effect, and what needs a restart; secrets are noticed and not shown"):
+        file.write_text("federation:\n  deny: [bad.example]\nturn:\n  servers: [turn:turn.example]\n  secret: one\n")
+        told = {row["key"]: row["effect"] for row in json.loads(server.command("reload", "--json"))["changes"]}
+        expect(told == {"federation.deny": "now", "turn.servers": "restart", "turn.secret": "restart"}, f"{told}")
+        file.write_text("federation:\n  deny: [bad.example]\nturn:\n  servers: [turn:turn.example]\n  secret: two-secrets\n")
+        told = server.command("reload")
+        expect("turn.secret has changed, and needs a restart." in told and "deny" not in told and "two" not in told, told)
+    with checks.check("reload: a bad file changes nothing, and the command says file, line and key"):
+        file.write_text("registration: true\nresume:\n  seconds: long\n")
+        # The command reads the file, too, and says it before it asks the server; a certificate is the server's.
+        text = fails(server, "reload", status=2)
+        expect("parley.yaml:3" in text and "resume.seconds" in text and "long" in text, text)
+        file.write_text("tls:\n  certificate: /no/such.pem\n  key: /no/such.key\nfederation:\n  deny: []\n")
+        expect("/no/such.pem" in fails(server, "reload"), "a certificate that is missing is no error")
+        expect(server.command("log", "level") == "info\n", "the level has changed")
+        newest = listed(server, "--limit", "1")
+        expect((newest[0]["operation"], newest[0]["code"]) == ("server.reload", "configuration-refused"), f"{newest}")
+    with checks.check("log level and reload: without a server there is nothing to change"):
+        server.stop()
+        file.write_text("# Nothing.\n")
+        expect("No server is running" in fails(server, "reload"), "something was reloaded")
