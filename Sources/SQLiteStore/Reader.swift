@@ -61,16 +61,17 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func seal(_ realm: RealmID) throws -> Sealer {
     let seal = try directory.seal(realm) {
-      try connection(.realm, realm).first(Self.realm)
+      let epochs = try epochs()
+      return try connection(.realm, realm).first { Self.realm($0, epochs) }
     }
     guard let seal else { throw StoreFailure.corrupt("realm \(realm.number) has users and does not exist") }
     return seal
   }
 
-  static func realm(_ row: Prepared) -> Realm {
+  static func realm(_ row: Prepared, _ epochs: [Epoch]) -> Realm {
     Realm(
       id: RealmID(row.int(0)), domain: row.text(1), rooms: row.text(2), key: row.bytes(3),
-      epoch: UInt32(truncatingIfNeeded: row.int(4)))
+      epoch: UInt32(truncatingIfNeeded: row.int(4)), laterEpochs: epochs)
   }
 
   func realmTable() throws -> RealmTable { try directory.realms { try realms() } }

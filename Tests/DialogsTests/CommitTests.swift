@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import DialogsFixtures
 import Synchronization
@@ -136,5 +137,34 @@ import Testing
     }
     #expect(sealer.seal(1).description != sealer.seal(2).description)
     #expect(PublicID("xyz") == nil)
+  }
+
+  /// A restored backup assigns numbers again: they are other things then, with other ids.
+  @Test func anEpochKeepsTheIDsBeforeItAndKnowsNoneThatWereLost() {
+    func realm(_ later: (after: Int64, number: UInt32)...) -> Realm {
+      Realm(
+        id: RealmID(1), domain: "a", rooms: "conference.a", key: Array(repeating: 1, count: 32), epoch: 1,
+        laterEpochs: later.map {
+          Epoch(after: Position($0.after), DialogID(5), number: $0.number, began: Timestamp(milliseconds: 0))
+        })
+    }
+    for purpose in [Sealer.Purpose.entry, .cursor] {
+      let lost = Sealer(realm: realm(), purpose: purpose)
+      let once = Sealer(realm: realm((10, 7)), purpose: purpose)
+      let twice = Sealer(realm: realm((10, 7), (20, 9)), purpose: purpose)
+      for number: Int64 in [0, 1, 10] {
+        #expect(once.open(lost.seal(number)) == number && twice.open(lost.seal(number)) == number)
+      }
+      for number: Int64 in [11, 12, .max] {
+        #expect(once.open(lost.seal(number)) == nil)
+        #expect(once.open(once.seal(number)) == number)
+        #expect(once.seal(number) != lost.seal(number))
+      }
+      #expect(twice.open(once.seal(20)) == 20 && twice.open(once.seal(21)) == nil && twice.open(lost.seal(21)) == nil)
+    }
+    let (lost, once) = (Sealer(realm: realm(), purpose: .dialog), Sealer(realm: realm((10, 7)), purpose: .dialog))
+    #expect(once.open(lost.seal(5)) == 5 && once.open(lost.seal(6)) == nil)
+    #expect(
+      Sealer(realm: realm((10, 7)), purpose: .member).open(Sealer(realm: realm(), purpose: .member).seal(1)) == nil)
   }
 }

@@ -10,6 +10,28 @@ extension StoreConformance {
       }
       try equal(try scene.read { try $0.realms() }, [scene.realm, second])
     },
+    Case(name: "an epoch begins behind what is stored, for every realm, and a second one at the same place replaces it")
+    {
+      scene in
+      let (dialog, sealer) = try scene.write { writer in
+        (
+          try writer.insert(dialog: .privately, first: scene.romeo, second: scene.juliet, createdAt: scene.time).id,
+          Sealer(realm: scene.realm, purpose: .entry)
+        )
+      }
+      try equal(try scene.read { try $0.lastDialog() }, dialog)
+      let head = try scene.read { try $0.head().position }
+      let first = try scene.write { try $0.beginEpoch(at: scene.time) }
+      let epoch = try scene.write { try $0.beginEpoch(at: scene.time) }
+      try equal(epoch, Epoch(after: head, dialog, number: epoch.number, began: scene.time))
+      try equal(first.number == epoch.number, false)
+      try scene.reopen()
+      let realm = try scene.read { try $0.realms()[0] }
+      try equal(realm.laterEpochs, [epoch])
+      try equal(realm.currentEpoch, epoch.number)
+      try equal(Sealer(realm: realm, purpose: .entry).open(sealer.seal(head.number)), head.number)
+      try equal(Sealer(realm: realm, purpose: .entry).open(sealer.seal(head.number + 1)), nil)
+    },
     Case(name: "a remote realm has the ids of its home, and users whose addresses may have no localpart") { scene in
       let (first, second) = try scene.write { writer in
         (

@@ -46,7 +46,7 @@ extension Accounts {
   /// valid again.
   private static func sealed(_ nonce: Nonce, _ realm: Realm) -> String {
     let key = HKDF<SHA256>.deriveKey(
-      inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley nonce \(realm.epoch)".utf8),
+      inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley nonce \(realm.currentEpoch)".utf8),
       outputByteCount: 32)
     let body = "\(nonce.id).\(nonce.expires.milliseconds)"
     let seal = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)

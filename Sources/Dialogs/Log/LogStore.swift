@@ -6,6 +6,8 @@ public protocol LogReader {
   func head() throws -> (position: Position, time: Timestamp)
   /// Returns the position of the last entry before this time that still exists; `.zero` if there is none.
   func position(before time: Timestamp) throws -> Position
+  /// Returns the dialog or room that was created last; 0 if there is none.
+  func lastDialog() throws -> DialogID
   func dialog(_ id: DialogID) throws -> Dialog?
   /// Returns the private dialog of two users, or the self dialog if they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?

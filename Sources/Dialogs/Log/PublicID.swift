@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 
 /// The public form of an internal id: 128 bits that are unpredictable, never repeat and reveal nothing (XEP-0313 3.2,
-/// XEP-0359 6). It is the number, the realm's epoch and zeros, encrypted by AES-128 with a key of the realm. It needs
+/// XEP-0359 6). It is the number, its epoch and zeros, encrypted by AES-128 with a key of the realm. It needs
 /// no index, and verifies itself: a forged id decrypts to zeros once in 2^32.
 public struct PublicID: Hashable, Sendable, CustomStringConvertible {
   public let high: UInt64
@@ -82,18 +82,34 @@ public struct Sealer: Sendable {
   public enum Purpose: String, Sendable { case entry, dialog, cursor, member }
 
   private let key: SymmetricKey
-  private let epoch: UInt32
+  private let first: UInt32
+  /// The epochs that followed, the first one first, each with the last number before it.
+  private let later: [(after: Int64, epoch: UInt32)]
 
   public init(realm: Realm, purpose: Purpose) {
     let derived = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley \(purpose.rawValue)".utf8),
       outputByteCount: 16)
     self.key = derived
-    self.epoch = realm.epoch
+    first = realm.epoch
+    later = realm.laterEpochs.map { epoch in
+      switch purpose {
+      case .entry, .cursor: (epoch.position.number, epoch.number)
+      case .dialog: (epoch.dialog.number, epoch.number)
+      // These are not numbers of a sequence, and only good for the next page.
+      case .member: (.min, epoch.number)
+      }
+    }
+  }
+
+  /// Returns the epoch in which a number was assigned.
+  private func epoch(of number: Int64) -> UInt32 {
+    later.isEmpty ? first : later.last { number > $0.after }?.epoch ?? first
   }
 
   public func seal(_ number: Int64) -> PublicID {
     var block = [UInt8](repeating: 0, count: 16)
+    let epoch = epoch(of: number)
     for index in 0..<4 { block[index] = UInt8(truncatingIfNeeded: epoch >> UInt32(24 - 8 * index)) }
     for index in 0..<8 { block[4 + index] = UInt8(truncatingIfNeeded: number >> Int64(56 - 8 * index)) }
     // The block and the key have fixed sizes, which are valid.
@@ -101,15 +117,17 @@ public struct Sealer: Sendable {
     return PublicID(bytes: block)
   }
 
-  /// Returns the number; `nil` if this is no id of this realm, purpose and epoch.
+  /// Returns the number; `nil` if this is no id of this realm and purpose, or of an epoch in which the number meant
+  /// something else.
   public func open(_ id: PublicID) -> Int64? {
     var block = id.bytes
     do { try AES.inversePermute(&block, key: key) } catch {
       preconditionFailure("AES-128 of one block: \(error)")
     }
     let opened = PublicID(bytes: block)
-    guard UInt32(opened.high >> 32) == epoch, opened.low & 0xffff_ffff == 0 else { return nil }
-    return Int64(bitPattern: opened.high << 32 | opened.low >> 32)
+    guard opened.low & 0xffff_ffff == 0 else { return nil }
+    let number = Int64(bitPattern: opened.high << 32 | opened.low >> 32)
+    return UInt32(opened.high >> 32) == epoch(of: number) ? number : nil
   }
 }
 

@@ -9,9 +9,13 @@ public struct Realm: Hashable, Sendable {
   /// The domain of its rooms: `conference.{domain}`, or the configured one.
   public let rooms: String
   public let key: [UInt8]
-  /// The epoch: a restored backup starts a new one, so that ids and cursors from after the backup are not mistaken for
-  /// new ones.
+  /// The first epoch of its ids: a restored backup starts a new one, so that ids and cursors from after the backup are
+  /// not mistaken for new ones.
   public let epoch: UInt32
+  /// The epochs that followed, the first one first. They are of all realms.
+  public let laterEpochs: [Epoch]
+  /// The present epoch.
+  public var currentEpoch: UInt32 { laterEpochs.last?.number ?? epoch }
 
   /// Whether this is the federated realm of a home: its users live on any domains elsewhere, and their names are their
   /// whole addresses.
@@ -21,12 +25,15 @@ public struct Realm: Hashable, Sendable {
   /// The domain in whose place the federated realm of this home stands; no domain contains an `@` (RFC 7622 3.2).
   var federatedDomain: String { "@" + domain }
 
-  public init(id: RealmID, domain: String, rooms: String, key: [UInt8], epoch: UInt32) {
+  public init(
+    id: RealmID, domain: String, rooms: String, key: [UInt8], epoch: UInt32, laterEpochs: [Epoch] = []
+  ) {
     self.id = id
     self.domain = domain
     self.rooms = rooms
     self.key = key
     self.epoch = epoch
+    self.laterEpochs = laterEpochs
   }
 }
 

@@ -11,6 +11,10 @@ extension Reader {
     return (Position(max(noted.0, last.0)), Timestamp(milliseconds: max(noted.1, last.1)))
   }
 
+  func lastDialog() throws -> DialogID {
+    DialogID(try connection(.lastDialog).first { $0.int(0) } ?? 0)
+  }
+
   /// Returns the last position before a time. Time never decreases with position: some twenty looks find any time among
   /// a million entries, without an index.
   func position(before time: Timestamp) throws -> Position {
@@ -167,6 +171,7 @@ struct EntryFlags: OptionSet {
 }
 
 extension Query {
+  fileprivate static let lastDialog = Query("SELECT max(id) FROM dialogs")
   fileprivate static let notedHead = Query("SELECT position, time FROM log")
   fileprivate static let payloadUpTo = Query(
     "SELECT position, time FROM payloads WHERE position <= ?1 ORDER BY position DESC LIMIT 1")

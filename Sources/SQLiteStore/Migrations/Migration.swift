@@ -12,7 +12,7 @@ struct Migration: Sendable {
     .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .userSettings, .messages, .unsent,
     .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms, .userNotes,
     .temporaryRooms, .nodeCreators, .registeredNicks, .outbox, .federationRules, .messagesFrom, .blocklist,
-    .forwardedReports, .audit,
+    .forwardedReports, .audit, .epochs,
   ]
 
   /// The identifier in the database's own record.
@@ -66,6 +66,12 @@ struct Migration: Sendable {
         throw error
       }
     }
+  }
+
+  /// Returns how many steps the database lacks of this release's.
+  static func missing(_ connection: Connection) throws -> Int {
+    let done = Set(try applied(connection))
+    return all.count { !done.contains($0.identifier) }
   }
 
   /// Returns the steps that the database has had.

@@ -4,7 +4,10 @@ import Dialogs
 
 /// The realms and users.
 extension Reader {
-  func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
+  func realms() throws -> [Realm] {
+    let epochs = try epochs()
+    return try connection(.realms).all { Self.realm($0, epochs) }
+  }
 
   func user(_ address: BareJID) throws -> User? {
     try connection(.userByAddress, address.domain, address.local ?? "").first(Self.user)
