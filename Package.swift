@@ -319,7 +319,8 @@ let package = Package(
       dependencies: [
         "ParleyServer", "ServerCertificates", "CodeTransports", "WebPages", "parley", "ServerFixtures",
         "ServerConfiguration", "Administration",
-        "Dialogs", "Accounts", "Addresses", "Basics", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        "Dialogs", "Accounts", "Addresses", "Basics", "FileStorage", "SQLiteStore", nioCore, nioPosix, nioSSL, nioHTTP1,
+        logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

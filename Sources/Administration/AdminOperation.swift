@@ -41,6 +41,8 @@ package struct AdminContext: Sendable {
   package let hookRoute: (any HookRoute)?
   /// The running server; nil if there is none.
   package let server: (any RunningServer)?
+  /// The writing of backups; nil if the store has none.
+  package let backups: (any BackupWriter)?
   /// The only realm that the caller's key can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
   /// The caller, for the audit; nil in a context that only tests call.
@@ -48,13 +50,14 @@ package struct AdminContext: Sendable {
 
   package init(
     accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil,
-    server: (any RunningServer)? = nil
+    server: (any RunningServer)? = nil, backups: (any BackupWriter)? = nil
   ) {
     self.accounts = accounts
     self.startedAt = startedAt
     self.publicURL = publicURL
     self.hookRoute = hookRoute
     self.server = server
+    self.backups = backups
   }
 
   /// Returns the same context restricted to a realm.

@@ -1,3 +1,4 @@
+package import Basics
 package import Dialogs
 package import Logging
 
@@ -9,6 +10,21 @@ package protocol RunningServer: Sendable {
   /// Reads the configuration again, and applies what can be changed without a restart. A configuration with an error
   /// changes nothing.
   func reload() throws(Problem) -> ReloadServer.Output
+  /// The backups that the server makes by itself; nil if it makes none.
+  var backupStatus: BackupStatus? { get }
+}
+
+/// What became of the backups that the server makes by itself.
+package struct BackupStatus: Sendable {
+  /// The time of the newest backup; nil if there is none.
+  package var last: Timestamp?
+  /// Why the last attempt failed; nil if it did not.
+  package var failure: String?
+
+  package init(last: Timestamp?, failure: String?) {
+    self.last = last
+    self.failure = failure
+  }
 }
 
 extension AdminContext {

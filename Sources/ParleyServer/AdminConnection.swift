@@ -38,8 +38,10 @@ package final class AdminConnection: Sendable {
       case .opened(let folder):
         let logger = ServerLog(level: .warning).logger("parley")
         let core = try Core.open(settings, folder, logger: logger)
-        let context = AdminContext(accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages)
-          .acting(AuditActor(.folder, name: "uid \(getuid())", origin: "process \(getpid())"))
+        let context = AdminContext(
+          accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages, backups: core.backup
+        )
+        .acting(AuditActor(.folder, name: "uid \(getuid())", origin: "process \(getpid())"))
         return AdminConnection(.folder(core, context, logger), folder: settings.data)
       case .held(let holder):
         if await isServing(client) { return AdminConnection(.server(client), folder: settings.data) }

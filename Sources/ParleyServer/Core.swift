@@ -19,6 +19,8 @@ package struct Core: Sendable {
   let webPushKey: WebPush.Key
   /// The bucket; nil if files are in the data folder.
   let bucket: BucketStore?
+  /// The writing of backups.
+  let backup: DataBackup
 
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
@@ -81,7 +83,9 @@ package struct Core: Sendable {
       accountOptions.exportForms = [AppExport(), AccountExport()]
       accountOptions.threads = settings.threads
       let accounts = Accounts(parley, accountOptions)
-      return Core(folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket)
+      return Core(
+        folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
+        backup: DataBackup(parley, files: blobs?.store))
     } catch let refusal as StartupError {
       throw refusal
     } catch let problem as Problem {

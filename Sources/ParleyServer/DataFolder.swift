@@ -39,6 +39,8 @@ public final class DataFolder: Sendable {
   /// The path of the key for codes and second factors. A backup of the database does not contain it, and is to be kept
   /// together with it.
   public var accountKey: String { path + "/accounts.key" }
+  /// The path of the key for browsers' push services.
+  var webPushKeyFile: String { path + "/webpush.key" }
   /// The folder of the self-signed certificate.
   public var certificates: String { path + "/tls" }
 
@@ -76,6 +78,11 @@ public final class DataFolder: Sendable {
       close(file)
       if code == EWOULDBLOCK { return .held(by: holder) }
       throw StartupError("the data folder \(path) cannot be locked: \(Files.reason(code))")
+    }
+    do throws(Files.Failure) { try InterruptedRestore(data: path).settle() } catch {
+      close(file)
+      throw StartupError(
+        "a restore into \(path) was interrupted and cannot be finished: \(error.path): \(error.reason)")
     }
     let folder = DataFolder(path: path, isNew: !Files.exists(path + "/parley.db"), lock: file)
     // The content is for people; only the lock is decisive.
@@ -132,7 +139,7 @@ public final class DataFolder: Sendable {
   /// Returns the server's key for browsers' push services, created at the first call. Subscriptions are bound to it, so
   /// it is part of a backup.
   func webPushKey() throws(StartupError) -> WebPush.Key {
-    let path = path + "/webpush.key"
+    let path = webPushKeyFile
     do throws(Files.Failure) {
       guard Files.exists(path) else {
         let key = WebPush.Key()

@@ -18,18 +18,20 @@ final class Reloading: RunningServer {
   private let certificates: Certificates
   private let xmpp: XMPPService
   private let log: ServerLog
+  private let backups: ScheduledBackups?
   private let logger: Logger
   private let reread: @Sendable () throws -> Settings
 
   init(
-    _ settings: Settings, _ certificates: Certificates, _ xmpp: XMPPService, _ log: ServerLog, _ logger: Logger,
-    reread: @escaping @Sendable () throws -> Settings
+    _ settings: Settings, _ certificates: Certificates, _ xmpp: XMPPService, _ log: ServerLog,
+    _ backups: ScheduledBackups?, _ logger: Logger, reread: @escaping @Sendable () throws -> Settings
   ) {
     started = settings
     applied = Mutex(settings)
     self.certificates = certificates
     self.xmpp = xmpp
     self.log = log
+    self.backups = backups
     self.logger = logger
     self.reread = reread
   }
@@ -43,6 +45,8 @@ final class Reloading: RunningServer {
   }
 
   var configuredLogLevel: Logger.Level { applied.withLock { $0.logLevel } }
+
+  var backupStatus: BackupStatus? { backups?.status }
 
   func reload() throws(Problem) -> ReloadServer.Output {
     do {

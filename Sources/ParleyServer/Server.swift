@@ -74,10 +74,11 @@ public enum Server {
     let invites = InvitePage(accounts: core.accounts, logger: logger)
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
-    let reloading = Reloading(settings, certificates, xmpp, log, logger, reread: reread)
+    let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
+    let reloading = Reloading(settings, certificates, xmpp, log, backups, logger, reread: reread)
     let context = AdminContext(
       accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute,
-      server: reloading)
+      server: reloading, backups: core.backup)
     let hooks = HookRunner(
       Hooks(core.parley, rendering: HookEvents(parley: core.parley)), route: hookRoute, logger: logger)
     let sites = [
@@ -98,6 +99,7 @@ public enum Server {
         // Posts that wait for the backend's answer are committed last.
         outgoing, CoreService(core: core, logger: logger), Background { await hooks.run() },
       ] + Background.timed(core.accounts, logger)
+      + (backups.map { backups in [Background { await backups.run() }] } ?? [])
       + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {

@@ -20,6 +20,13 @@ enum ServerLimits {
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 
+  /// The bytes of a file that a backup or a restore has in memory.
+  static let copiedAtOnce = 1 << 20
+  /// The interval of further attempts of a scheduled backup that has failed, unless backups are more frequent.
+  static let backupRetryInterval: Duration = .seconds(600)
+  /// The missing files whose names a restore tells; all are counted.
+  static let missingFilesShown = 20
+
   /// The time for a graceful stop, after which the sockets are closed. Container engines kill after 10 s.
   static let stopWait: Duration = .seconds(8)
 }

@@ -136,6 +136,8 @@ public struct Settings: Hashable, Sendable {
   public let delivery: Delivery
   /// nil if there is no hook before messages are sent.
   public let beforeSend: BeforeSend?
+  /// nil if the server makes no backups by itself.
+  public let backups: Backups?
   /// The absolute path of the Unix socket for admin commands.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -282,6 +284,7 @@ struct SettingsReader {
       outgoing: outgoing(),
       delivery: delivery(),
       beforeSend: beforeSend(),
+      backups: backups(data: data),
       adminSocket: adminSocket(data: data),
       logLevel: read(keys.logLevel),
       logFormat: read(keys.logFormat),

@@ -6,31 +6,52 @@ import ServerConfiguration
 struct BackupData: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copies the database into a new file, while the server goes on.",
+    abstract: "Copies the database, and users' files with it, while the server goes on.",
     discussion: """
-      The file is one consistent copy that needs no other file beside it, readable for its owner alone. The running \
-      server writes it: the folder must be one that the server may write to. To restore it, stop the server and put \
-      it in the place of <data>/parley.db (docs/operations.md). Files of users are not in it: copy <data>/blobs after it, \
-      in any way, while the server goes on.
+      The copy of the database is one consistent file that needs no other beside it, readable for its owner alone. The \
+      running server writes it: the folder must be one that the server may write to.
+
+      With --files the backup is a folder, to which a database, parley-<time>.db, and the files of users that it names are \
+      added. Files that are there already are not copied again: they never change. Afterwards only the newest databases stay \
+      (--keep), and the files that these name. Settings backup.* make the server do so by itself.
+
+      parley restore puts either back.
 
       Examples:
         parley backup backup.db
         parley backup "backup-$(date +%F).db" --json
+        parley backup --files backups --keep 7
       """)
 
-  @Argument(help: "The file to make.", completion: .file(extensions: ["db"])) var file: String
+  @Argument(help: "The file to make; with --files the folder.", completion: .file(extensions: ["db"])) var path: String
+  @Flag(name: .long, help: "Copies users' files, too.") var files = false
+  @Option(name: .long, help: "With --files: how many databases stay in the folder.") var keep = 1
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
     try await options.withData { context in
-      let path = Files.absolute(file)
-      let watch = Task { await Self.show(path + ".part", of: context.settings.data + "/parley.db") }
+      let target = Files.absolute(path)
+      let watch = Task { if !files { await Self.show(target + ".part", of: context.settings.data + "/parley.db") } }
       defer { watch.cancel() }
-      let made = try await context.call(Backup.self, Backup.Input(path: path))
+      let made = try await context.call(Backup.self, Backup.Input(path: target, files: files, keep: keep))
       watch.cancel()
       _ = await watch.value
-      try options.output.print(made, "\(made.path): \(ProgressBar.grouped(Int(made.bytes))) bytes.")
+      try options.output.print(made, Self.text(made))
     }
+  }
+
+  private static func text(_ made: Backup.Output) -> String {
+    var lines = ["\(made.path): \(ProgressBar.grouped(Int(made.bytes))) bytes."]
+    if let files = made.files {
+      lines.append(
+        "Files of users: \(files.named), of which \(files.copied) were copied now "
+          + "(\(ProgressBar.grouped(Int(files.copiedBytes))) bytes).")
+      if files.missing > 0 { lines.append("\(files.missing) were deleted meanwhile.") }
+      if files.removed + files.removedDatabases > 0 {
+        lines.append("Removed \(files.removedDatabases) older databases and \(files.removed) files that none names.")
+      }
+    }
+    return lines.joined(separator: "\n")
   }
 
   /// Shows a progress bar on a terminal: the copy's size relative to the database's, which it rarely reaches, since

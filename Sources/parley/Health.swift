@@ -38,6 +38,11 @@ struct Health: AsyncParsableCommand {
           + "\(ProgressBar.grouped(Int(status.webhookBehind))) positions behind)",
       ])
     }
+    if status.lastBackupAt != nil || status.backupFailure != nil {
+      table.add([
+        "last backup", (status.lastBackupAt ?? "none") + (status.backupFailure.map { " (FAILED since: \($0))" } ?? ""),
+      ])
+    }
     try output.print(status, table.text())
     if !status.accepting { throw ExitCode(1) }
   }

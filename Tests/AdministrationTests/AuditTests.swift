@@ -74,6 +74,7 @@ import Testing
       set { level.withLock { $0 = newValue } }
     }
     let configuredLogLevel = Logger.Level.info
+    let backupStatus: BackupStatus? = nil
     func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }
   }
 

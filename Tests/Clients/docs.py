@@ -20,7 +20,7 @@ import tempfile
 import termios
 import time
 
-from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, Server, environment, expect, free_port
+from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, environment, expect, free_port
 from lib.profanity import Profanity
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
@@ -398,28 +398,18 @@ def operations(checks, book, machine):
                 (".zfunc/_parley", "#compdef parley"), (".config/fish/completions/parley.fish", "complete -c 'parley'"),
             ]:
                 expect(text in (machine.folder / "home" / path).read_text(), f"no completions in {path}")
+        blocks = book.take(where, "The data folder and backup")
         with checks.check("docs: operations, backup while the server runs"):
-            for block in book.take(where, "The data folder and backup"):
+            for block in blocks[:2]:
                 machine.shell(block)
     with checks.check("docs: operations, restoring"):
-        files = [*backups.iterdir(), *(machine.folder / "var/lib/parley").glob("backup-*.db")]
-        expect(len(files) == 2, f"{files}")
-        for file in files:
-            with contextlib.closing(sqlite3.connect(file)) as database:
-                expect(database.execute("PRAGMA integrity_check").fetchall() == [("ok",)], f"{file} is damaged")
-            with Server(domain="example.org") as server:
-                server.start()
-                server.command("user", "add", "bob@example.org", "--generate")
-                server.stop()
-                away = pathlib.Path(server.folder, "away")
-                away.mkdir()
-                for old in pathlib.Path(server.data).glob("parley.db*"):
-                    old.rename(away / old.name)
-                shutil.copyfile(file, os.path.join(server.data, "parley.db"))
-                os.chmod(os.path.join(server.data, "parley.db"), 0o600)
-                server.start()
-                listed = server.command("user", "list")
-                expect("alice@example.org" in listed and "bob@example.org" not in listed, f"restored from {file}:\n{listed}")
+        machine.shell(user.replace("alice@", "bob@"))
+        one, other = machine.shell(blocks[2]).split("Restored ")[1:]
+        expect("/var/backups/parley.db to" in one and "/var/lib/parley/backups/parley-" in other, f"{one}{other}")
+        expect("is in" in other and "replaced-" in other, other)
+        for folder in ["parley-restored", "parley"]:
+            listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")
+            expect("alice@example.org" in listed and "bob@example.org" not in listed, f"{folder}:\n{listed}")
 
 
 def helps(checks, book, prepared):
@@ -450,6 +440,8 @@ def helps(checks, book, prepared):
                 with checks.check(f"docs: {where}: {text}"):
                     if wants_federation(text):
                         federating(server, text)
+                    elif wants_session(text):
+                        without_session(server, text)
                     else:
                         server.shell(text)
             for command, text in pages(prepared, "parley"):
@@ -465,6 +457,16 @@ def wants_federation(command):
 def federating(server, command):
     output = server.shell(f"{command} 2>&1 || true")
     expect("federation.enabled is false" in output, output)
+
+
+def wants_session(command):
+    """Commands that name a session, which is not online; `backend` shows and closes some."""
+    return re.match("parley session (show|close) 0", command)
+
+
+def without_session(server, command):
+    output = server.shell(f"{command} 2>&1 || true")
+    expect("There is no session" in output, output)
 
 
 def pages(machine, command):
@@ -484,11 +486,16 @@ def examples(prepared, server, text):
         elif wants_federation(example):
             federating(server, example)
             continue
+        elif "parley restore" in example:
+            with Machine(domains="example.org") as machine:
+                shutil.copytree(prepared.work / "data", machine.work / "data")
+                machine.shell("parley backup backup.db; parley backup --files backups")
+                expect("Restored" in machine.shell(example), "nothing was restored")
+            continue
         elif re.match("parley (log|reload)", example):
             output = server.shell(example)
-        elif re.match("parley session (show|close 0)", example):
-            output = server.shell(f"{example} 2>&1 || true")  # these are not online
-            expect("There is no session" in output, output)
+        elif wants_session(example):
+            without_session(server, example)
             continue
         elif "webhook test" in example:
             output = server.shell(f"{example} || true")  # nobody is there

@@ -8,10 +8,9 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import tempfile
 
 from lib.apps import App
-from lib.harness import BINARY, Failure, Server, environment, expect
+from lib.harness import BINARY, Failure, Server, environment, expect, small_disk
 from lib.wire import XMPP
 
 FAILURE, USAGE = 1, 2
@@ -132,20 +131,6 @@ def data(checks):
             capture_output=True, text=True)
         expect(done.returncode == FAILURE, f"status {done.returncode}: {done.stderr}")
         expect(len(done.stderr.splitlines()) == 1, f"{done.stderr}")
-
-
-@contextlib.contextmanager
-def small_disk(megabytes):
-    """A file system of its own; nil where this may not be mounted."""
-    folder = tempfile.mkdtemp(prefix="parley-disk-")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", folder], capture_output=True)
-    try:
-        yield folder if mounted.returncode == 0 else None
-    finally:
-        if mounted.returncode == 0:
-            subprocess.run(["umount", folder], capture_output=True)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def full_disk(checks):

@@ -44,6 +44,34 @@ import XMPPDoor
     }
   }
 
+  @Test func backupsAreMadeAtTimesWithAUnit() throws {
+    #expect(try load().backups == nil)
+    let data = try load().data
+    for (text, seconds) in [("30m", 1_800), ("6h", 21_600), ("1d", 86_400), ("366d", 31_622_400)] {
+      let backups = try load("backup: {every: \(text), keep: 3}").backups
+      #expect(backups == Settings.Backups(folder: data + "/backups", every: .seconds(seconds), keep: 3))
+    }
+    #expect(try load("backup: {every: 1d, folder: /var/backups/parley}").backups?.folder == "/var/backups/parley")
+    for text in ["5", "0m", "h", "-1d", "1w", "367d", "1.5h", "99999999999999999999d"] {
+      #expect(
+        try errors("backup: {every: \(text)}").first?.hasPrefix("backup.every = \(text) (FILE:1): ") == true, "\(text)")
+    }
+    #expect(try errors("backup: {every: 1d, keep: 0}").count == 1)
+    #expect(
+      try errors("data: /srv/parley\nbackup: {every: 1d, folder: /srv/parley}").first?.contains(
+        "the data folder itself") == true)
+  }
+
+  /// A reload compares these: they show that a secret has changed, and not what it is.
+  @Test func fingerprintsShowChanges() throws {
+    func secret(_ text: String) throws -> Settings.Effective? {
+      try load("turn: {secret: \(text)}").effective.first { $0.key == "turn.secret" }
+    }
+    #expect(try secret("one")?.fingerprint == secret("one")?.fingerprint)
+    #expect(try secret("one")?.fingerprint != secret("two")?.fingerprint)
+    #expect(try secret("one")?.value == secret("two")?.value)
+  }
+
   @Test func identityBackendsAndProvidersAreRead() throws {
     let secret = String(repeating: "s", count: 32)
     let yaml = """

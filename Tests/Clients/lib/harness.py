@@ -109,6 +109,20 @@ def environment(**settings):
     return clean
 
 
+@contextlib.contextmanager
+def small_disk(megabytes):
+    """A file system of its own; nil where this may not be mounted."""
+    folder = tempfile.mkdtemp(prefix="parley-disk-")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", folder], capture_output=True)
+    try:
+        yield folder if mounted.returncode == 0 else None
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", folder], capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @functools.cache
 def without_privileges():
     """A prefix for a command: root without its capabilities, as a server should run. Tests that root runs would else

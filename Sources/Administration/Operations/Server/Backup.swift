@@ -1,20 +1,50 @@
 import Basics
 package import Dialogs
-import Glibc
 
-/// Writes a consistent copy of the database while the server runs.
+/// Writes a consistent copy of the database, and of users' files if they are asked for, while the server runs.
 package enum Backup: AdminOperation {
   package static let name = "backup"
 
   package struct Input: Codable, Sendable {
-    /// An absolute path, since server and command may have different working directories.
+    /// An absolute path, since server and command may have different working directories: the file to make; with `files`
+    /// the folder.
     let path: String
-    package init(path: String) { self.path = path }
+    /// Whether the folder gets users' files, too.
+    let files: Bool
+    /// The number of databases that stay in the folder, the newest; older ones are removed.
+    let keep: Int
+    package init(path: String, files: Bool = false, keep: Int = 1) {
+      self.path = path
+      self.files = files
+      self.keep = keep
+    }
   }
 
   package struct Output: Codable, Hashable, Sendable {
+    /// The file of the database.
     package let path: String
     package let bytes: Int64
+    /// What became of users' files; nil if they were not asked for.
+    package var files: Files?
+
+    package struct Files: Codable, Hashable, Sendable {
+      /// The files that the database names, and those of them that were copied now.
+      package var named = 0
+      package var copied = 0
+      package var copiedBytes: Int64 = 0
+      /// The files that were deleted while the backup was made.
+      package var missing = 0
+      /// The files that no database in the folder names any more, and the databases beyond `keep`; both are removed.
+      package var removed = 0
+      package var removedDatabases = 0
+
+      package init() {}
+    }
+
+    package init(path: String, bytes: Int64) {
+      self.path = path
+      self.bytes = bytes
+    }
   }
 
   /// The time for a large database, minutes and more.
@@ -24,38 +54,25 @@ package enum Backup: AdminOperation {
     guard input.path.hasPrefix("/"), !input.path.contains("\0") else {
       throw Problem(.malformed, "path-relative", "The path of a backup begins with a slash.", field: "path")
     }
-    if Files.exists(input.path) { throw refused(input.path, EEXIST) }
-    // The copy has another name until it is complete, so that a file of the given name is always a backup. The file is
-    // created here, readable for its owner only; the engine fills an empty file.
-    let part = input.path + ".part"
-    unlink(part)
-    let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw refused(input.path, errno) }
-    defer {
-      close(file)
-      unlink(part)
+    guard (1...AdminLimits.backupsKeptMax).contains(input.keep) else {
+      throw Problem(
+        .malformed, "keep-out-of-range", "keep is a number from 1 to \(AdminLimits.backupsKeptMax).", field: "keep")
     }
-    try await context.parley.copy(to: part)
-    let bytes = lseek(file, 0, SEEK_END)
-    guard fsync(file) == 0, bytes >= 0, link(part, input.path) == 0 else {
-      throw refused(input.path, errno)
+    guard let backups = context.backups else {
+      throw Problem(.unsupported, "backup-absent", "This store has no backup of its own.")
     }
-    // The name must be as durable as the content.
-    guard syncFolder(of: input.path) else { throw refused(input.path, errno) }
-    return Output(path: input.path, bytes: Int64(bytes))
+    return input.files
+      ? try await backups.add(to: input.path, keeping: input.keep) : try await backups.write(to: input.path)
   }
+}
 
-  private static func refused(_ path: String, _ code: Int32) -> Problem {
-    code == EEXIST
-      ? Problem(.conflict, "file-exists", "\(path) is there already.", field: "path")
-      : Problem(.conflict, "file-refused", "\(path) cannot be made: \(Files.reason(code)).", field: "path")
-  }
-
-  private static func syncFolder(of path: String) -> Bool {
-    let end = path.lastIndex(of: "/") ?? path.startIndex
-    let folder = open(end == path.startIndex ? "/" : String(path[..<end]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return false }
-    defer { close(folder) }
-    return fsync(folder) == 0
-  }
+/// The writing of backups.
+package protocol BackupWriter: Sendable {
+  /// Writes the database into a new file.
+  func write(to path: String) async throws(Problem) -> Backup.Output
+  /// Adds the database and users' files to a folder of backups, which is made if it is missing. Files that are there
+  /// already are not copied again.
+  ///
+  /// - Parameter keep: The number of databases that stay; files that none of them names are removed at the end.
+  func add(to folder: String, keeping keep: Int) async throws(Problem) -> Backup.Output
 }

@@ -27,6 +27,9 @@ package enum ServerStatus: AdminOperation {
     package let webhooksDisabled: Int
     package let webhookFailures: Int
     package let webhookBehind: Int64
+    /// The time of the newest backup that the server has made by itself, and why the last attempt failed.
+    package let lastBackupAt: String?
+    package let backupFailure: String?
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
@@ -37,12 +40,13 @@ package enum ServerStatus: AdminOperation {
     }
     let counts = parley.hub.counts
     let hooks = try await context.hooks.counts()
+    let backup = context.server?.backupStatus
     return Output(
       version: Version.number,
       uptimeSeconds: max(0, parley.clock.now.milliseconds - context.startedAt.milliseconds) / 1_000,
       domains: realms.map(\.domain), users: users, usersOnline: counts.users, sessions: counts.sessions,
       position: position, accepting: !parley.isFull,
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
-      webhookBehind: hooks.behind)
+      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description, backupFailure: backup?.failure)
   }
 }

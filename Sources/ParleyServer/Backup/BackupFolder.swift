@@ -1,0 +1,105 @@
+import Basics
+import Dialogs
+import Glibc
+
+/// A folder of backups: databases `parley-<time>.db`, and the users' files that they name, `blobs/<two digits>/<name>`.
+/// A file never changes under its name, so that all databases share them.
+struct BackupFolder {
+  let path: String
+
+  var blobs: String { path + "/blobs" }
+
+  func database(at time: Timestamp) -> String {
+    // 2026-01-31T12:00:00.000Z as 20260131T120000Z
+    let digits = time.description.filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." }
+    return "\(path)/parley-\(digits)Z.db"
+  }
+
+  /// The paths of the databases, the oldest first.
+  var databases: [String] {
+    Folder.names(path).filter { $0.hasPrefix("parley-") && $0.hasSuffix("Z.db") }.sorted().map { "\(path)/\($0)" }
+  }
+
+  static func file(_ name: BlobName, in blobs: String) -> String { "\(blobs)/\(name.description.prefix(2))/\(name)" }
+
+  /// Calls `body` with the paths of all files of users.
+  func forEachFile(_ body: (_ path: String, _ id: BlobID?) -> Void) {
+    for shard in Folder.names(blobs) {
+      for name in Folder.names("\(blobs)/\(shard)") {
+        body("\(blobs)/\(shard)/\(name)", BlobID(name.prefix(32)))
+      }
+    }
+  }
+}
+
+/// What `Files` does not do: folders, and large files.
+enum Folder {
+  /// Returns the names in a folder; none if it cannot be read.
+  static func names(_ path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  /// Removes a file, or a folder with everything in it; nothing if there is none.
+  static func remove(_ path: String) {
+    if unlink(path) == 0 || errno == ENOENT { return }
+    for name in names(path) { remove(path + "/" + name) }
+    rmdir(path)
+  }
+
+  /// Makes names in a folder durable.
+  static func sync(_ path: String) throws(Files.Failure) {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw Files.Failure(path: path, code: errno) }
+    defer { close(folder) }
+    if fsync(folder) != 0 { throw Files.Failure(path: path, code: errno) }
+  }
+
+  static func rename(_ from: String, _ to: String) throws(Files.Failure) {
+    if Glibc.rename(from, to) != 0 { throw Files.Failure(path: to, code: errno) }
+  }
+
+  /// Writes a new file of mode 0600 and syncs it. On failure none is left.
+  ///
+  /// - Parameter next: Returns the next bytes; none at the end.
+  static func write(_ path: String, next: () throws -> [UInt8]) throws {
+    unlink(path)
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw Files.Failure(path: path, code: errno) }
+    defer { close(file) }
+    do {
+      while true {
+        let bytes = try next()
+        if bytes.isEmpty { break }
+        if !Files.writeAll(bytes, to: file) { throw Files.Failure(path: path, code: errno) }
+      }
+      if fsync(file) != 0 { throw Files.Failure(path: path, code: errno) }
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Reads a file piece by piece: `body` gets a function that returns the next bytes, none at the end.
+  static func read<Value>(_ path: String, _ body: (() throws(Files.Failure) -> [UInt8]) throws -> Value) throws -> Value
+  {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Files.Failure(path: path, code: errno) }
+    defer { close(file) }
+    return try body { () throws(Files.Failure) in
+      var bytes = [UInt8](repeating: 0, count: ServerLimits.copiedAtOnce)
+      var count = -1
+      repeat { count = Glibc.read(file, &bytes, bytes.count) } while count < 0 && errno == EINTR
+      if count < 0 { throw Files.Failure(path: path, code: errno) }
+      return Array(bytes[..<count])
+    }
+  }
+}

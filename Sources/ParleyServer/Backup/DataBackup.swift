@@ -1,0 +1,174 @@
+package import Administration
+import Basics
+package import Dialogs
+import Dispatch
+import Glibc
+import SQLiteStore
+
+/// Writes backups of the database and of users' files, while posts go on.
+package struct DataBackup: BackupWriter {
+  private let parley: Parley
+  /// The bytes of users' files; nil if there are none.
+  private let files: (any BlobStore)?
+
+  package init(_ parley: Parley, files: (any BlobStore)?) {
+    self.parley = parley
+    self.files = files
+  }
+
+  package func write(to path: String) async throws(Problem) -> Backup.Output {
+    try await write(to: path) { _ in }.output
+  }
+
+  /// Copies the database.
+  ///
+  /// - Parameter body: Called with the path of the copy before it has its name.
+  private func write<Value: Sendable>(
+    to path: String, _ body: @escaping @Sendable (_ part: String) throws -> Value
+  ) async throws(Problem) -> (output: Backup.Output, value: Value) {
+    if Files.exists(path) { throw Self.refused(Files.Failure(path: path, code: EEXIST)) }
+    // The copy has another name until it is complete, so that a file of the given name is always a backup. The file is
+    // created here, readable for its owner only; the engine fills an empty file.
+    let part = path + ".part"
+    unlink(part)
+    let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw Self.refused(Files.Failure(path: path, code: errno)) }
+    defer {
+      close(file)
+      unlink(part)
+    }
+    try await parley.copy(to: part)
+    let value = try await Self.blocking { try body(part) }
+    let bytes = lseek(file, 0, SEEK_END)
+    guard fsync(file) == 0, bytes >= 0, link(part, path) == 0 else {
+      throw Self.refused(Files.Failure(path: path, code: errno))
+    }
+    // The name must be as durable as the content.
+    try await Self.blocking { try Folder.sync(Self.folder(of: path)) }
+    return (Backup.Output(path: path, bytes: Int64(bytes)), value)
+  }
+
+  package func add(to path: String, keeping keep: Int) async throws(Problem) -> Backup.Output {
+    let folder = BackupFolder(path: path)
+    let lock = try await Self.blocking {
+      try Files.makeFolder(path, mode: 0o700)
+      return try Lock(path + "/lock")
+    }
+    defer { lock.release() }
+    let files = files
+    let made = try await write(to: folder.database(at: parley.clock.now)) { part in
+      try Self.copy(files, namedBy: part, to: folder)
+    }
+    var output = made.output
+    output.files = try await Self.blocking { try Self.prune(folder, keeping: keep, made.value) }
+    return output
+  }
+
+  /// Copies the files that a database names and the folder lacks.
+  private static func copy(
+    _ files: (any BlobStore)?, namedBy database: String, to folder: BackupFolder
+  ) throws -> Backup.Output.Files {
+    var told = Backup.Output.Files()
+    guard let files else { return told }
+    var shards: Set<String> = []
+    try BackupFile(path: database).forEachFile { file in
+      told.named += 1
+      for part in BlobName.Part.allCases where part == .file || file.hasThumbnail {
+        let name = BlobName(file.id, part)
+        let target = BackupFolder.file(name, in: folder.blobs)
+        // Only complete ones have their names; the size shows a file that something else has cut off.
+        if let size = Files.size(target), part == .thumbnail || size == file.size { continue }
+        let shard = Self.folder(of: target)
+        if shards.insert(shard).inserted { try Files.makeFolder(shard, mode: 0o700) }
+        guard let reader = try files.open(name) else {
+          if part == .file { told.missing += 1 }
+          break
+        }
+        var offset: Int64 = 0
+        try Folder.write(target + ".part") {
+          let bytes = try reader.read(at: offset, count: ServerLimits.copiedAtOnce)
+          offset += Int64(bytes.count)
+          return bytes
+        }
+        try Folder.rename(target + ".part", target)
+        if part == .file { told.copied += 1 }
+        told.copiedBytes += offset
+      }
+    }
+    for shard in shards { try Folder.sync(shard) }
+    if !shards.isEmpty { try Folder.sync(folder.blobs) }
+    return told
+  }
+
+  /// Removes the oldest databases beyond `keep`, and then the files that none of the others names.
+  private static func prune(
+    _ folder: BackupFolder, keeping keep: Int, _ told: Backup.Output.Files
+  ) throws -> Backup.Output.Files {
+    var told = told
+    let databases = folder.databases
+    for old in databases.dropLast(keep) {
+      unlink(old)
+      told.removedDatabases += 1
+    }
+    var named: Set<BlobID> = []
+    for database in databases.suffix(keep) {
+      try BackupFile(path: database).forEachFile { named.insert($0.id) }
+    }
+    folder.forEachFile { path, id in
+      if let id, named.contains(id) { return }
+      if unlink(path) == 0, !path.hasSuffix("-" + BlobName.Part.thumbnail.rawValue) { told.removed += 1 }
+    }
+    return told
+  }
+
+  private static func folder(of path: String) -> String {
+    let end = path.lastIndex(of: "/") ?? path.startIndex
+    return end == path.startIndex ? "/" : String(path[..<end])
+  }
+
+  /// Runs what waits for the disk on a thread of its own.
+  private static func blocking<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+  ) async throws(Problem) -> Value {
+    let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
+      DispatchQueue(label: "parley.backup", qos: .utility).async {
+        do {
+          continuation.resume(returning: .success(try body()))
+        } catch {
+          continuation.resume(returning: .failure(refused(error)))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private static func refused(_ error: any Error) -> Problem {
+    switch error {
+    case let problem as Problem: problem
+    case let failure as Files.Failure where failure.code == EEXIST:
+      Problem(.conflict, "file-exists", "\(failure.path) is there already.", field: "path")
+    case let failure as Files.Failure:
+      Problem(.conflict, "file-refused", "\(failure.path) cannot be made: \(failure.reason).", field: "path")
+    default: Problem(.internal, "backup-failed", "The backup could not be written: \(error).")
+    }
+  }
+
+  /// The lock of a folder of backups: one is added at a time.
+  private final class Lock: Sendable {
+    private let file: Int32
+
+    init(_ path: String) throws {
+      file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard file >= 0 else { throw Files.Failure(path: path, code: errno) }
+      guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+        close(file)
+        throw Problem(.conflict, "backup-running", "Another backup is being added to this folder.", field: "path")
+      }
+    }
+
+    func release() {
+      _ = flock(file, LOCK_UN)
+      close(file)
+    }
+  }
+}
