@@ -549,6 +549,9 @@ struct Judge {
       touch(state)
       tell(.entry(entry, author: session(of: post)))
       receipt.entry = entry
+    } else if state.dialog.sequence == 0 {
+      // It may have begun with what is not shown, and be in no list.
+      try writer.clear(state.dialog.id, upTo: .zero, leaves: false, for: post.author.id)
     }
     receipt.position = head
     receipt.isRepeat = !isNew

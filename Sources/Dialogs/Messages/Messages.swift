@@ -12,7 +12,7 @@ extension Judge {
     try checkOutbox(from: author, to: peer)
     author = try known(author)
     peer = try known(peer, metBy: author)
-    let (state, _) = try dialog(of: author, and: peer)
+    let (state, isNew) = try dialog(of: author, and: peer)
 
     if var receipt = try repeated(draft.key, by: author, in: state.dialog.id) {
       receipt.dialog = state.dialog
@@ -34,6 +34,7 @@ extension Judge {
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
       forwarded: forwarded)
+    if isNew, !entry.fact.isShown { try unlist(state) }
     try follow(entry, post, found, blobs, mentions, draft.envelope) {
       try $0.insertMessage(
         from: author, at: .peer(peer), in: state, content: $1, envelope: $2, traits: $3.union(.replayed), key: nil,
@@ -68,6 +69,14 @@ extension Judge {
     guard let found else { return }
     try takeBackParts(found, by: entry.author) {
       try insert(&$0, Content(kind: .none), Envelope(type: .chat), [.archived, .fromApp, .part], $1, [])
+    }
+  }
+
+  /// Keeps a dialog that begins with what apps do not show out of their lists, until something is shown in it: so are
+  /// private messages of rooms elsewhere, which have one dialog for each room.
+  private mutating func unlist(_ state: DialogState) throws {
+    for party in [state.dialog.first, state.dialog.second] where !party.realm.isRemote {
+      try writer.clear(state.dialog.id, upTo: .zero, leaves: true, for: party.id)
     }
   }
 
@@ -107,7 +116,7 @@ extension Judge {
     // A message that changes an earlier one does not count itself.
     let traits = changes ? traits.subtracting([.counts]) : traits
     let isPart = traits.contains(.part)
-    let isShown = content.kind != .none && !changes && !isPart
+    let isShown = content.kind != .none && content.kind != .invitation && !changes && !isPart
     if isShown { state.dialog.sequence += 1 }
     if traits.contains(.counts) {
       state.dialog.ordinal += 1
@@ -128,7 +137,8 @@ extension Judge {
       try traits.contains(.archived) ? archived(envelope, by: author, at: place) : (author: false, peer: false)
     var row: FeedRow.Traits = []
     // Private messages of rooms are not for apps, and in no list of dialogs.
-    if state.dialog.kind == .whispered || (!isShown && !changes) || isPart { row.insert(.unfollowed) }
+    let isEvent = isShown || changes || content.kind == .invitation
+    if state.dialog.kind == .whispered || !isEvent || isPart { row.insert(.unfollowed) }
     // Only local users have feeds.
     var feeds =
       author.realm.isRemote ? [] : [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
@@ -157,7 +167,8 @@ extension Judge {
     }
     reader = try known(reader)
     peer = try known(peer, metBy: reader)
-    let (state, _) = try dialog(of: reader, and: peer)
+    let (state, isNew) = try dialog(of: reader, and: peer)
+    if isNew { try unlist(state) }
     guard let target = try resolve(draft.target, by: peer, in: state, for: reader),
       case .message(let message) = target.fact
     else {
