@@ -37,6 +37,11 @@ public enum Limits {
   public static let outboxRowsPerAuthorMax = 1_000
   /// Rows that one transaction gives up, so that other posts wait a few milliseconds at most; the rest follows.
   public static let outboxBouncedMax = 500
+  /// Rows that one transaction tells their authors of because they wait; the rest follows.
+  public static let outboxToldAtOnce = 100
+  /// The time after which the author of a message is told that it waits: less is the way itself. It is noticed after this
+  /// time, and at most twice as long.
+  public static let queuedAfter = Duration.seconds(10)
   /// Seconds after which an author may try again.
   public static let outboxRetry = 60
   /// The time after which the server gives up, unless the operator sets another.
@@ -365,6 +370,8 @@ public enum Limits {
   public static let strangersPerDay = 20_000
   /// Conversations that one stranger begins in an hour (`StrangerPolicy.limit`): who looks for somebody finds them.
   public static let conversationsPerStranger = 3
+  /// The same of one whose server says that the account is anonymous (XEP-0489): it is easily had again.
+  public static let conversationsPerAnonymousStranger = 1
   /// Conversations that all strangers of a domain begin in an hour: a wave of new accounts is soon at an end.
   public static let conversationsPerDomain = 30
   /// The same for a domain with acquaintances of somebody here, which has real users.

@@ -144,9 +144,12 @@ enum DoorLimits {
   /// The forms of one picture that metadata may list at its data node (XEP-0084 4.2.1); more is refused with
   /// `payload-too-big`. Each costs a read of the store.
   static let avatarFormsMax = 16
-  /// The pictures of users elsewhere that are fetched at once by one link; each may have `Limits.avatarBytesMax`. Others
-  /// are fetched when they are told of again, as each new session is.
+  /// The pictures and vCards of users elsewhere that are fetched at once by one link; each picture may have
+  /// `Limits.avatarBytesMax`. Others are fetched when they are told of again, as each new session is.
   static let picturesFetchedMax = 32
+  /// The pairs of a contact elsewhere and a user here whose vCards a link remembers to have looked at, of some 200 bytes
+  /// each; at the bound all are forgotten, and vCards are fetched again.
+  static let cardsSeenMax = 10_000
   /// The capability hashes whose interests are cached for the whole server; at the bound the cache is emptied, and
   /// clients are asked again. Each costs a kilobyte or two; a busy server meets some hundred kinds of clients.
   static let knownCapabilitiesMax = 1_000

@@ -29,6 +29,7 @@ enum Features {
     Roster.self,
     Blocking.self,
     Reporting.self,
+    AccountAffiliations.self,
     VCard.self,
     AvatarHash.self,
     UserAvatar.self,

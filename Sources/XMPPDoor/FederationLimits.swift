@@ -16,8 +16,6 @@ enum FederationLimits {
   static let streamsPerDomainMax = 8
   /// The pairs of domains that one stream is verified for; further ones are refused with `policy-violation`.
   static let pairsPerStreamMax = 32
-  /// The posts of one stream that wait for their commit; at the bound it is not read, and TCP pushes back.
-  static let postsInFlightMax = 64
   /// The stanzas of one stream per time slice; then it is not read until the slice is over.
   static let stanzasPerSlice = 200
   static let slice: TimeAmount = .milliseconds(100)
@@ -83,6 +81,10 @@ enum FederationLimits {
   static let loopbackStanzasMax = 1_024
   /// The idle links that are forgotten together when there are too many, as finding them looks at all.
   static let linksRetiredAtOnce = 256
+  // Strangers.
+  /// The people elsewhere who are remembered as anonymous (XEP-0489); at the bound all are forgotten, and known again with
+  /// their next message.
+  static let anonymousMax = 10_000
   // Block lists.
   /// The lists that are followed; more are an error of the configuration.
   static let blocklistsMax = FederationOptions.blocklistsMax
@@ -115,6 +117,12 @@ struct LinkLimits {
   var links = FederationLimits.linksMax
   var retiredAtOnce = FederationLimits.linksRetiredAtOnce
   var opening = FederationLimits.openingMax
+}
+
+/// The bounds of a block list.
+struct BlocklistLimits {
+  var entries = FederationLimits.blocklistEntriesMax
+  var pages = FederationLimits.blocklistPagesMax
 }
 
 /// The bounds of the users of one link in rooms here.

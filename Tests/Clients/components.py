@@ -13,7 +13,7 @@ from slixmpp.exceptions import IqError
 from lib.apps import App
 from lib.gateway import DOMAIN, SECRET, Gateway, condition
 from lib.harness import PATIENCE, Failure, Server, expect, free_port
-from lib.peers import Client, text
+from lib.peers import HASH, ROSE, Client, text
 
 def raw(port, *lines):
     """What a stream of these bytes is answered, to its end."""
@@ -141,6 +141,16 @@ async def converse(checks, server, port):
         gateway.present("romeo@localhost", sender=f"bob@{DOMAIN}/irc", pshow="dnd")
         await app(lambda: phone.event(
             "presence.updated", lambda data: data["presence"]["userId"] == f"bob@{DOMAIN}" and data["presence"]["availability"] == "doNotDisturb"))
+    with checks.check("component: the app shows the vCard of somebody who publishes nothing else"):
+        card = gateway.plugin["xep_0054"].make_vcard()
+        card["FN"] = "Bob"
+        card["PHOTO"]["TYPE"], card["PHOTO"]["BINVAL"] = "image/png", ROSE
+        await gateway.plugin["xep_0054"].publish_vcard(vcard=card, jid=JID(f"bob@{DOMAIN}"))
+        presence = gateway.make_presence(pto="romeo@localhost", pfrom=f"bob@{DOMAIN}/irc")
+        presence.append(ElementTree.fromstring(f"<x xmlns='vcard-temp:x:update'><photo>{HASH[ROSE]}</photo></x>"))
+        presence.send()
+        shown = {"id": f"bob@{DOMAIN}", "name": "Bob", "avatarHash": HASH[ROSE]}
+        await app(lambda: phone.event("user.updated", lambda data: shown.items() <= data["user"].items()))
     with checks.check("component: who comes online is probed for, and shown"):
         late = Client(server, "romeo@localhost/late")
         await late.arrive()

@@ -104,6 +104,7 @@ package enum StageError: Error { case full }
 
 package final class HandClock: Clock {
   private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
+  package init() {}
   package var now: Timestamp { time.withLock { $0 } }
   package func set(_ milliseconds: Int64) { time.withLock { $0 = Timestamp(milliseconds: milliseconds) } }
 }

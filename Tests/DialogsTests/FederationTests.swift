@@ -16,6 +16,7 @@ import Testing
     let strangers: StrangerPolicy
     let rooms: RemoteRoomPolicy
     private let listed = Mutex<Set<BareJID>>([])
+    private let anonymous = Mutex<Set<BareJID>>([])
 
     init(refusing refused: Set<String>, strangers: StrangerPolicy = .allow, rooms: RemoteRoomPolicy = .open) {
       self.refused = refused
@@ -24,6 +25,8 @@ import Testing
     }
 
     func list(_ address: BareJID) { _ = listed.withLock { $0.insert(address) } }
+    func anonymize(_ address: BareJID) { _ = anonymous.withLock { $0.insert(address) } }
+    func isAnonymous(_ address: BareJID) -> Bool { anonymous.withLock { $0.contains(address) } }
     func isListed(_ address: BareJID) -> Bool { listed.withLock { $0.contains(address) } }
 
     func refusal(of domain: String, from local: String) -> Problem? {

@@ -149,6 +149,65 @@ import Testing
     #expect(try await cast.stage.parley.read { try $0.outboxTotals() } == [])
   }
 
+  private func changed(_ entry: Entry) -> Heard {
+    .perUser(PerUserMessageChange(.delivery, in: entry.dialog, target: entry.position))
+  }
+
+  @Test func whatWaitsForLongIsToldAndThatItIsTaken() async throws {
+    let cast = try await Cast()
+    let phone = try await cast.stage.session(cast.romeo, "phone")
+    let app = try await cast.stage.session(cast.romeo, "app", door: .app)
+    let (first, second, third) = (try await cast.say("a"), try await cast.say("b"), try await cast.say("c"))
+    _ = (phone.taken(), app.taken())
+    // Once, and of no later ones.
+    for _ in 1...2 { _ = try await cast.report(.overdue(cast.mantua, through: second.position)) }
+    #expect(app.taken() == [changed(first), changed(second)])
+    #expect(
+      try await cast.state(of: first) == MessageState(version: third.position + 1, revision: 1, delivery: .queued))
+    #expect(try await cast.state(of: third) == nil)
+    // Another core over the same store knows what was told.
+    let again = try Parley(
+      store: cast.stage.store, clock: cast.stage.clock, options: Parley.Options(domains: ["localhost"]),
+      logger: cast.stage.parley.logger)
+    let position = try await again.read { try $0.head().position }
+    try await again.post(.outbox(.overdue(cast.mantua, through: .end)), by: Parley.nobody)
+    try await again.post(.outbox(.taken(cast.mantua, through: second.position)), by: Parley.nobody)
+    let feed = try await again.read { try $0.feed(of: cast.romeo.id, after: position, limit: 9) }
+    let told = feed.compactMap { if case .perUser(let change) = $0.fact { change.target } else { nil } }
+    #expect(told == [third.position, first.position, second.position])
+    #expect(try await cast.state(of: first)?.delivery == nil)
+    #expect(try await cast.state(of: first)?.revision == 2)
+    #expect(try await cast.state(of: third)?.delivery == .queued)
+    // What waits may fail, too.
+    try await again.post(
+      .outbox(.bounce(cast.mantua, positions: .zero ... .end, .timedOut("mantua.example"))), by: Parley.nobody)
+    #expect(try await cast.state(of: third)?.failure == .timedOut("mantua.example"))
+    #expect(try await cast.state(of: third)?.revision == 2)
+    // XMPP has nothing for it.
+    #expect(phone.taken() == [])
+  }
+
+  @Test func manyThatWaitAreToldInSeveralSteps() async throws {
+    let cast = try await Cast()
+    let app = try await cast.stage.session(cast.romeo, "app", door: .app)
+    let count = 2 * Limits.outboxToldAtOnce + 1
+    for number in 0..<count { try await cast.say("\(number)") }
+    _ = app.taken()
+    _ = try await cast.report(.overdue(cast.mantua, through: .end))
+    func told(_ count: Int) async throws -> [Heard] {
+      var heard: [Heard] = []
+      while heard.count < count {
+        _ = try await cast.report(.taken(cast.padua, through: .zero))
+        heard += app.taken()
+      }
+      return heard
+    }
+    #expect(try await told(count).count == count)
+    _ = try await cast.report(.taken(cast.mantua, through: .end))
+    #expect(try await told(count).count == count)
+    #expect(try await cast.waiting().isEmpty)
+  }
+
   @Test func anAuthorWhoIsAwayFindsItInTheLogAndNotInTheArchive() async throws {
     let cast = try await Cast()
     let entry = try await cast.say("a")
@@ -321,7 +380,7 @@ import Testing
         [DomainPairState(id: 1, full), DomainPairState(id: 2, other)],
         (0..<rows / 500).map {
           OutboxTotal(pair: 1, author: UserID(Int64($0)), rows: 500, expiresAt: Timestamp(milliseconds: 0))
-        })
+        }, head: .zero)
     }
     let stranger = UserID(1_000_000)
     #expect(!ledger(rows: Limits.outboxRowsPerPairMax - 500).isFull(for: stranger, full))

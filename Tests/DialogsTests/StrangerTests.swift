@@ -51,6 +51,23 @@ import Testing
     _ = try await stage.say("hi", from: juliet, to: fresh)
   }
 
+  /// XEP-0489.
+  @Test func anAnonymousStrangerBeginsOneConversation() async throws {
+    let (stage, service) = try stage(strangers: .limit)
+    let (romeo, mercutio) = (try await stage.user("romeo"), try await stage.user("mercutio"))
+    let ghost = try party("ghost@denmark.example", stage)
+    service.anonymize(ghost.address)
+    for text in ["swear", "swear!"] { _ = try await stage.say(text, from: ghost, to: romeo) }
+    let refusal = await #expect(throws: Problem.self) { try await stage.say("swear", from: ghost, to: mercutio) }
+    #expect(refusal?.code == "strangers-limited")
+    // To whoever has written to it, it is no stranger.
+    _ = try await stage.say("rest", from: mercutio, to: ghost)
+    _ = try await stage.say("swear", from: ghost, to: mercutio)
+    // Others of its domain are heard as before.
+    let hamlet = try party("hamlet@denmark.example", stage)
+    for host in [romeo, mercutio] { _ = try await stage.say("hi", from: hamlet, to: host) }
+  }
+
   @Test func aDomainWithoutAcquaintancesIsSoonAtItsBound() async throws {
     let (stage, _) = try stage(strangers: .limit)
     let romeo = try await stage.user("romeo")

@@ -119,13 +119,15 @@ extension StoreConformance {
         let gone = try scene.say("gone", by: scene.romeo, to: scene.nurse, writer)
         let kept = try scene.say("kept", by: scene.romeo, to: scene.nurse, writer)
         let failure = FederationFailure(.wait, "remote-server-timeout", "Nobody th\u{f6}re.")
-        let state = MessageState(version: Position(7), revision: 1, failure: failure)
+        let state = MessageState(version: Position(7), revision: 1, delivery: .failed(failure))
         let pinned = MessageState(
           version: Position(8), revision: 2, text: "other", reactions: [.init(user: scene.juliet, emoji: ["x"])],
-          pin: .init(by: scene.romeo, at: Timestamp(milliseconds: 3)), failure: failure)
+          pin: .init(by: scene.romeo, at: Timestamp(milliseconds: 3)), delivery: .failed(failure))
         for entry in [gone, kept] { try owe(entry, expires: 9, to: pair, writer) }
         try writer.erase(gone.position, in: gone.dialog)
-        for state in [state, pinned] {
+        var queued = pinned
+        queued.delivery = .queued
+        for state in [state, pinned, queued] {
           try writer.put(state, of: kept.position, in: kept.dialog)
           let rows = try writer.outbox(of: pair, after: .zero, limit: 9)
           try equal(described(rows), ["2 kept until 9"])

@@ -218,7 +218,7 @@ extension StoreConformance {
       try scene.write { writer in
         let dialog = try scene.dialog(scene.juliet, scene.juliet, writer)
         for change: PerUserMessageChange.Change in [
-          .hidden, .cleared(leaves: false), .cleared(leaves: true), .starred(true), .starred(false),
+          .hidden, .cleared(leaves: false), .cleared(leaves: true), .starred(true), .starred(false), .delivery,
         ] {
           let told = PerUserMessageChange(change, in: DialogID(7), target: Position(70_000))
           let position = scene.step()

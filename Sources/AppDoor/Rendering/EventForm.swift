@@ -102,7 +102,8 @@ final class EventForm: Sendable {
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     case .settings(let change):
       return form(.settingsUpdated, entry, cursor, SettingsUpdatedBody(settings: rendering.settings(change)))
-    case .perUser(let change): return form(of: change, entry, cursor, rendering)
+    case .perUser(let change):
+      return form(of: change, entry, cursor, rendering, naming, change.outcome ?? subjects.targets[change.target])
     case .undelivered(let undelivered):
       let message = undelivered.outcome ?? subjects.targets[undelivered.target]
       return form(.messageUpdated, entry, cursor, message.flatMap { rendering.message($0, naming) })
@@ -152,9 +153,10 @@ final class EventForm: Sendable {
     }
   }
 
-  /// Returns the event of a change for the user alone.
+  /// Returns the event of a change for the user alone. `target` is needed for `delivery` only.
   private static func form(
-    of change: PerUserMessageChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering
+    of change: PerUserMessageChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering,
+    _ naming: ParticipantNaming, _ target: Entry?
   ) -> EventForm {
     let dialog = rendering.id(change.dialog)
     let message = rendering.id(change.target)
@@ -172,6 +174,7 @@ final class EventForm: Sendable {
       return form(
         .messageStarred, entry, cursor,
         MessageStarredBody(dialogId: dialog, messageId: message ?? "", starred: isStarred))
+    case .delivery: return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
     }
   }
 

@@ -164,7 +164,7 @@ struct Rendering: Sendable {
       body.pinnedAt = state.pin?.at
       body.pinnedBy = state.pin.map { naming.id($0.by) }
       body.version = state.revision
-      body.delivery = state.failure.map { DeliveryBody(state: .failed, code: $0.condition, text: $0.text) }
+      body.delivery = state.delivery.map { DeliveryBody($0) }
     }
     return body
   }
@@ -269,6 +269,15 @@ extension Content.Kind {
     case .file: .file
     case .system: .system
     case .call: .call
+    }
+  }
+}
+
+extension DeliveryBody {
+  init(_ delivery: MessageState.Delivery) {
+    switch delivery {
+    case .queued: self.init(state: .queued)
+    case .failed(let failure): self.init(state: .failed, code: failure.condition, text: failure.text)
     }
   }
 }

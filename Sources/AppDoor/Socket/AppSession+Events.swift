@@ -336,7 +336,10 @@ extension AppSession {
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
     case .perUser(let change):
-      if case .starred = change.change { return }
+      switch change.change {
+      case .starred, .delivery: return
+      case .hidden, .cleared: break
+      }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .draft, .scheduledMessage,

@@ -19,6 +19,9 @@ public protocol FederationService: AnyObject, Sendable {
   /// Returns whether somebody elsewhere is on a block list that the operators use: then they are heard by those alone
   /// who know them, and are in rooms only as members. As `refusal`, it must not wait.
   func isListed(_ address: BareJID) -> Bool
+  /// Returns whether somebody elsewhere has an anonymous account, as its server says: it begins fewer conversations. As
+  /// `refusal`, it must not wait.
+  func isAnonymous(_ address: BareJID) -> Bool
   /// The hearing that users elsewhere get from those here who do not know them; `limit` unless it says otherwise.
   var strangers: StrangerPolicy { get }
   /// Whether users' reports are forwarded to the domains that the reported addresses are of; not unless it says otherwise.
@@ -27,4 +30,5 @@ public protocol FederationService: AnyObject, Sendable {
 
 extension FederationService {
   public var forwardsReports: Bool { false }
+  public func isAnonymous(_ address: BareJID) -> Bool { false }
 }

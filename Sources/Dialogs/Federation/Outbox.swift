@@ -10,7 +10,7 @@
 // position of its own. Presence, IQs and chat states are no rows: they are only of use at once.
 //
 // A row that is given up becomes an entry in its author's feed (`Fact.undelivered`): the author is told in order with
-// everything else, also when coming back later.
+// everything else, also when coming back later. So is one that waits for some time (`QueuedMessages.swift`).
 
 public import Addresses
 public import Basics
@@ -85,6 +85,8 @@ public enum OutboxIntent: Sendable {
   case owe(RelayedStanza)
   /// Notes where a report goes that is to be forwarded, and adds its stanza to the rows.
   case forward(report: Int64, ReportForwarding.Way)
+  /// Notes that the rows up to a position wait already for `Limits.queuedAfter`: the authors of messages are told.
+  case overdue(DomainPair, through: Position)
   /// Removes the rows up to a position: the other server has taken them. Rows behind it stay.
   case taken(DomainPair, through: Position)
   /// Gives up the rows at these positions, and tells their authors. Other rows stay.

@@ -61,7 +61,7 @@ extension Judge {
     tell(.outbox(pair, row))
   }
 
-  private mutating func remove(_ positions: ClosedRange<Position>, of pair: DomainPair) throws {
+  mutating func remove(_ positions: ClosedRange<Position>, of pair: DomainPair) throws {
     guard let number = try ledger().pairs[pair]?.number else { return }
     let authors = try writer.removeOutbox(positions, pair: number)
     outbox?.pairs[pair]?.rows -= authors.count
@@ -81,7 +81,8 @@ extension Judge {
       try checkOutbox(from: stanza.from, to: peer)
       try send(stanza, to: peer, by: nil)
     case .forward(let report, let way): try forward(report, way)
-    case .taken(let pair, let position): try remove(.zero...position, of: pair)
+    case .overdue(let pair, let position): try tellQueued(pair, through: position)
+    case .taken(let pair, let position): try take(pair, through: position)
     case .bounce(let pair, let positions, let failure):
       // What is written from now on is not meant.
       let end = min(positions.upperBound, head)
@@ -144,15 +145,7 @@ extension Judge {
     if case .marker = entry.fact { return false }
     if entry.state?.failure != nil { return true }
     let position = nextPosition()
-    var changed: Entry?
-    if message.sequence > 0, entry.state?.retraction == nil {
-      var state = entry.state ?? MessageState(version: position)
-      state.version = position
-      state.revision += 1
-      state.failure = failure
-      try writer.put(state, of: entry.position, in: entry.dialog)
-      changed = entry.with(state)
-    }
+    let changed = try change(entry, .failed(failure), at: position)
     let undelivered = Undelivered(
       dialog: entry.dialog, target: entry.position, peer: peer, fromResource: message.envelope.fromResource,
       toResource: message.envelope.toResource,
@@ -184,9 +177,9 @@ extension Judge {
 
   // MARK: Pairs
 
-  private mutating func ledger() throws -> OutboxLedger {
+  mutating func ledger() throws -> OutboxLedger {
     if let outbox { return outbox }
-    let loaded = OutboxLedger(try writer.records(DomainPairState.self), try writer.outboxTotals())
+    let loaded = OutboxLedger(try writer.records(DomainPairState.self), try writer.outboxTotals(), head: head)
     outbox = loaded
     return loaded
   }
@@ -211,6 +204,10 @@ struct OutboxLedger {
   struct Waiting {
     let number: Int64
     var rows: Int
+    /// The rows up to here have been looked at by `tellQueued`.
+    var lookedAt = Position.zero
+    /// Behind this no row's author has been told that it waits.
+    var toldThrough = Position.zero
   }
   var pairs: [DomainPair: Waiting] = [:]
   var authors: [UserID: Int] = [:]
@@ -221,12 +218,16 @@ struct OutboxLedger {
       || authors[author] ?? 0 >= times * Limits.outboxRowsPerAuthorMax
   }
 
-  init(_ states: [DomainPairState], _ totals: [OutboxTotal]) {
+  /// - Parameter head: The end of the log: whom rows that wait already were told of is not known.
+  init(_ states: [DomainPairState], _ totals: [OutboxTotal], head: Position) {
     var rows: [Int64: Int] = [:]
     for total in totals {
       rows[total.pair, default: 0] += total.rows
       authors[total.author, default: 0] += total.rows
     }
-    for state in states { pairs[state.pair] = Waiting(number: state.id, rows: rows[state.id] ?? 0) }
+    for state in states {
+      let count = rows[state.id] ?? 0
+      pairs[state.pair] = Waiting(number: state.id, rows: count, toldThrough: count > 0 ? head : .zero)
+    }
   }
 }

@@ -101,7 +101,7 @@ public final class RemotePresences: Sendable {
   }
 
   /// Returns the presences of a contact that a user was told.
-  func presences(of contact: BareJID, toldTo viewer: BareJID) -> [Presence] {
+  public func presences(of contact: BareJID, toldTo viewer: BareJID) -> [Presence] {
     book.withLock { $0.contacts[contact]?[viewer]?.map(\.presence) ?? [] }
   }
 

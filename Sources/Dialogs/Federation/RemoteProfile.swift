@@ -50,11 +50,16 @@ extension Judge {
 }
 
 extension Hub {
-  /// Returns a session of an app whose user has subscribed to the presence of a contact and has not blocked it.
-  public func appSession(_ client: FullJID, subscribedTo contact: BareJID) -> OnlineSession? {
-    guard let user = user(at: client.bare), let theirs = contactSnapshot(of: user),
+  /// Returns the sessions of apps of a user, if they have subscribed to the presence of a contact and have not blocked it.
+  public func appSessions(of host: BareJID, subscribedTo contact: BareJID) -> [OnlineSession] {
+    guard let user = user(at: host), let theirs = contactSnapshot(of: user),
       theirs.contacts[contact]?.subscription.to == true, !theirs.blocks(JID(contact))
-    else { return nil }
-    return onlineSessions(of: user).first { $0.door == .app && $0.resource == client.resource }
+    else { return [] }
+    return onlineSessions(of: user).filter { $0.door == .app }
+  }
+
+  /// Returns such a session.
+  public func appSession(_ client: FullJID, subscribedTo contact: BareJID) -> OnlineSession? {
+    appSessions(of: client.bare, subscribedTo: contact).first { $0.resource == client.resource }
   }
 }

@@ -72,15 +72,17 @@ struct StrangerCounts {
   }
 
   /// Counts a conversation of a stranger, once an hour.
+  ///
+  /// - Parameter mostPerStranger: The conversations that this stranger begins in an hour.
   mutating func begin(
-    from stranger: BareJID, to host: BareJID, home: RealmID, at time: Timestamp
+    from stranger: BareJID, to host: BareJID, home: RealmID, atMost mostPerStranger: Int, at time: Timestamp
   ) throws(Problem) {
     turn(to: time)
     let conversation = Conversation(stranger: stranger, host: host, home: home)
     if conversations.contains(conversation) { return }
     let (one, sender) = (Stranger(address: stranger, home: home), Sender(home: home, domain: stranger.domain))
     let most = known.contains(sender) ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
-    guard byStranger[one, default: 0] < Limits.conversationsPerStranger,
+    guard byStranger[one, default: 0] < mostPerStranger,
       conversationsBySender[sender, default: 0] < most, conversations.count < Limits.conversationsOfStrangers
     else {
       throw Problem(

@@ -33,7 +33,10 @@ extension Judge {
     }
     if isListed { throw Problem.addressListed }
     if policy == .refuse { throw Problem.strangersRefused }
-    try strangers.begin(from: author.address, to: host, home: home, at: time)
+    try strangers.begin(
+      from: author.address, to: host, home: home,
+      atMost: federation.isAnonymous(author.address)
+        ? Limits.conversationsPerAnonymousStranger : Limits.conversationsPerStranger, at: time)
   }
 
   /// Returns whether a user here knows somebody: has them in the roster, or has written to them.

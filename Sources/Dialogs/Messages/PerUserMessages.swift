@@ -20,21 +20,31 @@ public enum PerUserMessageIntent: Hashable, Sendable {
 }
 
 /// A change of messages or a dialog for one user alone, as an entry in the user's `self` dialog.
-public struct PerUserMessageChange: Hashable, Sendable {
+public struct PerUserMessageChange: Equatable, Sendable {
   public enum Change: Hashable, Sendable {
     case hidden
     /// The dialog was cleared up to `target`; `.zero` if it was empty.
     case cleared(leaves: Bool)
     case starred(Bool)
+    /// A message to a user elsewhere begins to wait visibly, or has been taken after that (`MessageState.delivery`).
+    case delivery
   }
   public let change: Change
   public let dialog: DialogID
   /// The position of the message.
   public let target: Position
-  public init(_ change: Change, in dialog: DialogID, target: Position) {
+  /// For `delivery`, the message with its new state; `nil` if the entry was read from the log: then the message must be
+  /// read.
+  public let outcome: Entry?
+  public init(_ change: Change, in dialog: DialogID, target: Position, outcome: Entry? = nil) {
     self.change = change
     self.dialog = dialog
     self.target = target
+    self.outcome = outcome
+  }
+
+  public static func == (one: Self, other: Self) -> Bool {
+    (one.change, one.dialog, one.target) == (other.change, other.dialog, other.target)
   }
 }
 

@@ -118,6 +118,12 @@ public struct MessageState: Hashable, Sendable {
     }
   }
 
+  public enum Delivery: Hashable, Sendable {
+    /// The other server has not taken it for some time: it waits in the outbox.
+    case queued
+    case failed(FederationFailure)
+  }
+
   /// The position of the last change.
   public var version: Position
   /// The number of changes: the state with the greater one is the later, and unlike a position it reveals nothing of
@@ -134,15 +140,17 @@ public struct MessageState: Hashable, Sendable {
   public var reactions: [Reaction]
   /// The pin; `nil` if the message is not pinned.
   public var pin: Pin?
+  /// What is known of its way to a user elsewhere; `nil` if it has been handed over, as far as is known.
+  public var delivery: Delivery?
   /// The reason why a user elsewhere did not get it; `nil` as far as is known.
-  public var failure: FederationFailure?
+  public var failure: FederationFailure? { if case .failed(let failure) = delivery { failure } else { nil } }
 
   public init(
     version: Position, revision: Int64 = 0, text: String? = nil, mentions: [Mention] = [],
     editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = [], pin: Pin? = nil,
-    failure: FederationFailure? = nil
+    delivery: Delivery? = nil
   ) {
-    self.failure = failure
+    self.delivery = delivery
     self.pin = pin
     self.version = version
     self.revision = revision

@@ -38,6 +38,14 @@ public struct FeedPage: Sendable {
     }
     var seen: Set<DialogID> = []
     let hides = try reader.hasHidden(user.id)
+    // The user's own message in a private dialog.
+    func follow(_ target: Position, in dialog: DialogID, of entry: Entry) throws {
+      if hides, try reader.isHidden(target, in: dialog, for: user.id) {
+        subjects.hidden.insert(entry.position)
+      } else if subjects.targets[target] == nil {
+        subjects.targets[target] = try reader.entry(target, in: MessageAccess(dialog, for: nil, behind: .zero))
+      }
+    }
     for entry in log.entries {
       if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
         let affiliation = try reader.affiliation(of: user.id, in: name.dialog, for: user)
@@ -59,13 +67,9 @@ public struct FeedPage: Sendable {
         let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
-      case .undelivered(let undelivered):
-        if hides, try reader.isHidden(undelivered.target, in: undelivered.dialog, for: user.id) {
-          subjects.hidden.insert(entry.position)
-          continue
-        }
-        subjects.targets[undelivered.target] = try reader.entry(
-          undelivered.target, in: MessageAccess(undelivered.dialog, for: nil, behind: .zero))
+      case .undelivered(let undelivered): try follow(undelivered.target, in: undelivered.dialog, of: entry)
+      case .perUser(let change) where change.change == .delivery:
+        try follow(change.target, in: change.dialog, of: entry)
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
         .draft, .scheduledMessage, .call, .notification:
         continue

@@ -53,8 +53,8 @@ extension FactCoding {
 
   static func encode(_ state: MessageState) -> [UInt8] {
     var out = ByteWriter()
-    // The second version ends with a pin; the third with a pin, if there is one, and a failure.
-    out.write(state.failure != nil ? version + 2 : state.pin == nil ? version : version + 1)
+    // The second version ends with a pin; the third with a pin, if there is one, and the delivery.
+    out.write(state.delivery != nil ? version + 2 : state.pin == nil ? version : version + 1)
     out.write(state.retraction) {
       $0.write($1.by.id.number)
       $0.write($1.at.milliseconds)
@@ -66,14 +66,21 @@ extension FactCoding {
       $0.write($1.user.id.number)
       $0.write($1.emoji) { $0.write($1) }
     }
-    if state.failure != nil { out.write(state.pin != nil) }
+    if state.delivery != nil { out.write(state.pin != nil) }
     if let pin = state.pin {
       out.write(pin.by.id.number)
       out.write(pin.at.milliseconds)
     }
-    if let failure = state.failure { write(failure, &out) }
+    switch state.delivery {
+    case nil: break
+    // Where a failure has its kind.
+    case .queued: out.write(queued)
+    case .failed(let failure): write(failure, &out)
+    }
     return out.bytes
   }
+
+  private static let queued: Int64 = 0
 
   static func decode(_ bytes: [UInt8], into state: inout MessageState, party: (UserID) throws -> Party) throws {
     var from = ByteReader(bytes)
@@ -90,7 +97,10 @@ extension FactCoding {
       state.pin = MessageState.Pin(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()))
     }
-    if found == version + 2 { state.failure = try failure(&from) }
+    if found == version + 2 {
+      var delivery = from
+      state.delivery = try delivery.int() == queued ? .queued : .failed(try failure(&from))
+    }
   }
 
   // MARK: Per-user changes
@@ -101,6 +111,7 @@ extension FactCoding {
       case .hidden: 1
       case .cleared(let leaves): leaves ? 3 : 2
       case .starred(let isStarred): isStarred ? 4 : 5
+      case .delivery: 6
       }
     out.write(code)
     out.write(change.dialog.number)
@@ -115,6 +126,7 @@ extension FactCoding {
       case 3: .cleared(leaves: true)
       case 4: .starred(true)
       case 5: .starred(false)
+      case 6: .delivery
       default: throw damaged
       }
     return PerUserMessageChange(change, in: DialogID(try from.int()), target: Position(try from.int()))

@@ -257,6 +257,7 @@ public enum NS {
   public static let vCard4: StaticString = "urn:ietf:params:xml:ns:vcard-4.0"
   /// XEP-0153.
   public static let vCardUpdate: StaticString = "vcard-temp:x:update"
+  public static let accountAffiliations: StaticString = "urn:xmpp:raa:0"
   /// XEP-0092.
   public static let version: StaticString = "jabber:iq:version"
   /// XEP-0206.

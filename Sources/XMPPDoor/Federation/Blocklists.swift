@@ -30,6 +30,7 @@ final class Blocklists: Sendable {
   private let lane: Lane
   private let logger: Logger
   private let ask: Ask
+  private let limits: BlocklistLimits
   private let state = Mutex(State())
 
   private enum StoredChange: Sendable {
@@ -45,8 +46,9 @@ final class Blocklists: Sendable {
   ///   - lane: Where changes are stored, one after another.
   init(
     _ options: [BlocklistOption], of subscriber: String, _ parley: Parley, on lane: Lane, logger: Logger,
-    ask: @escaping Ask
+    limits: BlocklistLimits = BlocklistLimits(), ask: @escaping Ask
   ) {
+    self.limits = limits
     self.lane = lane
     self.options = options
     self.subscriber = subscriber
@@ -140,14 +142,14 @@ final class Blocklists: Sendable {
   private func wholeList(_ option: BlocklistOption) async -> Set<[UInt8]>? {
     var hashes: Set<[UInt8]> = []
     var after: String?
-    for _ in 0..<FederationLimits.blocklistPagesMax {
+    for _ in 0..<limits.pages {
       let answer = await ask(.get, BlocklistItems.request(option.node, after: after), option.service)
       guard let answer, !answer.isError, let page = BlocklistItems.page(in: answer.element, of: option.node) else {
         logger.warning("a block list could not be read", metadata: ["list": "\(option)"])
         return nil
       }
       hashes.formUnion(page.hashes)
-      if hashes.count > FederationLimits.blocklistEntriesMax { break }
+      if hashes.count > limits.entries { break }
       guard let next = page.next, next != after else { return hashes }
       after = next
     }
@@ -166,7 +168,7 @@ final class Blocklists: Sendable {
         state.told[option]?.append(contentsOf: told)
         var list = state.lists[option] ?? []
         Self.apply(told, to: &list)
-        guard list.count <= FederationLimits.blocklistEntriesMax else { return }
+        guard list.count <= limits.entries else { return }
         state.lists[option] = list
         state.unstored += told.map { change in
           switch change {

@@ -25,6 +25,8 @@ public final class Federation: FederationService, FederationStreamOwner {
   let blocklists: Blocklists
   /// What follows block lists and forwards reports, until the server stops.
   private let background = Mutex<[Task<Void, Never>]>([])
+  /// Those elsewhere whose servers know them as anonymous.
+  private let anonymous = Mutex<Set<BareJID>>([])
   private let limits: LinkLimits
   private let state: Mutex<State>
 
@@ -92,11 +94,13 @@ public final class Federation: FederationService, FederationStreamOwner {
     if !options.blocklists.isEmpty { run { [blocklists] in await blocklists.run() } }
     if options.forwardsReports { run { [timer = reportForwarding.timer] in await timer.run() } }
     let now = door.parley.clock.now
-    for known in try await door.parley.read({ try $0.outboxPairs() }) {
+    let (pairs, head) = try await door.parley.read { (try $0.outboxPairs(), try $0.head().position) }
+    for known in pairs {
       if let time = known.verifiedAt { _ = policy.verified(known.pair.remote, at: time) }
       if known.rows == 0 { continue }
       let wait = known.nextAttemptAt.map { $0.milliseconds - now.milliseconds } ?? 0
       guard let link = link(of: known.pair, failures: known.failures) else { continue }
+      link.run { $0.owe(through: head) }
       link.mounted.loop.scheduleTask(in: .milliseconds(max(0, wait))) { link.driver.handle(.owed) }
     }
   }
@@ -130,6 +134,20 @@ public final class Federation: FederationService, FederationStreamOwner {
   }
 
   public func isListed(_ address: BareJID) -> Bool { blocklists.isListed(address) }
+  public func isAnonymous(_ address: BareJID) -> Bool { anonymous.withLock { $0.contains(address) } }
+
+  /// Notes what the server of somebody elsewhere says of their account (XEP-0489).
+  func note(_ address: BareJID, isAnonymous: Bool) {
+    anonymous.withLock { anonymous in
+      if !isAnonymous {
+        anonymous.remove(address)
+      } else {
+        if anonymous.count >= FederationLimits.anonymousMax { anonymous = [] }
+        anonymous.insert(address)
+      }
+    }
+  }
+
   public var rooms: RemoteRoomPolicy { options.rooms }
   public var strangers: StrangerPolicy { options.strangers }
   public var forwardsReports: Bool { options.forwardsReports }

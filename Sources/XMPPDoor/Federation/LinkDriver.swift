@@ -21,6 +21,7 @@ final class LinkDriver {
   private var takenThrough = Position.zero
   /// The last row that was owed; live stanzas stand behind it.
   private var owedThrough = Position.zero
+  private var overdue = OverdueRows()
   var queue = LiveQueue()
   /// The requests of users here whose answers are awaited.
   private var requests = OpenRequests()
@@ -57,12 +58,14 @@ final class LinkDriver {
     // The rows of a domain that is denied are being returned.
     case .owed where !link.isAdmitted: break
     case .owed(let row):
-      owedThrough = max(owedThrough, row.position)
+      owe(through: row.position)
       handle(.owed)
       if stream != nil, cursor.arrived(row.position, lags: lags) { write(row) }
     case .signal(let signal, _):
       switch signal {
-      case .shown(let presence, let to): send(.presence(presence, to: to))
+      case .shown(let presence, let to):
+        send(.presence(presence, to: to))
+        RemoteCards.shown(presence, to: to, by: link)
       case .stanza(let stanza): send(.stanza(stanza))
       case .node(let event): link.tell(event)
       default: break
@@ -77,6 +80,13 @@ final class LinkDriver {
       }
     case .entry, .handedOver: break
     }
+  }
+
+  /// Notes that rows up to a position wait, from now on or since before a restart.
+  func owe(through position: Position) {
+    owedThrough = max(owedThrough, position)
+    overdue.owed(through: position, at: .now())
+    schedule()
   }
 
   /// Sends a live stanza, at once or when its turn comes; refuses it if there is no way.
@@ -155,7 +165,7 @@ final class LinkDriver {
   private func write(_ row: OutboxRow) {
     guard let stream else { return }
     writeLive(before: row.position)
-    switch OutboxRendering.write(row, at: parley.clock.now, to: stream) {
+    switch OutboxRendering.write(row, at: parley.clock.now, parley.hub, to: stream) {
     case .written: took(ledger.wrote(row.position, at: .now()))
     case .nothing: took(ledger.skipped(row.position, at: .now()))
     case .tooLong:
@@ -374,7 +384,8 @@ final class LinkDriver {
   }
 
   private func schedule() {
-    guard let due = [machine.deadline, ledger.deadline, taken.deadline].compactMap(\.self).min() else { return }
+    let deadlines = [machine.deadline, ledger.deadline, taken.deadline, overdue.deadline]
+    guard let due = deadlines.compactMap(\.self).min() else { return }
     if let timer, timer.at <= due { return }
     timer?.task.cancel()
     let link = link
@@ -396,6 +407,7 @@ final class LinkDriver {
       dead?.close(StreamError(.connectionTimeout))
     }
     postTaken()
+    if let position = overdue.look(taken: takenThrough, at: .now()) { post(.overdue(pair, through: position)) }
     handle(.tick)
     flush()
   }

@@ -23,8 +23,10 @@ final class LinkWork {
   private var unsent: [Post] = []
   /// The sessions of those who make one request, until it is answered.
   private var requests: [ObjectIdentifier: RemoteOutlet] = [:]
-  /// The pictures that are being fetched, and the clients that wait for each (`RemoteProfiles`).
-  var pictures: [Picture: Set<FullJID>] = [:]
+  /// The pictures and vCards that are being fetched, and the clients that wait for each (`RemoteProfiles`).
+  var pictures: [RemoteProfileSource: Set<FullJID>] = [:]
+  var cards = RemoteCards.Seen()
+  var announcedAffiliations = EmbeddedAffiliation.Announced.unknown
   /// The number of requests whose author's identity is being looked up.
   private var identifying = 0
   /// The number of sessions that want nothing read for the moment.

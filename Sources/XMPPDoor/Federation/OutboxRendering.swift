@@ -14,9 +14,19 @@ enum OutboxRendering {
     case tooLong
   }
 
-  static func write(_ row: OutboxRow, at now: Timestamp, to stream: any FederationStream) -> Outcome {
+  /// - Parameter hub: Knows the accounts of authors who are online (`AccountAffiliations`).
+  static func write(_ row: OutboxRow, at now: Timestamp, _ hub: Hub, to stream: any FederationStream) -> Outcome {
     switch row.item {
-    case .stanza(let stanza): return stream.write { Outbound.write(stanza, into: &$0) } ? .written : .tooLong
+    case .stanza(let stanza):
+      var account: User?
+      if case .presence("subscribe") = stanza.name {
+        account = AccountAffiliations.told(of: stanza.from, to: stanza.to, hub)
+      }
+      return stream.write { writer in
+        Outbound.write(stanza, into: &writer) { writer in
+          if let account { AccountAffiliations.write(of: account, at: now, into: &writer) }
+        }
+      } ? .written : .tooLong
     case .entry(let entry):
       // XEP-0203: what waited shows when it was said.
       let isDelayed = entry.time + FederationLimits.delayedAfter < now
@@ -26,10 +36,14 @@ enum OutboxRendering {
         } ? .written : .tooLong
       }
       guard let message = Outbound.message(of: entry) else { return .nothing }
-      return stream.write {
+      let account = AccountAffiliations.told(of: entry.author, to: entry.addressee, hub)
+      return stream.write { writer in
         Outbound.writeStanza(
           of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
-          isDelayed: isDelayed, viewer: entry.author, into: &$0)
+          isDelayed: isDelayed, viewer: entry.author, into: &writer
+        ) { writer in
+          if let account { AccountAffiliations.write(of: account, at: now, into: &writer) }
+        }
       } ? .written : .tooLong
     }
   }

@@ -25,10 +25,14 @@ struct RemoteArrival {
   }
 
   /// The children by which a message is recognised that is sent again; `nil` if it is by all of `extras`. A server that
-  /// sends again what was not acknowledged may add the time at which it got that (XEP-0203).
+  /// sends again what was not acknowledged may add the time at which it got that (XEP-0203), and may know another thing
+  /// of the account by now (XEP-0489).
   var repeated: [UInt8]? {
-    guard stanza.element.first(.delay) != nil else { return nil }
-    return stanza.extras(link.loopContext) { $0.is(.delay) || StanzaIDs.isForged($0, sender: from.domain, link.door) }
+    let element = stanza.element
+    guard element.first(.delay) != nil || element.first(AccountAffiliations.info) != nil else { return nil }
+    return stanza.extras(link.loopContext) {
+      $0.is(.delay) || $0.is(AccountAffiliations.info) || StanzaIDs.isForged($0, sender: from.domain, link.door)
+    }
   }
 
   /// Runs work behind the posts, so that stanzas keep their order.

@@ -50,6 +50,7 @@ enum RemoteInbound {
       throw StanzaError(.serviceUnavailable)
     }
     if RemoteProfiles.told(arrival) { return }
+    EmbeddedAffiliation.note(arrival, in: .message)
     var draft = try Inbound.draft(of: stanza, arrival.link.door.table)
     draft.roomElsewhere = RoomElsewhere(stanza, from: arrival.from)
     // XEP-0280 6.1: the room sends it to each of the user's clients that is there.
@@ -91,8 +92,11 @@ enum RemoteInbound {
       arrival.behindPosts {
         let presence = announced(arrival, isAvailable: type == .available)
         if arrival.parley.hub.present(presence, to: arrival.to.bare) { RemoteInterests.announced(arrival) }
+        if type == .available, arrival.to.isBare { RemoteCards.announced(arrival) }
       }
-    case .subscribe: subscription(.subscribe, arrival)
+    case .subscribe:
+      EmbeddedAffiliation.note(arrival, in: .subscription)
+      subscription(.subscribe, arrival)
     case .subscribed: subscription(.subscribed, arrival)
     case .unsubscribe: subscription(.unsubscribe, arrival)
     case .unsubscribed: subscription(.unsubscribed, arrival)

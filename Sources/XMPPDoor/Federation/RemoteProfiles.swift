@@ -41,8 +41,22 @@ enum RemoteProfiles {
       hash = metadata.hashes.first
     }
     guard let hash else { return arrival.post(RemoteProfileDraft(avatar: .some(nil)), to: client) }
-    let picture = LinkWork.Picture(owner: arrival.from.bare, hash: hash)
-    arrival.link.work?.fetch(picture, for: client, asker) { arrival.post($0, to: $1) }
+    let picture = RemoteProfileSource(owner: arrival.from.bare, kind: .picture(hash))
+    arrival.link.work?.fetch(picture, for: [client], asker) { arrival.post($0, to: $1) }
+  }
+
+  /// Returns the picture that an item of XEP-0084 is about.
+  static func draft(
+    ofPicture hash: String, _ owner: BareJID, _ realm: RealmID, _ asker: Party, _ door: DoorContext
+  ) async -> RemoteProfileDraft? {
+    let stored = try? await door.parley.read { try $0.user(owner, seenFrom: realm)?.profile.avatarHash }
+    if stored == hash { return RemoteProfileDraft() }
+    let answer = await door.questions.ask(
+      .get, UserAvatar.request(hash), of: JID(owner), from: asker, within: DoorLimits.delegationAnswer, door.parley.hub)
+    guard let answer, !answer.isError, let avatar = UserAvatar.avatar(in: answer.element), avatar.hash == hash,
+      avatar.isKnown
+    else { return nil }
+    return RemoteProfileDraft(avatar: .some(avatar))
   }
 }
 
@@ -53,48 +67,49 @@ extension RemoteArrival {
   }
 }
 
-extension LinkWork {
-  /// A picture that is being fetched.
-  struct Picture: Hashable {
-    let owner: BareJID
-    let hash: String
+/// Something that is fetched of a user elsewhere for apps.
+struct RemoteProfileSource: Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
+    /// The picture with this hash (XEP-0084).
+    case picture(String)
+    /// The vCard that was announced with the hash of this picture (XEP-0153); `nil` if with none.
+    case card(String?)
   }
+  let owner: BareJID
+  let kind: Kind
 
-  /// Fetches a picture once for all clients that are told of it meanwhile, and calls `then` for each. It does nothing if the
-  /// picture cannot be had or is another, or at `DoorLimits.picturesFetchedMax`.
-  func fetch(
-    _ picture: Picture, for client: FullJID, _ asker: Party, then: @escaping (RemoteProfileDraft, FullJID) -> Void
-  ) {
-    guard let link else { return }
-    if pictures[picture] != nil {
-      pictures[picture]?.insert(client)
-      return
+  func draft(_ realm: RealmID, _ asker: Party, _ door: DoorContext) async -> RemoteProfileDraft? {
+    switch kind {
+    case .picture(let hash): await RemoteProfiles.draft(ofPicture: hash, owner, realm, asker, door)
+    case .card(let hash): await RemoteCards.draft(of: owner, hash, realm, asker, door)
     }
-    guard pictures.count < DoorLimits.picturesFetchedMax else { return }
-    pictures[picture] = [client]
+  }
+}
+
+extension LinkWork {
+  /// Fetches something once for all clients that are told of it meanwhile, and calls `then` for each, without a draft if
+  /// it cannot be had or is another. It does nothing at `DoorLimits.picturesFetchedMax`: then it returns `false`.
+  @discardableResult
+  func fetch(
+    _ source: RemoteProfileSource, for told: [FullJID], _ asker: Party,
+    then: @escaping (RemoteProfileDraft?, FullJID) -> Void
+  ) -> Bool {
+    guard let link else { return false }
+    if pictures[source] != nil {
+      pictures[source]?.formUnion(told)
+      return true
+    }
+    guard pictures.count < DoorLimits.picturesFetchedMax else { return false }
+    pictures[source] = Set(told)
     let (door, realm, loop) = (link.door, link.realm, link.loopContext.loop)
     let fetched: (RemoteProfileDraft?) -> Void = { [weak self] draft in
-      guard let clients = self?.pictures.removeValue(forKey: picture), let draft else { return }
-      for client in clients { then(draft, client) }
+      for client in self?.pictures.removeValue(forKey: source) ?? [] { then(draft, client) }
     }
     let back = NIOLoopBound(fetched, eventLoop: loop)
     Task {
-      let draft = await LinkWork.draft(of: picture, realm, asker, door)
+      let draft = await source.draft(realm, asker, door)
       loop.execute { back.value(draft) }
     }
-  }
-
-  private static func draft(
-    of picture: Picture, _ realm: RealmID, _ asker: Party, _ door: DoorContext
-  ) async -> RemoteProfileDraft? {
-    let stored = try? await door.parley.read { try $0.user(picture.owner, seenFrom: realm)?.profile.avatarHash }
-    if stored == picture.hash { return RemoteProfileDraft() }
-    let answer = await door.questions.ask(
-      .get, UserAvatar.request(picture.hash), of: JID(picture.owner), from: asker, within: DoorLimits.delegationAnswer,
-      door.parley.hub)
-    guard let answer, !answer.isError, let avatar = UserAvatar.avatar(in: answer.element),
-      avatar.hash == picture.hash, avatar.isKnown
-    else { return nil }
-    return RemoteProfileDraft(avatar: .some(avatar))
+    return true
   }
 }

@@ -231,7 +231,7 @@ enum Inbound {
         }
       guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
       var writer = session.loopContext.takeWriter()
-      writer.children(of: stanza.element)
+      writer.children(of: stanza.element) { $0.is(AccountAffiliations.info) }
       let extras = Array(writer.buffer.readableBytesView)
       session.loopContext.give(writer)
       let kept = extras.isEmpty ? nil : extras

@@ -101,13 +101,14 @@ enum Outbound {
   /// - Parameters:
   ///   - withStanzaID: whether to add the archive's id (XEP-0359); the archive itself states it around the message.
   ///   - viewer: the user in whose archive that id stands.
+  ///   - further: writes what only this recipient gets.
   static func writeStanza(
     of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
-    into writer: inout ElementWriter
+    into writer: inout ElementWriter, further: (inout ElementWriter) -> Void = { _ in }
   ) {
     writeStanza(
       of: entry, message, from: address(entry.author, message.envelope.fromResource), to: to,
-      withStanzaID: withStanzaID, isDelayed: isDelayed, viewer: viewer, into: &writer)
+      withStanzaID: withStanzaID, isDelayed: isDelayed, viewer: viewer, into: &writer, further: further)
   }
 
   /// Writes a whisper as the private message that its addressee gets (XEP-0045 7.5), by nick and occupant id (XEP-0421
@@ -125,7 +126,7 @@ enum Outbound {
 
   private static func writeStanza(
     of entry: Entry, _ message: Message, from: String, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
-    occupantID: String? = nil, into writer: inout ElementWriter
+    occupantID: String? = nil, into writer: inout ElementWriter, further: (inout ElementWriter) -> Void = { _ in }
   ) {
     let envelope = message.envelope
     writer.element(.message) { writer in
@@ -158,6 +159,7 @@ enum Outbound {
       }
       if let occupantID { writer.element(.occupantID) { $0.attribute("id", occupantID) } }
       if isDelayed { Delay.write(entry.time, by: viewer.address.domain, into: &writer) }
+      further(&writer)
     }
   }
 
@@ -300,8 +302,10 @@ enum Outbound {
     }
   }
 
-  static func write(_ stanza: RelayedStanza, into writer: inout ElementWriter) {
-    write(stanza, to: addressee(of: stanza), into: &writer)
+  static func write(
+    _ stanza: RelayedStanza, into writer: inout ElementWriter, further: (inout ElementWriter) -> Void = { _ in }
+  ) {
+    write(stanza, to: addressee(of: stanza), into: &writer, further: further)
   }
 
   private static func addressee(of stanza: RelayedStanza) -> String {
@@ -309,7 +313,8 @@ enum Outbound {
   }
 
   private static func write(
-    _ stanza: RelayedStanza, to: String, _ parley: Parley? = nil, into writer: inout ElementWriter
+    _ stanza: RelayedStanza, to: String, _ parley: Parley? = nil, into writer: inout ElementWriter,
+    further: (inout ElementWriter) -> Void = { _ in }
   ) {
     switch stanza.name {
     case .message(let type):
@@ -336,6 +341,7 @@ enum Outbound {
     } else {
       writer.raw(stanza.extras)
     }
+    further(&writer)
     writer.close()
   }
 }

@@ -16,7 +16,7 @@ class Gateway(ComponentXMPP):
 
     def __init__(self, port, secret=SECRET, domain=DOMAIN):
         super().__init__(domain, secret, "127.0.0.1", port)
-        for plugin in ("xep_0030", "xep_0184", "xep_0199", "xep_0313"):
+        for plugin in ("xep_0030", "xep_0054", "xep_0184", "xep_0199", "xep_0313"):
             self.register_plugin(plugin)
         # All of it is the check's to do.
         self.remove_handler("Presence")

@@ -62,11 +62,12 @@ import XMPPFixtures
     + "<item-not-found xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>"
 
   private func lists(
-    _ stage: Stage, _ service: Service, _ names: [String] = ["rtbl.example/muc_bans_sha256"]
+    _ stage: Stage, _ service: Service, _ names: [String] = ["rtbl.example/muc_bans_sha256"],
+    limits: BlocklistLimits = BlocklistLimits()
   ) -> Blocklists {
     Blocklists(
       names.compactMap { BlocklistOption($0) }, of: "localhost", stage.parley, on: Lane { $0() },
-      logger: Logger(label: "lists") { _ in SwiftLogNoOpLogHandler() }
+      logger: Logger(label: "lists") { _ in SwiftLogNoOpLogHandler() }, limits: limits
     ) { service.answer($0, $1, $2) }
   }
 
@@ -170,6 +171,29 @@ import XMPPFixtures
     try await unfollowed.load()
     #expect(!unfollowed.isListed(try address("b@spam.example")))
     #expect(try await stage.parley.read { try $0.records(RecordQuery<BlocklistEntry>([])) } == [])
+  }
+
+  @Test func aListThatIsTooLongIsNotReadAndStaysAsItWas() async throws {
+    let stage = try Stage()
+    let option = try #require(BlocklistOption("rtbl.example/muc_bans_sha256"))
+    let ids = try ["a", "b", "c", "d"].map { try Self.id("\($0)@spam.example") }
+    func isListed(_ lists: Blocklists) throws -> [Bool] {
+      try ["a", "b", "c", "d"].map { lists.isListed(try address("\($0)@spam.example")) }
+    }
+    // Too many entries, at once or one after another; too many pages.
+    let service = Service([
+      Self.subscribed, Self.items([ids[0]]), Self.subscribed, Self.items(Array(ids[1...])), Self.subscribed,
+      Self.items([ids[1]], last: "1"), Self.items([ids[2]], last: "2"), Self.items([]),
+    ])
+    let lists = lists(stage, service, limits: BlocklistLimits(entries: 2, pages: 2))
+    #expect(await lists.read(option))
+    #expect(!(await lists.read(option)))
+    #expect(!(await lists.read(option)))
+    #expect(try isListed(lists) == [true, false, false, false])
+    let told = try #require(
+      Self.event("<items node='muc_bans_sha256'>\(ids.map { "<item id='\($0)'/>" }.joined())</items>"))
+    #expect(lists.received(told, from: try #require(JID(parsing: "rtbl.example"))))
+    #expect(try isListed(lists) == [true, false, false, false])
   }
 
   @Test func aListThatIsReadAgainReplacesWhatWasThere() async throws {

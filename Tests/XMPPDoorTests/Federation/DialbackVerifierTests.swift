@@ -29,6 +29,23 @@ import XMPP
     #expect(asked.withLock { $0 } == 3)
   }
 
+  @Test func soManyVerdictsAreRemembered() async {
+    let asked = Locked(0)
+    let verifier = DialbackVerifier()
+    func verify(_ number: Int) async {
+      _ = await verifier.verify(request("\(number)")) { _ in
+        asked.withLock { $0 += 1 }
+        return .invalid
+      }
+    }
+    for number in 0...FederationStreamLimits.verdictsMax { await verify(number) }
+    // The oldest was forgotten, the next one was not.
+    await verify(1)
+    #expect(asked.withLock { $0 } == FederationStreamLimits.verdictsMax + 1)
+    await verify(0)
+    #expect(asked.withLock { $0 } == FederationStreamLimits.verdictsMax + 2)
+  }
+
   /// XEP-0220 2.4.
   @Test func anErrorOfTheAuthoritativeServerIsOneOfFindingIt() async {
     let verifier = DialbackVerifier()

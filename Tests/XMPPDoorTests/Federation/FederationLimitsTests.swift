@@ -1,7 +1,12 @@
+import Addresses
+import Basics
 import Dialogs
+import DialogsFixtures
 import HTTPPort
 import NIOCore
+import NIOEmbedded
 import Testing
+import XMLStream
 import XMPP
 
 @testable import XMPPDoor
@@ -79,6 +84,103 @@ import XMPP
     #expect(links.map(\.isRetired) == [true, true, false])
     await listener.stopAccepting()
     try await network.end()
+  }
+
+  // MARK: What is under way
+
+  /// A page of rows is under way while the next is read, and no more until the other server takes some.
+  @Test func soManyRowsAreUnderWayOnOneStream() async throws {
+    let scripted = try await ScriptedFederation()
+    let (romeo, link) = (try await scripted.user("romeo"), try scripted.link("mantua.example"))
+    let peer = await ScriptedStream.open(link)
+    let most = FederationLimits.rowsUntakenMax
+    let to = try #require(BareJID(parsing: "balthasar@mantua.example"))
+    for number in 0..<most + 10 {
+      try await scripted.parley.post(
+        .message(
+          MessageDraft(
+            to: to, content: Content(kind: .text, text: "\(number)."), envelope: Envelope(type: .chat),
+            traits: [.archived],
+            key: nil)), by: romeo)
+    }
+    var last = ""
+    for _ in 0..<most { last = await peer.next { $0.contains("<body>") } ?? "" }
+    #expect(last.contains("<body>\(most - 1).</body>"))
+    #expect(await link.ask { $0.ledger.count } == most)
+    peer.acknowledge(10)
+    for _ in 0..<10 { last = await peer.next { $0.contains("<body>") } ?? "" }
+    #expect(last.contains("<body>\(most + 9).</body>"))
+    try await scripted.end()
+  }
+
+  /// A link is not read while so many posts of it wait for their commit.
+  @Test func soManyPostsOfALinkWait() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let author = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
+    let to = try #require(BareJID(parsing: "nobody@localhost"))
+    let isFull = await link.ask { driver in
+      guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
+      else { return [Bool]() }
+      return (0..<DoorLimits.postsInFlightMax).map { _ in
+        work.post(.subscription(.unsubscribed, to: to, stanza: nil), by: author, for: stanza)
+        return work.isFull
+      }
+    }
+    #expect(isFull.count == DoorLimits.postsInFlightMax && isFull.firstIndex(of: true) == isFull.count - 1)
+    // When they are committed there is room again.
+    try await scripted.parley.work { _ in }
+    while await link.ask({ $0.work?.isFull == true }) {}
+    try await scripted.end()
+  }
+
+  private final class Counting: RemoteConnection {
+    var count = 0
+    override func received(_ event: consuming ReaderEvent) {
+      guard case .element = event else { return }
+      count += 1
+      countStanza()
+    }
+  }
+
+  @Test func soManyStanzasAreReadInOneTimeSlice() throws {
+    let network = try ServerNetwork()
+    let loop = EmbeddedEventLoop()
+    let channel = EmbeddedChannel(loop: loop)
+    let connection = Counting(
+      door: network.door, loopContext: LoopContext(loop: loop), peer: "test", contentNamespace: NS.server,
+      pace: .init(
+        stanzasPerSlice: FederationLimits.stanzasPerSlice, slice: FederationLimits.slice, unreadBytesMax: 1))
+    try channel.pipeline.syncOperations.addHandler(connection)
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5269)).wait()
+    let many = String(repeating: "<message/>", count: 2 * FederationLimits.stanzasPerSlice + 1)
+    try channel.writeInbound(ByteBuffer(string: RawServer.header() + many))
+    #expect(connection.count == FederationLimits.stanzasPerSlice)
+    loop.advanceTime(by: FederationLimits.slice)
+    #expect(connection.count == 2 * FederationLimits.stanzasPerSlice)
+    loop.advanceTime(by: FederationLimits.slice)
+    #expect(connection.count == 2 * FederationLimits.stanzasPerSlice + 1)
+    _ = try? channel.finish()
+    network.group.shutdownGracefully { _ in }
+  }
+
+  /// Whoever takes the certificate out of a stream does not take the domain's place.
+  @Test func aCertificateIsRememberedForThirtyDays() {
+    var options = FederationOptions()
+    options.verification = .dialback
+    let clock = HandClock()
+    let policy = DomainPolicy(options, clock: clock)
+    #expect(policy.believesDialback(of: "mantua.example"))
+    // It is news once a day.
+    #expect(policy.verified("mantua.example", at: clock.now))
+    #expect(!policy.verified("mantua.example", at: clock.now + (FederationLimits.certificateNoted - .milliseconds(1))))
+    #expect(!policy.believesDialback(of: "mantua.example"))
+    #expect(policy.believesDialback(of: "padua.example"))
+    clock.set(clock.now.milliseconds + 30 * 86_400_000 - 1)
+    #expect(!policy.believesDialback(of: "mantua.example"))
+    clock.set(clock.now.milliseconds + 1)
+    #expect(policy.believesDialback(of: "mantua.example"))
+    #expect(policy.verified("mantua.example", at: clock.now))
   }
 
   @Test func residentsAreBoundedForTheDomainAndForEachRoom() {

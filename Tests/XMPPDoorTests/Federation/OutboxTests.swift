@@ -158,6 +158,27 @@ import Testing
     #expect(alone == at(1) && behind == nil && taken == at(3))
   }
 
+  @Test func rowsThatWaitForTenSecondsAreNoticed() {
+    var overdue = OverdueRows()
+    #expect(overdue.deadline == nil)
+    overdue.owed(through: at(3), at: start)
+    overdue.owed(through: at(4), at: second(4))
+    #expect(overdue.deadline == second(10))
+    let early = overdue.look(taken: at(1), at: second(9))
+    #expect(early == nil && overdue.deadline == second(10))
+    // What was owed meanwhile is looked at the next time.
+    let first = overdue.look(taken: at(1), at: second(10))
+    #expect(first == at(3) && overdue.deadline == second(20))
+    // All that was owed before was taken: nothing is due any more.
+    let next = overdue.look(taken: at(4), at: second(20))
+    #expect(next == nil && overdue.deadline == nil)
+    overdue.owed(through: at(5), at: second(30))
+    #expect(overdue.deadline == second(40))
+    // What has been told is not looked at again.
+    let last = overdue.look(taken: at(4), at: second(41))
+    #expect(last == at(5) && overdue.deadline == nil)
+  }
+
   @Test func onePostAtATimeRemovesWhatIsTaken() {
     var taken = TakenRows()
     var posts: [Position?] = []

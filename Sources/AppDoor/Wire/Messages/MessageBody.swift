@@ -65,12 +65,12 @@ struct MessageBody: Hashable, Sendable, JSONObjectWritable {
 
 /// The delivery of a message to a user on another server.
 struct DeliveryBody: Hashable, Sendable, JSONObjectWritable {
-  enum State: String, Hashable, Sendable { case failed }
+  enum State: String, Hashable, Sendable { case queued, failed }
   var state: State
-  /// The stable name of the reason: `remote-server-timeout`.
-  var code: String
+  /// The stable name of the reason of a failure: `remote-server-timeout`.
+  var code: String?
   /// The reason for people.
-  var text: String
+  var text: String?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("state", state.rawValue)

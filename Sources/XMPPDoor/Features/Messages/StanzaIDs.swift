@@ -41,6 +41,8 @@ struct StanzaIDs: Feature {
         return jid.isBare && isOurs(jid, domain)
       } ?? false
     }
+    // XEP-0489 4.2: this server's word.
+    if child.is(AccountAffiliations.info) { return true }
     // Only rooms send these: XEP-0421 4, XEP-0317 3, and items of XEP-0045.
     if child.is(.occupantID) || child.is(.hats) { return true }
     if child.is(.mucUser) { return child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }
