@@ -6,9 +6,11 @@ Usage: federation.py [PARTNER...] [ROW...]     by default `ROWS` with all partne
 """
 import asyncio
 import contextlib
+import hashlib
 import json
 import sys
 import time
+from xml.etree import ElementTree
 
 from slixmpp.exceptions import IqError, IqTimeout
 from slixmpp.plugins.xep_0410 import PingStatus
@@ -397,6 +399,82 @@ def app(case):
         case.run(publish)
 
 
+    with case.check("an app shows the name of Nurse, who only has a vCard"):
+        async def present(meeting):
+            nurse = await meeting.come("nurse")
+            card = nurse["xep_0054"].make_vcard()
+            card["FN"] = "Angelica"
+            await nurse["xep_0054"].publish_vcard(vcard=card, timeout=PATIENCE)
+            mercutio = await asyncio.to_thread(App(case.parley, "mercutio", "desk").connect)
+            status, _ = await asyncio.to_thread(mercutio.call, "PUT", f"/v1/contacts/{nurse.jid}", {})
+            expect(status in (200, 201), f"the contact is answered {status}")
+            await asyncio.to_thread(
+                mercutio.event, "user.updated", lambda d: (d["user"]["id"], d["user"].get("name")) == (nurse.jid, "Angelica"))
+        case.run(present)
+
+
+def queued(case):
+    """An app is told that its message waits for a server that is away, and that it was taken."""
+    with case.check("a message is queued while the other server is away, and not any more when it is back"):
+        mercutio = App(case.parley, "mercutio", "terrace").connect()
+        dialog = mercutio.dialog(case.partner.address("juliet"))
+        case.partner.kill()
+        said = mercutio.say(dialog, "is anybody there?")
+
+        def state(wanted):
+            return lambda d: d["message"]["id"] == said["id"] and d["message"].get("delivery", {}).get("state") == wanted
+
+        mercutio.event("message.updated", state("queued"))
+        case.partner.start()
+        case.operate("retry", case.partner.domain)
+        mercutio.event("message.updated", state(None))
+
+
+def blocklist(case):
+    """A list that the partner's pubsub service serves is followed: who is on it is refused, and heard again when taken off it."""
+    service, node = f"pubsub.{case.partner.domain}", "muc_bans_sha256"
+    item = hashlib.sha256(case.partner.address("nurse").encode()).hexdigest()
+
+    def publish(juliet):
+        reason = ElementTree.fromstring("<report xmlns='urn:xmpp:reporting:1' reason='urn:xmpp:reporting:spam'/>")
+        return juliet["xep_0060"].publish(service, node, id=item, payload=reason, timeout=PATIENCE)
+
+    async def found(meeting):
+        juliet = await meeting.come("juliet")
+        await juliet["xep_0060"].create_node(service, node, timeout=PATIENCE)
+        await publish(juliet)
+
+    async def follow(meeting):
+        romeo, juliet, nurse = await meeting.come("romeo"), await meeting.come("juliet"), await meeting.come("nurse")
+
+        async def outcome(body):
+            name = nurse.chat(romeo.jid, body)
+            told = {
+                asyncio.ensure_future(nurse.saw("any message", lambda m: m["id"] == name and m["type"] == "error")): "refused",
+                asyncio.ensure_future(romeo.saw("message", text(body))): "heard"}
+            done, rest = await asyncio.wait(told, return_when=asyncio.FIRST_COMPLETED)
+            for task in rest:
+                task.cancel()
+            return told[done.pop()]
+
+        async def until(wanted):
+            number = 0
+            while await outcome(f"{wanted} {number}") != wanted:
+                number += 1
+
+        await until("refused")
+        await juliet["xep_0060"].retract(service, node, item, notify=True, timeout=PATIENCE)
+        await until("heard")
+        await publish(juliet)
+        await until("refused")
+        await juliet["xep_0060"].delete_node(service, node, timeout=PATIENCE)
+
+    with case.check("whoever is on the partner's list is refused"):
+        case.run(found)
+        with case.parley.configured(data=case.parley.folder / "listed", federation__blocklists=f"{service}/{node}"):
+            case.run(follow)
+
+
 def ghosts(case):
     """People of a server that is away for a moment keep their seats in rooms here and miss nothing. Those of one that was killed and
     stays away are gone, though nobody has said anything to them."""
@@ -444,6 +522,8 @@ ROWS = [
     (rules, ALL),
     (backend, ["parley2"]),
     (app, PEERS),
+    (queued, PEERS),
+    (blocklist, ["prosody"]),
     (ghosts, PEERS),
 ]
 

@@ -162,6 +162,8 @@ Component "{self.rooms}" "muc"
   restrict_room_creation = false
   muc_room_default_public = true
   muc_log_by_default = true
+Component "pubsub.{self.domain}" "pubsub"
+  admins = {{ "juliet@{self.domain}" }}
 Component "upload.{self.domain}" "http_file_share"
   http_external_url = "http://upload.{self.domain}:{HTTP}/"
   http_host = "upload.{self.domain}"
