@@ -49,6 +49,9 @@ public enum Limits {
   /// Bytes of another server's explanation of an error.
   public static let failureTextMax = 512
 
+  /// Imported messages of the same millisecond: each is compared with those before it. Further ones are refused.
+  static let importedAtOnceMax = 10_000
+
   // Contacts. At the bound: `policy-violation`; other servers allow about as many.
   public static let contactsMax = 10_000
   public static let groupsPerContactMax = 32

@@ -95,6 +95,21 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
   /// "Both"
   public static let both = Subscription(bits: Bit.to | Bit.from)
 
+  /// Creates the state of a roster item (RFC 6121 2.1.2); `nil` for an invalid combination.
+  public init?(to: Bool, from: Bool, asks: Bool, isApproved: Bool) {
+    var bits = Bit.listed
+    if to { bits |= Bit.to }
+    if from { bits |= Bit.from }
+    if asks { bits |= Bit.pendingOut }
+    if isApproved { bits |= Bit.approved }
+    self.init(rawValue: bits)
+  }
+
+  /// The same state, with the contact's request of another state where it is not answered.
+  func keepingRequest(of other: Subscription) -> Subscription {
+    other.pendingIn && !from && !preApproved ? with(Bit.pendingIn) : self
+  }
+
   /// The same state with an item in the roster, as after a roster set (RFC 6121 2.3).
   public var listed: Subscription { Subscription(bits: rawValue | Bit.listed) }
 

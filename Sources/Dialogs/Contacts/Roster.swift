@@ -241,6 +241,45 @@ extension Judge {
     settle(post)
   }
 
+  /// Sets a roster item with all its states, as another server had it. Nobody is asked or told.
+  mutating func importContact(_ post: Post, _ imported: ImportedContact) throws {
+    let owner = post.author
+    try checkItem(name: imported.name, groups: imported.groups)
+    if imported.address == owner.address {
+      throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "jid")
+    }
+    let before = try item(of: owner, imported.address, creating: true)
+    var contact = before
+    contact.name = imported.name
+    contact.groups = imported.groups
+    // A request that has come meanwhile, or was imported before, waits for its answer.
+    contact.subscription = imported.subscription.keepingRequest(of: before.subscription).listed
+    if !contact.subscription.pendingIn { contact.request = nil }
+    try settle(post, contact, was: before)
+  }
+
+  /// Adds a request to see the user's presence that waits for an answer.
+  mutating func importRequest(_ post: Post, from address: BareJID, stanza: [UInt8]?) throws {
+    let before = try item(of: post.author, address, creating: true)
+    var contact = before
+    contact.subscription = before.subscription.receiving(.subscribe).state
+    if contact.subscription.pendingIn {
+      contact.request = stanza.flatMap { $0.count <= Limits.requestBytesMax ? $0 : nil } ?? []
+    }
+    try settle(post, contact, was: before)
+  }
+
+  private mutating func settle(_ post: Post, _ contact: Contact, was before: Contact) throws {
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = contact == before
+    guard !receipt.isRepeat else { return settle(post, receipt) }
+    try record(ContactChange(contact: contact, push: true), of: post.author, by: post)
+    showPresence(
+      of: post.author, to: contact.address, before: before.subscription.from, after: contact.subscription.from)
+    receipt.position = head
+    settle(post, receipt)
+  }
+
   // MARK: Blocks (XEP-0191)
 
   mutating func block(_ patterns: [BlockPattern], of owner: Party) throws {

@@ -27,7 +27,7 @@ extension Judge {
     case .push(.notify): return
     // Intents with a lasting effect, or that concern others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .remoteProfile, .node, .visit,
-      .archivePreferences, .setPrivateXML, .push, .settings, .draft, .scheduledMessage:
+      .archivePreferences, .setPrivateXML, .push, .settings, .draft, .scheduledMessage, .imported:
       break
     }
     throw Problem.guestLimited

@@ -24,7 +24,10 @@ struct Judge {
   /// The time after which a row of the outbox is given up.
   let giveUp: Duration
   private(set) var head: Position
+  /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
+  /// The time of the last entry.
+  private(set) var lastTime: Timestamp
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
@@ -100,6 +103,7 @@ struct Judge {
     self.hub = hub
     self.head = head
     self.time = time
+    lastTime = time
     self.written = head
   }
 
@@ -108,8 +112,9 @@ struct Judge {
   struct Place {
     let head: Position
     let time: Timestamp
+    let lastTime: Timestamp
   }
-  var mark: Place { Place(head: head, time: time) }
+  var mark: Place { Place(head: head, time: time, lastTime: lastTime) }
 
   /// Begins a batch in a transaction, which is held until `finish` or `rollBack`. Time never decreases with position,
   /// whatever the clock does.
@@ -138,7 +143,7 @@ struct Judge {
     for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
     handled.removeAll(keepingCapacity: true)
     if head > written {
-      try writer.setHead(head, time: time)
+      try writer.setHead(head, time: lastTime)
       written = head
     }
     transaction = nil
@@ -147,6 +152,7 @@ struct Judge {
   mutating func rollBack(to place: Place) {
     head = place.head
     time = place.time
+    lastTime = place.lastTime
     written = place.head
     transaction = nil
     effects = []
@@ -236,6 +242,7 @@ struct Judge {
     case .endTyping:
       effects.append(.typingOverdue)
       settle(post)
+    case .imported(let intent): try imported(post, intent)
     case .refused(let problem): throw problem
     case .work(let work):
       var receipt = Receipt(position: head)
@@ -287,7 +294,16 @@ struct Judge {
 
   mutating func nextPosition() -> Position {
     head = head.next
+    lastTime = time
     return head
+  }
+
+  /// Judges `body` as something that happened earlier, not before the last entry: time never decreases with position.
+  mutating func at<Value>(_ past: Timestamp, _ body: (inout Judge) throws -> Value) throws -> Value {
+    let now = time
+    time = past
+    defer { time = now }
+    return try body(&self)
   }
 
   /// Returns the stored user at an address, as users of a realm see it.

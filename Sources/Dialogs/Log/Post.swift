@@ -159,6 +159,8 @@ public enum Intent: Sendable {
   case leave(Timestamp)
   /// Ends the typing whose time is over.
   case endTyping
+  /// Adds what the author had on another server.
+  case imported(ImportIntent)
   /// Completes with a refusal that was decided before, in order with other posts.
   case refused(Problem)
   /// Writes anything else in order with the log (accounts, grants).

@@ -106,10 +106,12 @@ extension Judge {
   }
 
   /// Inserts a message between two users; `place` contains the recipient.
+  ///
+  /// - Parameter past: the archives that contain an imported message, of which nobody is told; `nil` for a new one.
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
     traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, answering answered: UserID? = nil,
-    mentions: [Mention] = [], forwarded: Forwarded? = nil
+    mentions: [Mention] = [], forwarded: Forwarded? = nil, past: (author: Bool, peer: Bool)? = nil
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
@@ -134,7 +136,8 @@ extension Judge {
           reference: reference, mentions: mentions, forwarded: forwarded)),
       id: realms.entryID(position, in: author.realm))
     let archived =
-      try traits.contains(.archived) ? archived(envelope, by: author, at: place) : (author: false, peer: false)
+      try past
+      ?? (traits.contains(.archived) ? archived(envelope, by: author, at: place) : (author: false, peer: false))
     var row: FeedRow.Traits = []
     // Private messages of rooms are not for apps, and in no list of dialogs.
     let isEvent = isShown || changes || content.kind == .invitation
@@ -150,6 +153,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
     try writer.insert(entry, feeds: feeds, key: key)
+    guard past == nil else { return entry }
     try owe(entry, to: peer)
     try owe(entry, answering: answered)
     return entry

@@ -1,0 +1,158 @@
+public import Addresses
+public import Basics
+
+/// What a user had on another server, as far as the posts of users cannot say it.
+public enum ImportIntent: Sendable {
+  /// Sets a roster item. `Receipt.isRepeat` tells that nothing changed.
+  case contact(ImportedContact)
+  /// Adds a subscription request that waits for the author's answer; `stanza` as in `Intent.subscription`.
+  case request(from: BareJID, stanza: [UInt8]?)
+  /// Adds a message of the past. `Receipt.isRepeat` tells that the log has it already.
+  case message(ImportedMessage)
+}
+
+/// A roster item with its subscriptions, which were agreed on elsewhere.
+public struct ImportedContact: Sendable {
+  public var address: BareJID
+  public var name: String?
+  public var groups: [String]
+  public var subscription: Subscription
+
+  public init(address: BareJID, name: String?, groups: [String], subscription: Subscription) {
+    self.address = address
+    self.name = name
+    self.groups = groups
+    self.subscription = subscription
+  }
+}
+
+/// A message of the past between the post's author and another user.
+public struct ImportedMessage: Sendable {
+  /// The time at which the former server took it.
+  public var time: Timestamp
+  /// The other user: the addressee, or the author of an inbound message. The author's own address for notes to oneself.
+  public var peer: BareJID
+  /// Whether the other user has written it.
+  public var isInbound: Bool
+  /// The content; `to` is ignored.
+  public var draft: MessageDraft
+  /// Whether the archives of its author and of its addressee have it.
+  public var isInArchive: (author: Bool, addressee: Bool)
+  /// Whether the addressee has not received it yet: only then it is unread, and sent to a client that reads no archive.
+  public var isOffline: Bool
+
+  public init(
+    time: Timestamp, peer: BareJID, isInbound: Bool, draft: MessageDraft,
+    isInArchive: (author: Bool, addressee: Bool), isOffline: Bool
+  ) {
+    self.time = time
+    self.peer = peer
+    self.isInbound = isInbound
+    self.draft = draft
+    self.isInArchive = isInArchive
+    self.isOffline = isOffline
+  }
+}
+
+/// The rules of imports (docs/decisions/0036): what a user had elsewhere becomes entries like their own, but nobody is
+/// told, no push is sent, and no other server hears of it.
+extension Judge {
+  mutating func imported(_ post: Post, _ intent: ImportIntent) throws {
+    switch intent {
+    case .contact(let contact): try importContact(post, contact)
+    case .request(let address, let stanza): try importRequest(post, from: address, stanza: stanza)
+    case .message(let message): try importMessage(post, message)
+    }
+  }
+
+  private mutating func importMessage(_ post: Post, _ imported: ImportedMessage) throws {
+    let owner = post.author
+    guard imported.time <= time else {
+      throw Problem(
+        .malformed, "time-in-future", "The message is of \(imported.time), which is yet to come.", field: "time")
+    }
+    let peer = try correspondent(imported.peer, of: owner)
+    if imported.time <= lastTime, let entry = try known(imported, of: owner, with: peer) {
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = true
+      receipt.entry = entry
+      return settle(post, receipt)
+    }
+    guard imported.time >= lastTime else { throw Problem.historyTooLate(imported.time, last: lastTime) }
+    let stored = try stored(peer)
+    let (author, addressee) = imported.isInbound ? (stored, owner) : (owner, stored)
+    let (state, _) = try dialog(of: author, and: addressee)
+    let entry = try at(imported.time) { (judge: inout Judge) in
+      let draft = imported.draft
+      let found = try draft.reference.flatMap {
+        try judge.resolve(
+          $0, text: draft.content.text, mentions: [], id: draft.envelope.id, by: author, others: [addressee],
+          in: state.dialog.id, realm: owner.realm, mayModerate: false, isApp: false)
+      }
+      var traits = draft.traits.subtracting([.counts, .replayed])
+      if imported.isOffline { traits.formUnion(draft.traits.intersection([.counts, .replayed])) }
+      let entry = try judge.insertMessage(
+        from: author, at: .peer(addressee), in: state, content: draft.content, envelope: draft.envelope,
+        traits: traits, key: draft.key, reference: found?.reference,
+        past: (imported.isInArchive.author, imported.isInArchive.addressee))
+      if let found { try judge.fold(found, in: entry.dialog) }
+      return entry
+    }
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    settle(post, receipt)
+  }
+
+  /// Returns the other user of a message of the past: one of the author's realm, or one elsewhere, who is provisional if
+  /// they are not stored. Whether the domain can be reached now does not matter.
+  private mutating func correspondent(_ address: BareJID, of owner: Party) throws -> Party {
+    if address == owner.address { return owner }
+    guard let realm = realms.realm(domain: address.domain, reachedFrom: owner.realm) else {
+      throw Problem(
+        .malformed, "not-a-user", "\(address) is no user: private messages of rooms are not taken.", field: "peer")
+    }
+    if let known = try user(address, seenFrom: owner.realm), known.state != .deleted { return known.party }
+    guard realm.id.isRemote else { throw Problem.userUnknown(address, field: "peer") }
+    return Party(remote: address, realm: realm.id)
+  }
+
+  /// Returns the stored user, storing one who is new. Their number is not bounded: they are of the operator's own file.
+  private mutating func stored(_ party: Party) throws -> Party {
+    guard party.isProvisional else { return party }
+    let made = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time).party
+    users[SeenAddress(address: party.address, home: realms.home(of: party.realm))] = CachedUser(
+      party: made, state: .active)
+    return made
+  }
+
+  /// Returns the entry of a message that the log has already: of the same time, author, id and content.
+  private func known(_ imported: ImportedMessage, of owner: Party, with peer: Party) throws -> Entry? {
+    guard !peer.isProvisional,
+      let dialog = try writer.dialog(between: min(owner.id, peer.id), and: max(owner.id, peer.id))
+    else { return nil }
+    let author = imported.isInbound ? peer.id : owner.id
+    let first = try writer.position(before: imported.time).number + 1
+    let last = try writer.position(before: imported.time + .milliseconds(1)).number
+    guard last - first < Limits.importedAtOnceMax else {
+      throw Problem(.tooLarge, "too-many-at-once", "Too many messages are of \(imported.time).", field: "time")
+    }
+    for number in stride(from: first, through: last, by: 1) {
+      if let entry = try writer.entry(Position(number), in: .server(dialog.id, .rules)), entry.author.id == author,
+        case .message(let message) = entry.fact, message.envelope == imported.draft.envelope,
+        message.content.extras == imported.draft.content.extras || entry.state?.retraction != nil
+      {
+        return entry
+      }
+    }
+    return nil
+  }
+}
+
+extension Problem {
+  fileprivate static func historyTooLate(_ time: Timestamp, last: Timestamp) -> Problem {
+    Problem(
+      .conflict, "history-too-late",
+      "The message is of \(time), and the log has entries up to \(last). History is imported before anything is written.",
+      field: "time")
+  }
+}

@@ -1,0 +1,143 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import StoreConformance
+import Testing
+
+@testable import Dialogs
+
+/// What comes from another server (docs/decisions/0036): messages at their time, contacts with their subscriptions, and
+/// nobody is told.
+@Suite struct ImportTests {
+  private static let start: Int64 = 1_600_000_000_000
+
+  private func message(
+    _ text: String, at time: Int64, with peer: BareJID, inbound: Bool = false, offline: Bool = false,
+    archives: (Bool, Bool) = (true, true), id: String? = nil
+  ) -> Intent {
+    .imported(
+      .message(
+        ImportedMessage(
+          time: Timestamp(milliseconds: time), peer: peer, isInbound: inbound,
+          draft: MessageDraft(
+            to: peer, content: Content(kind: .text, text: text, extras: Array("<body>\(text)</body>".utf8)),
+            envelope: Envelope(type: .chat, id: id), traits: [.counts, .archived, .replayed], key: nil),
+          isInArchive: (author: archives.0, addressee: archives.1), isOffline: offline)))
+  }
+
+  /// A user whose first login writes no profile.
+  private func nameless(_ name: String, _ stage: Stage) async throws -> Party {
+    let address = try BareJID("\(name)@localhost")
+    let (realm, now) = (stage.parley.realms[0].id, stage.clock.now)
+    return try await stage.parley.work {
+      try $0.insertUser(address, in: realm, profile: Profile(), createdAt: now).party
+    }
+  }
+
+  private func texts(
+    of user: Party, _ stage: Stage, _ query: ArchiveQuery = ArchiveQuery(limit: 9)
+  ) async throws
+    -> [String]
+  {
+    try await stage.parley.read {
+      try $0.archive(of: user.id, query).entries.map {
+        guard case .message(let message) = $0.fact else { return "" }
+        return message.content.text
+      }
+    }
+  }
+
+  @Test func messagesHaveTheirTimeAndNobodyIsTold() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await nameless("juliet", stage))
+    let session = try await stage.session(juliet, "phone", door: .app)
+    let first = try await stage.parley.post(message("one", at: Self.start, with: juliet.address), by: romeo)
+    #expect(first.entry?.time.milliseconds == Self.start)
+    try await stage.parley.post(
+      message("two", at: Self.start + 1_000, with: juliet.address, inbound: true, archives: (false, true)), by: romeo)
+    try await stage.parley.post(
+      message("three", at: Self.start + 2_000, with: juliet.address, offline: true), by: romeo)
+    #expect(session.deliveries().isEmpty)
+    #expect(try await texts(of: romeo, stage) == ["one", "two", "three"])
+    #expect(try await texts(of: juliet, stage) == ["one", "three"])
+    // A search by time finds them: time does not decrease with position.
+    var query = ArchiveQuery(limit: 9)
+    query.start = Timestamp(milliseconds: Self.start + 500)
+    #expect(try await texts(of: romeo, stage, query) == ["two", "three"])
+    // Only what was not received yet is unread, and sent to a client that reads no archive.
+    #expect(try await stage.parley.read { try $0.unread(of: juliet.id) } == 1)
+    #expect(try await stage.parley.read { try $0.replay(of: .own(juliet), after: .zero, limit: 9).count } == 1)
+  }
+
+  @Test func aRepeatIsFoundAndWhatWasSaidTwiceIsNot() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let intents = [
+      message("again", at: Self.start, with: juliet.address, id: "1"),
+      message("again", at: Self.start, with: juliet.address, id: "2"),
+      message("again", at: Self.start, with: juliet.address, inbound: true, id: "1"),
+      message("else", at: Self.start + 1, with: juliet.address, id: "1"),
+    ]
+    for intent in intents { #expect(try await !stage.parley.post(intent, by: romeo).isRepeat) }
+    for intent in intents { #expect(try await stage.parley.post(intent, by: romeo).isRepeat) }
+    #expect(try await texts(of: romeo, stage) == ["again", "again", "again", "else"])
+  }
+
+  @Test func historyBehindWhatWasWrittenIsRefused() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(message("old", at: Self.start, with: juliet.address), by: romeo)
+    _ = try await stage.say("new", from: romeo, to: juliet)
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(message("late", at: Self.start + 1, with: juliet.address), by: romeo)
+    }
+    #expect(try await stage.parley.post(message("old", at: Self.start, with: juliet.address), by: romeo).isRepeat)
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(message("future", at: Self.start * 2, with: juliet.address), by: romeo)
+    }
+    #expect(try await texts(of: romeo, stage) == ["old", "new"])
+  }
+
+  @Test func aRestartGoesOnWhereTheHistoryEnded() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(message("one", at: Self.start, with: juliet.address), by: romeo)
+    #expect(try await stage.parley.read { try $0.head().time.milliseconds } == Self.start)
+  }
+
+  @Test func somebodyElsewhereNeedsNoFederation() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let paris = try BareJID("paris@elsewhere.example")
+    try await stage.parley.post(message("hello", at: Self.start, with: paris, inbound: true), by: romeo)
+    #expect(try await texts(of: romeo, stage) == ["hello"])
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(
+        message("room", at: Self.start, with: BareJID("orchard@\(stage.parley.realms[0].rooms)")), by: romeo)
+    }
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(message("gone", at: Self.start, with: BareJID("gone@localhost")), by: romeo)
+    }
+  }
+
+  @Test func contactsKeepTheirStatesAndRequestsWait() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let asked = try #require(Subscription(to: false, from: true, asks: true, isApproved: false))
+    let contact = Intent.imported(
+      .contact(ImportedContact(address: juliet.address, name: "Juliet", groups: ["Loves"], subscription: asked)))
+    #expect(try await !stage.parley.post(contact, by: romeo).isRepeat)
+    #expect(try await stage.parley.post(contact, by: romeo).isRepeat)
+    let request = Intent.imported(.request(from: try BareJID("paris@elsewhere.example"), stanza: nil))
+    #expect(try await !stage.parley.post(request, by: romeo).isRepeat)
+    #expect(try await stage.parley.post(request, by: romeo).isRepeat)
+    let found = try await stage.parley.read {
+      try $0.contacts(of: romeo.id).sorted { $0.address.domain < $1.address.domain }
+    }
+    #expect(found.map(\.subscription) == [.nonePendingIn, asked])
+    #expect(found.map(\.name) == [nil, "Juliet"])
+    #expect(found.map(\.peer) == [nil, juliet.id])
+    // The other side is the other's own item.
+    #expect(try await stage.parley.read { try $0.contacts(of: juliet.id).isEmpty })
+  }
+}
