@@ -16,6 +16,7 @@ public final class Accounts: Sendable {
   let accountPace = AccountPace()
   let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()
+  private let common: Mutex<Set<SCRAMHash>>
   private let derivers: ThreadPool
 
   public struct Options: Sendable {
@@ -37,6 +38,16 @@ public final class Accounts: Sendable {
     self.parley = parley
     self.options = options
     derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
+    common = Mutex((try? parley.store.read { try $0.commonHashes() }) ?? Set(SCRAMHash.allCases))
+  }
+
+  /// The hashes of which every account has keys, at the start and after each import of keys. Accounts that were made here
+  /// have all of them; another server has kept one, and XEP-0480 adds the others with time.
+  public var commonHashes: Set<SCRAMHash> { common.withLock(\.self) }
+
+  func countHashes() async throws(Problem) {
+    let found = try await parley.read { try $0.commonHashes() }
+    common.withLock { $0 = found }
   }
 
   /// The secret from which decoys of unknown users are derived; the same over restarts.

@@ -18,14 +18,37 @@ extension Accounts {
 
   public struct NewUser: Sendable {
     public let address: BareJID
-    public let password: String
+    let secret: Secret
     public let displayName: String?
     let invite: Invite?
+    /// The password, or what another server has kept of it.
+    enum Secret: Sendable {
+      case password(String)
+      case keys([SCRAMKeys])
+    }
     public init(address: BareJID, password: String, displayName: String?, invite: Invite? = nil) {
       self.invite = invite
       self.address = address
-      self.password = password
+      secret = .password(password)
       self.displayName = displayName
+    }
+    /// Creates a row from the keys of one password, one per hash. Without any, nobody can log in until a password is
+    /// set.
+    public init(address: BareJID, keys: [SCRAMKeys], displayName: String?) {
+      invite = nil
+      self.address = address
+      secret = .keys(keys)
+      self.displayName = displayName
+    }
+    var password: String? { if case .password(let password) = secret { password } else { nil } }
+    /// The keys that need no derivation; `nil` for a password.
+    var ready: Result<[SCRAMKeys], Problem>? {
+      guard case .keys(let keys) = secret else { return nil }
+      guard keys.allSatisfy(\.isComplete), Set(keys.map(\.hash)).count == keys.count else {
+        return .failure(
+          Problem(.malformed, "keys-invalid", "The SCRAM keys have not the lengths of their hash.", field: "scram"))
+      }
+      return .success(keys.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : keys)
     }
   }
 
@@ -33,19 +56,21 @@ extension Accounts {
   /// failing row does not affect the others.
   public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
     let iterations = AccountLimits.scramIterations
+    let passwords = rows.compactMap(\.password)
     let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
       of: (Int, [Result<[SCRAMKeys], Problem>]).self
     ) { group in
       // One job has as many rows as are derived at a time: so the jobs are spread over the cores.
-      for start in stride(from: 0, to: rows.count, by: SCRAMKeys.laneCount) {
-        let passwords = rows[start..<min(start + SCRAMKeys.laneCount, rows.count)].map(\.password)
+      for start in stride(from: 0, to: passwords.count, by: SCRAMKeys.laneCount) {
+        let passwords = Array(passwords[start..<min(start + SCRAMKeys.laneCount, passwords.count)])
         group.addTask { [self] in
           (start, await derive { Self.keys(for: passwords, iterations: iterations) })
         }
       }
-      var results = [Result<[SCRAMKeys], Problem>](repeating: .failure(.storage), count: rows.count)
+      var results = [Result<[SCRAMKeys], Problem>](repeating: .failure(.storage), count: passwords.count)
       for await (start, keys) in group { results.replaceSubrange(start..<start + keys.count, with: keys) }
-      return results
+      var next = results.makeIterator()
+      return rows.map { $0.ready ?? next.next() ?? .failure(.storage) }
     }
     do throws(Problem) {
       let realms = parley.realmTable
@@ -66,6 +91,7 @@ extension Accounts {
       guard let results = try await parley.post(.work(work), by: Parley.nobody).value as? [Result<User, Problem>] else {
         throw Problem.storage
       }
+      if rows.contains(where: { $0.password == nil }) { try await countHashes() }
       return results
     } catch {
       return rows.map { _ in .failure(error) }

@@ -5,6 +5,7 @@ import Dialogs
 public import Logging
 import NIOCore
 public import PushServices
+import Synchronization
 import XMLStream
 import XMPP
 
@@ -79,9 +80,8 @@ public final class DoorContext: Sendable {
   let table: FeatureTable
   let commands: AdHocCommandList
   let started: Timestamp
-  let streams: StreamPolicy
-  /// The stream policy of WebSocket and BOSH.
-  let webStreams: StreamPolicy
+  private let policies: Mutex<StreamPolicies>
+  private let makePolicies: @Sendable (Set<SCRAMHash>) -> StreamPolicies
   let resumption: ResumptionPolicy
   let binding = BindPolicy(resourcesMax: Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
@@ -117,10 +117,7 @@ public final class DoorContext: Sendable {
     commands = AdHocCommandList(options.commands)
     resumption = ResumptionPolicy(
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
-    var authentication = AuthenticationPolicy(
-      allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
-      decoy: SCRAMDecoy(secret: accounts.decoySecret, iterations: AccountLimits.scramIterations))
-    func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
+    @Sendable func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,
         tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
@@ -130,10 +127,38 @@ public final class DoorContext: Sendable {
         // The holder of an invitation may always register.
         allowsRegistration: true, guestDomains: Set(options.domains.filter(accounts.takesGuests)))
     }
-    streams = policy(authentication)
-    authentication.offersBearer = false
-    webStreams = policy(authentication)
+    let makePolicies: @Sendable (Set<SCRAMHash>) -> StreamPolicies = { hashes in
+      var authentication = AuthenticationPolicy(
+        mechanisms: SASLMechanism.all.filter { $0.scram.map { hashes.contains($0.hash) } ?? true },
+        allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
+        decoy: SCRAMDecoy(secret: accounts.decoySecret, iterations: AccountLimits.scramIterations))
+      let streams = policy(authentication)
+      authentication.offersBearer = false
+      return StreamPolicies(hashes: hashes, streams: streams, webStreams: policy(authentication))
+    }
+    self.makePolicies = makePolicies
+    policies = Mutex(makePolicies(accounts.commonHashes))
   }
+
+  /// The policies of new streams, for the hashes of which every account has keys: a client takes the strongest mechanism
+  /// that is offered, and many give up if that fails.
+  private struct StreamPolicies {
+    let hashes: Set<SCRAMHash>
+    let streams: StreamPolicy
+    /// The stream policy of WebSocket and BOSH.
+    let webStreams: StreamPolicy
+  }
+
+  private func current() -> StreamPolicies {
+    let hashes = accounts.commonHashes
+    return policies.withLock { policies in
+      if policies.hashes != hashes { policies = makePolicies(hashes) }
+      return policies
+    }
+  }
+
+  var streams: StreamPolicy { current().streams }
+  var webStreams: StreamPolicy { current().webStreams }
 
   /// Returns whether an address is of a domain of this server, or of one below it: of users, rooms, services or
   /// components.

@@ -86,6 +86,13 @@ extension Credential: Record {
 }
 
 extension RecordReader {
+  /// Returns the hashes of which the most users have keys: all of them, unless some came from servers that keep one.
+  public func commonHashes() throws -> Set<SCRAMHash> {
+    let counts = try SCRAMHash.allCases.map { ($0, try count(Credential.self, .equal(.hash, $0))) }
+    let most = counts.map(\.1).max()
+    return Set(counts.filter { $0.1 == most }.map(\.0))
+  }
+
   /// Returns the keys of the user's password, by hash.
   public func credentials(of user: UserID) throws -> [SCRAMKeys] {
     try records(Credential.self, .equal(.user, user)).map(\.keys)

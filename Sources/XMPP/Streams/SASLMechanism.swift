@@ -20,6 +20,14 @@ public enum SASLMechanism: Sendable, Hashable {
     }
   }
 
+  /// The SCRAM mechanism, with or without channel binding; `nil` for others.
+  public var scram: SCRAMMechanism? {
+    switch self {
+    case .scram(let mechanism), .boundSCRAM(let mechanism): mechanism
+    case .plain, .oauthBearer, .anonymous: nil
+    }
+  }
+
   /// Whether it binds the login to its TLS connection.
   public var isBound: Bool {
     switch self {
