@@ -55,6 +55,8 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "Basics", swiftSettings: settings),
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
+    .target(
+      name: "Migration", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
     .target(
@@ -143,7 +145,7 @@ let package = Package(
     .target(
       name: "Administration",
       dependencies: [
-        "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "XMPP",
+        "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "Migration", "XMPP",
         "XMPPDoor", "AppDoor", "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -187,7 +189,7 @@ let package = Package(
       name: "parley",
       dependencies: [
         "ParleyServer", "ServerCertificates", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics",
-        "XMPP",
+        "Migration", "XMPP",
         "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -223,6 +225,7 @@ let package = Package(
       ] + crypto,
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
+    .testTarget(name: "MigrationTests", dependencies: ["Migration", "Basics", "CSQLite"], swiftSettings: settings),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(

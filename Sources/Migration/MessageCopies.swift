@@ -1,0 +1,63 @@
+import Basics
+
+/// Makes copies of messages as sources keep them.
+enum MessageCopies {
+  static let delay = "urn:xmpp:delay"
+
+  /// The children that servers add to a copy, by name and namespace: the two copies of one message differ in them.
+  private static let added: Set<String> = [
+    "stanza-id urn:xmpp:sid:0", "archived urn:xmpp:mam:tmp", "delay urn:xmpp:delay", "x jabber:x:delay",
+  ]
+
+  /// Returns the copy of a user, or the reason why it is none.
+  ///
+  /// - Parameter isOffline: whether it waits for the owner.
+  static func make(
+    _ stanza: XMLNode, of owner: String, at time: Timestamp, isOffline: Bool
+  ) -> Result<MessageCopy, FlawText> {
+    guard stanza.name == "message" else { return .failure(FlawText("it is no message")) }
+    if stanza["type"] == "groupchat" {
+      return .failure(FlawText("a message of a room in a person's archive is not taken; each room has its own"))
+    }
+    if stanza["type"] == "error" { return .failure(FlawText("an error is not taken")) }
+    let from = bare(stanza["from"] ?? owner)
+    let to = bare(stanza["to"] ?? owner)
+    let isInbound = from.lowercased() != owner.lowercased()
+    if isInbound, to.lowercased() != owner.lowercased(), !to.isEmpty {
+      return .failure(FlawText("it is neither from nor to \(owner)"))
+    }
+    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    for child in stanza.nodes where !added.contains("\(child.name) \(child.namespace)") {
+      for byte in child.xml.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+    var stanza = stanza
+    stanza.children.removeAll { child in
+      guard case .node(let node) = child else { return true }
+      return node.is("stanza-id", "urn:xmpp:sid:0") || node.is("archived", "urn:xmpp:mam:tmp")
+    }
+    return .success(
+      MessageCopy(
+        owner: owner, time: time.milliseconds, peer: isInbound ? from : to, isInbound: isInbound, isOffline: isOffline,
+        id: stanza["id"] ?? "", digest: digest, xml: stanza.xml))
+  }
+
+  /// Returns the time at which a server stored a message for later: the first `<delay/>` (XEP-0203).
+  static func delay(of stanza: XMLNode) -> Timestamp? {
+    stanza.first("delay", delay)?["stamp"].flatMap { Timestamp($0) }
+  }
+
+  static func bare(_ jid: String) -> String {
+    jid.firstIndex(of: "/").map { String(jid[..<$0]) } ?? jid
+  }
+}
+
+struct FlawText: Error {
+  let text: String
+  init(_ text: String) { self.text = text }
+}
+
+/// The list of all bookmarks in one item (XEP-0048), which some servers keep as a node and others show for old clients. It
+/// is taken as the private data that it was first.
+enum BookmarkList {
+  static let node = "storage:bookmarks"
+}

@@ -1,0 +1,150 @@
+import Basics
+
+/// An account of Prosody.
+struct ProsodyUser {
+  /// `nil` if the name is damaged.
+  let jid: String?
+  /// Host and name as they are stored.
+  let host: String
+  let name: String
+  /// Where the account stands.
+  let place: String
+}
+
+/// An entry of an archive, or an item of a node.
+struct ProsodyEntry {
+  let key: String?
+  let time: Timestamp?
+  let stanza: XMLNode
+  let place: Place
+}
+
+struct ProsodyFlaw: Error {
+  let place: Place
+  let text: String
+}
+
+/// Prosody's stores by user, whichever way they are kept.
+protocol ProsodyStorage: AnyObject {
+  var fraction: Double { get }
+  func nextUser() throws(SourceFailure) -> ProsodyUser?
+  /// Returns a store of keys and values; `nil` if the user has none.
+  func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)?
+  /// Returns a store of entries; `nil` if the user has none.
+  func entries(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (any ProsodyEntries)?
+}
+
+protocol ProsodyEntries: AnyObject {
+  /// Returns the next entry; `nil` at the end. After a flaw it goes on.
+  func next() throws(ProsodyFlaw) -> ProsodyEntry?
+}
+
+/// One pass over Prosody's data, user by user.
+final class ProsodyReader: RecordReader {
+  private let storage: any ProsodyStorage
+  private let kinds: RecordKinds
+  private var waiting: [Reading] = []
+  private var user: ProsodyUser?
+  /// Entries of the user that are still to be read, the next ones last.
+  private var lists: [List] = []
+  private var list: (kind: List, entries: any ProsodyEntries)?
+
+  private enum List {
+    case archive(owner: String, isOffline: Bool)
+    case items(NodeRecord)
+
+    var store: String {
+      switch self {
+      case .archive(_, let isOffline): isOffline ? "offline" : "archive"
+      case .items(let node): "pep_\(node.name)"
+      }
+    }
+  }
+
+  init(_ storage: any ProsodyStorage, _ kinds: RecordKinds) {
+    self.storage = storage
+    self.kinds = kinds
+  }
+
+  var fraction: Double { storage.fraction }
+
+  func next() throws(SourceFailure) -> Reading? {
+    while true {
+      if let reading = waiting.popLast() { return reading }
+      do throws(ProsodyFlaw) {
+        if let (kind, entries) = list {
+          if let entry = try entries.next() { return read(entry, kind) }
+          list = nil
+          continue
+        }
+        if let next = lists.popLast(), let user {
+          list = try storage.entries(next.store, of: user).map { (next, $0) }
+          continue
+        }
+      } catch {
+        return .flaw(error.place, error.text)
+      }
+      guard let next = try storage.nextUser() else { return nil }
+      user = next
+      waiting = read(next).reversed()
+    }
+  }
+
+  private func read(_ user: ProsodyUser) -> [Reading] {
+    guard let jid = user.jid else {
+      return kinds.contains(.accounts) ? [.flaw(Place(file: user.place), "its name is damaged")] : []
+    }
+    var found: [Reading] = []
+    func load(_ store: String) -> (LuaTable, Place)? {
+      do throws(ProsodyFlaw) { return try storage.load(store, of: user) } catch {
+        found.append(.flaw(error.place, error.text))
+        return nil
+      }
+    }
+    if kinds.contains(.accounts), let (data, place) = load("accounts") {
+      found.append(ProsodyRecords.account(jid, data, place))
+    }
+    if kinds.contains(.copies) {
+      lists = [.archive(owner: jid, isOffline: true), .archive(owner: jid, isOffline: false)]
+    }
+    guard kinds.contains(.settings) else { return found }
+    for (store, read) in [
+      ("roster", ProsodyRecords.roster), ("vcard", ProsodyRecords.vCard), ("private", ProsodyRecords.privateXML),
+    ] {
+      if let (data, place) = load(store) { found += read(jid, data, place) }
+    }
+    if let (data, place) = load("blocklist") {
+      found += ProsodyRecords.blocks(jid, data, place)
+    } else if let (data, place) = load("privacy") {
+      found += ProsodyRecords.privacy(jid, data, place)
+    }
+    if let (data, place) = load("pep") {
+      let nodes = ProsodyRecords.nodes(jid, data, place)
+      found += nodes.filter { $0.record.name != BookmarkList.node }.map { .record(.node($0.record), $0.place) }
+      lists = nodes.reversed().map { .items($0.record) }
+    }
+    return found
+  }
+
+  private func read(_ entry: ProsodyEntry, _ kind: List) -> Reading {
+    var place = entry.place
+    switch kind {
+    case .items(let node):
+      guard let id = entry.key else { return .flaw(place, "an item without a key") }
+      place.key = "\(node.owner), node \(node.name), item \(id)"
+      if node.name == BookmarkList.node {
+        return .record(.privateXML(ElementRecord(owner: node.owner, xml: entry.stanza.xml)), place)
+      }
+      return .record(
+        .item(ItemRecord(owner: node.owner, node: node.name, form: node.form, id: id, payload: entry.stanza.xml)), place
+      )
+    case .archive(let owner, let isOffline):
+      place.key = "\(owner), \(isOffline ? "offline message" : "archive") \(entry.key ?? "")"
+      guard let time = entry.time else { return .flaw(place, "it has no time") }
+      switch MessageCopies.make(entry.stanza, of: owner, at: time, isOffline: isOffline) {
+      case .success(let copy): return .record(.copy(copy), place)
+      case .failure(let flaw): return .flaw(place, flaw.text)
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/// An element that was read whole.
+struct XMLNode: Sendable, Equatable {
+  struct Attribute: Sendable, Equatable {
+    var name: String
+    /// Empty for none.
+    var namespace: String
+    var value: String
+  }
+  enum Child: Sendable, Equatable {
+    case node(XMLNode)
+    case text(String)
+  }
+
+  var name: String
+  var namespace: String
+  var attributes: [Attribute]
+  var children: [Child] = []
+
+  init(_ name: String, _ namespace: String, _ attributes: [Attribute] = [], children: [Child] = []) {
+    self.name = name
+    self.namespace = namespace
+    self.attributes = attributes
+    self.children = children
+  }
+
+  func `is`(_ name: String, _ namespace: String) -> Bool { self.name == name && self.namespace == namespace }
+
+  subscript(_ name: String) -> String? {
+    attributes.first { $0.name == name && $0.namespace.isEmpty }?.value
+  }
+
+  /// The child elements.
+  var nodes: [XMLNode] { children.compactMap { if case .node(let node) = $0 { node } else { nil } } }
+
+  func first(_ name: String, _ namespace: String) -> XMLNode? { nodes.first { $0.is(name, namespace) } }
+
+  /// The text of the element itself.
+  var text: String {
+    children.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
+  }
+
+  // MARK: Writing
+
+  /// Returns the element as text that is complete with its namespaces.
+  var xml: String {
+    var text = ""
+    write(into: &text, within: "")
+    return text
+  }
+
+  /// Returns the child elements, complete with their namespaces.
+  var childrenXML: String {
+    var text = ""
+    for node in nodes { node.write(into: &text, within: "") }
+    return text
+  }
+
+  private func write(into text: inout String, within outer: String) {
+    text += "<\(name)"
+    if namespace != outer { text += " xmlns='\(Self.escaped(namespace))'" }
+    for (index, attribute) in attributes.enumerated() {
+      switch attribute.namespace {
+      case "": text += " \(attribute.name)='\(Self.escaped(attribute.value))'"
+      case "http://www.w3.org/XML/1998/namespace": text += " xml:\(attribute.name)='\(Self.escaped(attribute.value))'"
+      default:
+        text += " xmlns:a\(index)='\(Self.escaped(attribute.namespace))'"
+        text += " a\(index):\(attribute.name)='\(Self.escaped(attribute.value))'"
+      }
+    }
+    if children.isEmpty {
+      text += "/>"
+      return
+    }
+    text += ">"
+    for child in children {
+      switch child {
+      case .node(let node): node.write(into: &text, within: namespace)
+      case .text(let content): text += Self.escaped(content)
+      }
+    }
+    text += "</\(name)>"
+  }
+
+  static func escaped(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == 0x26 || $0 == 0x3C || $0 == 0x3E || $0 == 0x27 || $0 == 0x0D }) else {
+      return text
+    }
+    var escaped: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case 0x26: escaped += "&amp;".utf8
+      case 0x3C: escaped += "&lt;".utf8
+      case 0x3E: escaped += "&gt;".utf8
+      case 0x27: escaped += "&apos;".utf8
+      case 0x0D: escaped += "&#13;".utf8
+      default: escaped.append(byte)
+      }
+    }
+    return String(decoding: escaped, as: UTF8.self)
+  }
+}
