@@ -218,4 +218,9 @@ enum DoorLimits {
   /// The characters of a message's text; the rest is cut off. Notifications show some lines, and the push services of
   /// devices accept 4 kB in all.
   static let pushBodyCharactersMax = 500
+  /// The bytes of one element that an import reads whole, such as a vCard or a message: more than any server accepts from
+  /// a client. A larger one is refused.
+  static let importedElementBytesMax = 8 * 1_048_576
+  /// The messages of one piece of an operator's export: about a quarter of a megabyte.
+  static let exportedMessagesAtOnce = 200
 }

@@ -193,6 +193,12 @@ enum Features {
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(
+      227, "1.1", "Portable Import/Export Format for XMPP-IM Servers",
+      note: """
+        By commands. Not taken: subscriptions of nodes, and privacy lists other than what the default one blocks by \
+        address. Written without rooms' private messages.
+        """),
+    XEP(
       288, "1.0.1", "Bidirectional Server-to-Server Connections", note: "For the pair that the stream was opened for."),
     XEP(297, "1.0", "Stanza Forwarding", note: "In carbons and archive results."),
     XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, for files."),

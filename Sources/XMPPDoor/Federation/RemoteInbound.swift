@@ -60,7 +60,7 @@ enum RemoteInbound {
       return arrival.link.post(
         Inbound.post(
           stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
-          repeated: arrival.repeated, arrival.link.door.parley),
+          repeated: arrival.repeated, links: arrival.link.door.parley.blobs?.policy.links),
         by: arrival.sender, for: stanza)
     }
     if draft.body != nil, type != .error, type != .groupchat,

@@ -173,7 +173,8 @@ enum NodeForm {
     Key.type, Key.publishers, Key.itemReply,
   ]
 
-  private static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
+  /// Returns the options in the fields that are known here, whatever else the form contains.
+  static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     var options: [NodeOption] = []
     if let text = words(form, Key.access) {
       guard let access = NodeConfiguration.Access.allCases.first(where: { self.text($0) == text }) else {

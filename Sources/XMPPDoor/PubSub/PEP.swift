@@ -137,24 +137,25 @@ struct PEP: Feature {
   /// Publishes an item (7.1).
   private static func publish(_ turn: Turn, _ request: PublishRequest) throws(StanzaError) {
     if request.node == Bookmark.listNode { return try BookmarkStorage.publish(turn, request) }
-    var item: NodePublication.Item?
-    if let published = request.item {
-      if request.node == Bookmark.node {
-        let bookmark = try BookmarkElement.read(published.payload, id: published.id ?? "")
-        item = NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark))
-      } else if request.node == Displayed.node, let displayed = DisplayedElement.read(published.payload) {
-        item = NodePublication.Item(id: published.id ?? "", content: .displayed(displayed))
-      } else if let view = ProfileNode(rawValue: request.node) {
-        item = try ProfileItem.read(published, in: view)
-      } else {
-        let payload = published.payload?.serialised(defaultNamespace: "") ?? []
-        item = NodePublication.Item(id: published.id ?? DoorContext.randomID(), content: .opaque(payload))
-      }
-    }
+    let item = try request.item.map { published throws(StanzaError) in try self.item(published, in: request.node) }
     let id = item?.id
     turn.postToNode(
       .publish(NodePublication(node: request.node, item: item, conditions: request.conditions))
     ) { writePublished(request.node, id, into: &$0) }
+  }
+
+  /// Returns an item as its node holds it.
+  static func item(_ published: PublishRequest.Item, in node: String) throws(StanzaError) -> NodePublication.Item {
+    if node == Bookmark.node {
+      let bookmark = try BookmarkElement.read(published.payload, id: published.id ?? "")
+      return NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark))
+    }
+    if node == Displayed.node, let displayed = DisplayedElement.read(published.payload) {
+      return NodePublication.Item(id: published.id ?? "", content: .displayed(displayed))
+    }
+    if let view = ProfileNode(rawValue: node) { return try ProfileItem.read(published, in: view) }
+    let payload = published.payload?.serialised(defaultNamespace: "") ?? []
+    return NodePublication.Item(id: published.id ?? DoorContext.randomID(), content: .opaque(payload))
   }
 
   /// Writes the answer to a publication (7.1.2). The id is included even if the client chose it: Gajim needs it.

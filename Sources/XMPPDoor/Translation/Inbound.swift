@@ -59,7 +59,8 @@ enum Inbound {
     }
     if session.isRemote(to.domain), RoomElsewhere.isWhisper(stanza, with: to) { draft.roomElsewhere = .whisper }
     let intent = post(
-      stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session), session.parley)
+      stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session),
+      links: session.parley.blobs?.policy.links)
     session.post(intent, numbered: true) { result in
       if case .failure(let problem) = result { turn.fail(problem) }
     }
@@ -80,10 +81,12 @@ enum Inbound {
 
   /// Returns the post of a message or marker of type chat or normal.
   ///
-  /// - Parameter repeated: The part of `extras` that is the same when the message is sent again; `nil` for all of it.
+  /// - Parameters:
+  ///   - repeated: The part of `extras` that is the same when the message is sent again; `nil` for all of it.
+  ///   - links: The links of the files of this server, which the message then names; `nil` for none.
   static func post(
     _ stanza: Stanza, _ draft: Draft, from resource: String?, to: JID, extras: [UInt8], repeated: [UInt8]? = nil,
-    _ parley: Parley
+    links: BlobLinks?
   ) -> Intent {
     let id = stanza.id
     let envelope = Envelope(
@@ -94,7 +97,7 @@ enum Inbound {
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
     if draft.call?.act == .ring { traits.insert(.rings) }
-    var content = draft.content(extras, parley.blobs?.policy.links)
+    var content = draft.content(extras, links)
     switch draft.roomElsewhere {
     case nil: if content.kind != .none { traits.formUnion([.counts, .replayed]) }
     // An app would show what all occupants of the room say as one person's dialog.

@@ -74,7 +74,7 @@ struct PrivateStorage: Feature {
   }
 
   /// Returns the name of an element, which must have a namespace of its own (2.3).
-  private static func name(of element: Element) throws(StanzaError) -> String {
+  static func name(of element: Element) throws(StanzaError) -> String {
     let namespace = element.namespace
     guard !namespace.isEmpty, namespace != String(describing: NS.privateStorage) else {
       throw StanzaError(.notAcceptable, "an element needs a namespace of its own")

@@ -1,0 +1,152 @@
+public import Addresses
+public import Basics
+public import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// The intents that bring into the core what another server has kept as XML: the counterpart of a client's requests, with
+/// the same rules (docs/decisions/0036).
+public struct ImportedRecords: Sendable {
+  private let table = Features.table()
+
+  public init() {}
+
+  /// Returns the intent for a vCard (XEP-0054).
+  public func vCard(_ xml: String) throws(Problem) -> Intent {
+    let element = try Self.element(xml)
+    guard element.is(VCard.vCard) else { throw Self.refusal("it is no vCard", field: "vCard") }
+    var draft = try Self.refused("vCard") { () throws(StanzaError) in try VCard.read(element) }
+    // A picture that the vCard does not have may stand in a node (XEP-0084).
+    if draft.avatar == .some(nil) { draft.avatar = nil }
+    return .profile(draft)
+  }
+
+  /// Returns the intent for one element of private XML (XEP-0049).
+  public func privateXML(_ xml: String) throws(Problem) -> Intent {
+    let element = try Self.element(xml)
+    return try Self.refused("privateXML") { () throws(StanzaError) in
+      if element.is(BookmarkElement.storage) { return .node(.bookmarks(try BookmarkElement.list(element))) }
+      return .setPrivateXML([
+        PrivateXMLDraft(
+          name: try PrivateStorage.name(of: element), bytes: element.serialised(defaultNamespace: ""))
+      ])
+    }
+  }
+
+  /// Returns the options of a node's configuration form (XEP-0060 16.4.4); none for `nil`. Unknown fields, and those that
+  /// have one possible value here, are ignored (XEP-0227 4.10.1), but not who may read and publish.
+  public func options(_ form: String?) throws(Problem) -> [NodeOption] {
+    guard let form else { return [] }
+    let element = try Self.element(form)
+    return try Self.refused("form") { () throws(StanzaError) in
+      try NodeForm.known(try DataForm(element))
+    }
+  }
+
+  /// Returns the affiliation of this name (XEP-0060 4.1); `nil` if there is none.
+  public func affiliation(_ name: String) -> NodeAffiliation? {
+    NodeAffiliation.allCases.first { "\(PEP.text($0))" == name }
+  }
+
+  /// Returns the publication of an item, for a node that has been configured.
+  public func item(
+    id: String?, payload: String?, node: String, form: String?
+  ) throws(Problem) -> NodePublication {
+    // Whoever could not read it elsewhere must not read it here, even if the node could not be configured.
+    let conditions = try options(form).filter {
+      switch $0 {
+      case .access, .groups: true
+      default: false
+      }
+    }
+    if node == Displayed.node {
+      throw Self.refusal("it names ids of the former server's archive", field: "node")
+    }
+    let element: Element? = if let payload { try Self.element(payload) } else { nil }
+    let item = try Self.refused("item") { () throws(StanzaError) in
+      try PEP.item(PublishRequest.Item(id: id, payload: element), in: node)
+    }
+    return NodePublication(node: node, item: item, conditions: conditions)
+  }
+
+  /// Returns the children of a subscription request (RFC 6121 3.1.3).
+  public func children(_ xml: String) throws(Problem) -> [UInt8] {
+    let element = try Self.element("<presence xmlns='jabber:client'>\(xml)</presence>")
+    var writer = ElementWriter()
+    writer.children(of: element)
+    return Array(writer.buffer.readableBytesView)
+  }
+
+  /// Returns a message of the past.
+  ///
+  /// - Parameters:
+  ///   - owner: the local user, who is its author or its addressee.
+  ///   - peer: the other user.
+  public func message(
+    _ xml: String, of owner: BareJID, with peer: BareJID, isInbound: Bool, at time: Timestamp,
+    isInArchive: (author: Bool, addressee: Bool), isOffline: Bool
+  ) throws(Problem) -> ImportedMessage {
+    guard let stanza = Stanza(try Self.element(xml)), stanza.kind == .message else {
+      throw Self.refusal("it is no message", field: "message")
+    }
+    let (author, addressee) = isInbound ? (peer, owner) : (owner, peer)
+    let (draft, from, to) = try Self.refused("message") { () throws(StanzaError) in
+      (try Inbound.draft(of: stanza, table), try stanza.from(), try stanza.to())
+    }
+    guard draft.isPosted || draft.isStored || draft.marker != nil else {
+      throw Self.refusal("it has nothing that is kept", field: "message")
+    }
+    var writer = ElementWriter()
+    writer.children(of: stanza.element) {
+      // The times of offline storage are those of the former server.
+      StanzaIDs.isStripped($0, domain: author.domain) || $0.is(.stanzaID) || isOffline && $0.is(.delay)
+    }
+    let extras = Array(writer.buffer.readableBytesView)
+    let intent = Inbound.post(
+      stanza, draft, from: from?.resource,
+      to: to?.resource.flatMap { try? JID(local: addressee.local, domain: addressee.domain, resource: $0) }
+        ?? JID(addressee), extras: extras, links: nil)
+    var message: MessageDraft
+    switch intent {
+    case .message(let draft): message = draft
+    // A past marker or ringing has no effect any more; the stanza stays in the archive.
+    case .marker(let marker):
+      guard let stanza = marker.stanza else { throw Self.refusal("it has nothing that is kept", field: "message") }
+      message = MessageDraft(
+        to: addressee, content: stanza.content, envelope: stanza.envelope, traits: stanza.traits, key: nil)
+    case .call(.said(let call)):
+      message = call.message
+      message.traits.remove(.rings)
+    default: throw Self.refusal("it has nothing that is kept", field: "message")
+    }
+    message.traits.insert(.archived)
+    message.traits.remove(.transient)
+    return ImportedMessage(
+      time: time, peer: peer, isInbound: isInbound, draft: message, isInArchive: isInArchive, isOffline: isOffline)
+  }
+
+  // MARK: Pieces
+
+  private static func element(_ xml: String) throws(Problem) -> Element {
+    do throws(XMLViolation) {
+      var limits = ReaderLimits.authenticated
+      limits.stanzaBytes = DoorLimits.importedElementBytesMax
+      return try Element(parsing: Array(xml.utf8), defaultNamespace: "", limits: limits)
+    } catch {
+      throw refusal("its XML is not allowed here (\(error))", field: "xml")
+    }
+  }
+
+  private static func refused<Value>(
+    _ field: String, _ body: () throws(StanzaError) -> Value
+  ) throws(Problem) -> Value {
+    do throws(StanzaError) { return try body() } catch {
+      throw refusal(error.text ?? "\(error.condition)", field: field)
+    }
+  }
+
+  private static func refusal(_ text: String, field: String) -> Problem {
+    Problem(.malformed, "record-invalid", text, field: field)
+  }
+}
