@@ -3,8 +3,8 @@ import Dialogs
 /// The bounds of this target, each with its reason and the behaviour when it is reached.
 enum AdminLimits {
   /// The maximum length of a request to the admin socket, in bytes: a batch of users with the longest names and
-  /// passwords fits. A longer one is answered with 413.
-  static let requestBytesMax = 8 * 1_048_576
+  /// passwords fits, and one with the largest record of an import, as JSON. A longer one is answered with 413.
+  static let requestBytesMax = 24 * 1_048_576
   /// The maximum length of an answer that a command reads, in bytes.
   static let answerBytesMax = 64 * 1_048_576
   /// The maximum number of concurrent connections to the admin socket; commands are short. The next one waits in the
@@ -21,6 +21,9 @@ enum AdminLimits {
   static let commandRowsMax = 1_000
   /// The number of imported rows per transaction: enough to share a sync, few enough to update the progress bar often.
   static let importBatchRows = 500
+  /// The bytes of records after which an import sends its batch: with one more record, of at most 8 MiB, it stays below
+  /// `requestBytesMax` unless that record alone is larger, which is then refused.
+  static let importBatchBytes = 1_048_576
   /// The maximum length of a CSV field in bytes and number of fields in a row. The file is wrong at that line beyond
   /// them.
   static let csvFieldBytesMax = 65_536

@@ -132,6 +132,7 @@ enum AdminOperations {
     RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
     RemoveWebhookFailures.self,
     SendNotification.self, EraseUser.self, ListTasks.self,
+    ImportRecords.self, ExportRecords.self,
     ListFederation.self, ShowFederation.self, TestFederation.self, ListFederationRules.self, SetFederationRule.self,
     RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
     DropFederationQueue.self,

@@ -64,7 +64,7 @@ STAND_INS = {
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
         "enable --now parley") test -f "$MACHINE/etc/systemd/system/parley.service" ;;  # the test starts what it says
-        stop) ;;
+        stop|"stop prosody"|"stop ejabberd") ;;
         *) exit 1 ;; esac''',
     # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins.
     "make": 'PATH=${PATH#*:} make -n -C "$CHECKOUT" "$@" >/dev/null',
@@ -80,6 +80,7 @@ STAND_INS = {
         exec) shift 2; exec env $(<"$MACHINE/container") PARLEY_DATA="$MACHINE/volume" "$@" ;;
         *) exit 1 ;; esac''',
     "generate-users": 'cat users.csv',
+    "ejabberdctl": '[ "$1" = dump ] && cp dump.txt "$2"',  # the test `moving` has a real one
 }
 
 # What the commands read where they are run.
@@ -87,6 +88,9 @@ FILES = {
     "secret.txt": f"{PASSWORD}\n",
     "people.csv": f"jid,password,name\nbob@localhost,{PASSWORD},Bob\ncarol@localhost,{PASSWORD},Carol\n",
     "users.csv": f"jid,password,name\ncarol@localhost,{PASSWORD},Carol\ndave@localhost,{PASSWORD},\n",
+    "export.xml": f"<server-data xmlns='urn:xmpp:pie:0'><host jid='localhost'><user name='erin' password='{PASSWORD}'/></host></server-data>\n",
+    "dump.txt": '{tables,[]}.\n{passwd,{<<"erin">>,<<"localhost">>},<<"' + PASSWORD + '">>}.\n',
+    "../var/lib/prosody/localhost/accounts/erin.dat": f'return {{ ["password"] = "{PASSWORD}"; }};\n',
     "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
 }
 
@@ -105,13 +109,16 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
         self.work, self.log = self.folder / "work", None
         for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/systemd/system", "etc/parley",
-                     "usr/local/bin", "var/lib", "var/backups"]:
+                     "usr/local/bin", "var/lib/prosody/localhost/accounts", "var/backups", "var/tmp"]:
             (self.folder / name).mkdir(parents=True)
         for name, text in STAND_INS.items():
             (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
             (self.folder / "bin" / name).chmod(0o755)
         for name, text in FILES.items():
             (self.work / name).write_text(text)
+        with contextlib.closing(sqlite3.connect(self.folder / "var/lib/prosody/prosody.sqlite")) as database, database:
+            database.execute("CREATE TABLE prosody (host TEXT, user TEXT, store TEXT, key TEXT, type TEXT, value TEXT)")
+            database.execute("INSERT INTO prosody VALUES ('localhost', 'erin', 'accounts', 'password', 'string', ?)", [PASSWORD])
         for name in ["conf", "docker"]:
             (self.work / name).symlink_to(ROOT / name)
         for name in ["bin/parley", "work/.build-static/parley"]:
@@ -255,11 +262,25 @@ def run(checks):
     with Machine(domains="example.org") as prepared:
         helps(checks, book, prepared)
     backend(checks, book)
+    moving_in(checks, book)
     with checks.check("docs: every block was run, or is known not to be"):
         for piece in book.left:
             expect(any(book.fits(piece, key) for key in NOT_RUN), f"{piece.where}, \"{piece.section}\" is not run:\n{piece.text}")
         for key in NOT_RUN:
             expect(any(book.fits(piece, key) for piece in book.left), f"NOT_RUN has what is not there: {key}")
+
+
+def moving_in(checks, book):
+    """The commands by which the users of another server move in, and away; `moving` has real ones."""
+    where = "docs/guides/production.md"
+    for section, text in [("Move from Prosody", "erin@localhost"), ("Move from ejabberd", "1 accounts imported"),
+                          ("Move from any other server, and away", "")]:
+        with checks.check(f"docs: to production, {section}"), Machine() as machine:
+            if not text:
+                machine.shell("parley user add alice@localhost --generate")
+            for block in book.take(where, section):
+                printed = machine.shell(block)
+                expect(text in printed, printed)
 
 
 def readme(checks, book):

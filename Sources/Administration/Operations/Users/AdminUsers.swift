@@ -46,10 +46,13 @@ package struct RowOutcome: Codable, Hashable, Sendable {
   }
   package let status: Status
   package let reason: String?
+  /// The problem's code; nil if there is none.
+  package let code: String?
 
-  package init(_ status: Status, _ reason: String? = nil) {
+  package init(_ status: Status, _ reason: String? = nil, code: String? = nil) {
     self.status = status
     self.reason = reason
+    self.code = code
   }
 }
 

@@ -1,0 +1,59 @@
+import Administration
+import ArgumentParser
+import Basics
+import Glibc
+import ServerConfiguration
+
+/// The group `parley export`.
+struct ExportCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Writes users for another server.",
+    discussion: """
+      Example:
+        parley export xep0227 > everybody.xml
+      """,
+    subcommands: [ExportPortable.self])
+}
+
+struct ExportPortable: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "xep0227",
+    abstract: "Writes all users of a domain in the portable format (XEP-0227).",
+    discussion: """
+      The file has the keys by which the users log in: whoever reads it can try passwords, and can pretend to be this \
+      server. The running server goes on meanwhile. Rooms and files are not in it.
+
+      Examples:
+        parley export xep0227 > everybody.xml
+        parley export xep0227 --domain localhost --output everybody.xml
+      """)
+
+  @Option(name: .long, help: "The domain; else the first one.") var domain: String?
+  @Option(name: .long, help: "The file to make, for its owner alone; else standard output.", completion: .file())
+  var output: String?
+  @OptionGroup var options: CommandOptions
+
+  func run() async throws {
+    try await options.withData { context in
+      let file = try output.map { path in
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StartupError("\(path) cannot be made: \(Files.reason(errno))") }
+        return file
+      }
+      defer { if let file { close(file) } }
+      var cursor: ExportRecords.Cursor?
+      var users = 0
+      repeat {
+        let piece = try await context.call(
+          ExportRecords.self, ExportRecords.Input(domain: domain, cursor: cursor))
+        guard Files.writeAll(Array(piece.xml.utf8), to: file ?? STDOUT_FILENO) else {
+          throw StartupError("the export cannot be written: \(Files.reason(errno))")
+        }
+        if piece.endsUser { users += 1 }
+        cursor = piece.next
+      } while cursor != nil
+      Terminal.note("\(ProgressBar.grouped(users)) users exported.")
+    }
+  }
+}

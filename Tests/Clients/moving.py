@@ -1,0 +1,251 @@
+"""Users move in from other servers: real ones, filled by slixmpp, imported, and then slixmpp logs in with the old passwords and finds
+what it had. What Parley exports in the portable format (XEP-0227) and another Parley imports is exported there again as it was.
+"""
+import asyncio
+import base64
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+from slixmpp.exceptions import IqError
+from slixmpp.xmlstream.handler import Collector
+from slixmpp.xmlstream.matcher import StanzaPath
+
+from lib.former import DOMAIN, Ejabberd, Prosody
+from lib.harness import BINARY, PATIENCE, Checks, Server, expect
+from lib.peers import ROSE, Client, text
+
+ROMEO, JULIET, NURSE = "romeo@localhost", "juliet@localhost", "nurse@localhost"
+OMEMO, NOTES = "eu.siacs.conversations.axolotl.devicelist", "urn:example:notes"
+BOOKMARKS = "urn:xmpp:bookmarks:1"
+PRIVATE = "<exodus xmlns='exodus:prefs'><defaultnick>Romeo &amp; Co</defaultnick></exodus>"
+
+
+class Person(Client):
+    def __init__(self, server, jid):
+        super().__init__(server, jid)
+        for plugin in ("xep_0004", "xep_0049", "xep_0054", "xep_0060", "xep_0084", "xep_0163", "xep_0191"):
+            self.register_plugin(plugin)
+
+    async def arrive(self, presence=True):
+        await super().arrive()
+        await self.get_roster(timeout=PATIENCE)
+        if presence:
+            self.send_presence()
+        return self
+
+    async def ask(self, kind, payload, to=None):
+        iq = self.make_iq(ito=to, itype=kind)
+        iq.append(ElementTree.fromstring(payload))
+        return (await iq.send(timeout=PATIENCE)).xml
+
+    async def publish(self, node, item, payload, access="whitelist"):
+        await self.ask("set", f"""<pubsub xmlns='http://jabber.org/protocol/pubsub'>
+          <publish node='{node}'><item id='{item}'>{payload}</item></publish>
+          <publish-options><x xmlns='jabber:x:data' type='submit'>
+            <field var='FORM_TYPE' type='hidden'><value>http://jabber.org/protocol/pubsub#publish-options</value></field>
+            <field var='pubsub#persist_items'><value>true</value></field>
+            <field var='pubsub#access_model'><value>{access}</value></field></x></publish-options></pubsub>""")
+
+    async def items(self, node, of=None):
+        answer = await self.ask(
+            "get", f"<pubsub xmlns='http://jabber.org/protocol/pubsub'><items node='{node}'/></pubsub>", of)
+        return {item.get("id"): item for item in answer.iter("{http://jabber.org/protocol/pubsub}item")}
+
+    async def archive(self, to=None):
+        """(author, body, time) of each message, the oldest first."""
+        iq = self.make_iq_set(ito=to)
+        query = iq["mam"]
+        query["queryid"] = iq["id"]
+        results = Collector(f"results {iq['id']}", StanzaPath("message/mam_result"))
+        self.register_handler(results)
+        try:
+            await iq.send(timeout=PATIENCE)
+        finally:
+            found = [message["mam_result"]["forwarded"] for message in results.stop()]
+        return [(str(each["stanza"]["from"].bare), str(each["stanza"]["body"]), str(each["delay"]["stamp"])) for each in found]
+
+
+async def fill(server):
+    """Romeo and Juliet are contacts and have talked; Romeo has everything; Nurse is away and has a message; Tybalt has asked."""
+    romeo, juliet = await Person(server, ROMEO).arrive(), await Person(server, JULIET).arrive()
+    romeo.send_presence_subscription(JULIET)
+    await romeo.saw("roster_update", lambda iq: iq["roster"]["items"].get(JULIET, {}).get("subscription") == "both")
+    await romeo.update_roster(JULIET, name="Juliet, my love", groups=["Verona", "Loves"])
+    tybalt = await Person(server, "tybalt@localhost").arrive()
+    tybalt.send_presence_subscription(NURSE)
+
+    bodies = ["But soft, what light", "through yonder window <breaks>? & so on", "O Romeo, Romeo!", "again", "again"]
+    for number, body in enumerate(bodies):
+        one, other, to = (juliet, romeo, ROMEO) if number == 2 else (romeo, juliet, JULIET)
+        one.send_message(to, body, mtype="chat")
+        await other.saw("message", text(body))
+    romeo.send_message(NURSE, "Bid her be patient", mtype="chat")
+
+    await romeo.ask("set", f"<query xmlns='jabber:iq:private'>{PRIVATE}</query>")
+    await romeo.ask("set", "<vCard xmlns='vcard-temp'><FN>Romeo Montague</FN><URL>http://verona.example/</URL></vCard>")
+    hash = hashlib.sha1(ROSE).hexdigest()
+    await romeo.publish("urn:xmpp:avatar:data", hash,
+                        f"<data xmlns='urn:xmpp:avatar:data'>{base64.b64encode(ROSE).decode()}</data>", "presence")
+    await romeo.publish("urn:xmpp:avatar:metadata", hash, f"""<metadata xmlns='urn:xmpp:avatar:metadata'>
+        <info bytes='{len(ROSE)}' id='{hash}' type='image/png'/></metadata>""", "presence")
+    await romeo.publish(BOOKMARKS, "orchard@conference.localhost",
+                        f"<conference xmlns='{BOOKMARKS}' name='The orchard' autojoin='true'><nick>Romy</nick></conference>")
+    await romeo.publish(OMEMO, "current", "<list xmlns='eu.siacs.conversations.axolotl'><device id='4223'/></list>", "open")
+    await romeo.publish(NOTES, "secret", f"<note xmlns='{NOTES}'>for me alone</note>")
+    await romeo.ask("set", "<block xmlns='urn:xmpp:blocking'><item jid='paris@localhost'/><item jid='spam.example'/></block>")
+    for person in (romeo, juliet, tybalt):
+        await person.ask("get", "<ping xmlns='urn:xmpp:ping'/>")  # what was sent before is stored
+    archives = {ROMEO: await romeo.archive(), JULIET: await juliet.archive()}
+    for person in (romeo, juliet, tybalt):
+        await person.leave()
+    return archives
+
+
+def nothing_lost(before, after, slack):
+    expect([line[:2] for line in before] == [line[:2] for line in after], f"{before}\n{after}")
+    for (_, _, then), (_, _, now) in zip(before, after):
+        expect(then[:slack] == now[:slack], f"said at {then}, and now at {now}")
+
+
+async def look_at_nodes(checks, where, romeo, juliet):
+    with checks.check(f"{where}: bookmarks, keys of OMEMO and a node of one's own are there"):
+        bookmark = (await romeo.items(BOOKMARKS))["orchard@conference.localhost"]
+        expect(bookmark[0].get("name") == "The orchard" and bookmark[0].get("autojoin") in ("true", "1"), "another bookmark")
+        expect("4223" in ElementTree.tostring((await romeo.items(OMEMO))["current"], "unicode"), "no device")
+        expect("for me alone" in ElementTree.tostring((await romeo.items(NOTES))["secret"], "unicode"), "no note")
+    with checks.check(f"{where}: who could not read a node still cannot"):
+        expect("4223" in ElementTree.tostring((await juliet.items(OMEMO, ROMEO))["current"], "unicode"), "no device")
+        try:
+            seen = await juliet.items(NOTES, ROMEO)
+        except IqError:
+            seen = None
+        expect(seen is None, f"Juliet reads {seen}")
+
+
+async def look(checks, where, server, archives=None):
+    with checks.check(f"{where}: slixmpp logs in with its old password, and finds its contacts"):
+        romeo = await Person(server, ROMEO).arrive()
+        item = romeo.client_roster[JULIET]
+        expect(item["subscription"] == "both" and item["name"] == "Juliet, my love", f"{item['subscription']} {item['name']}")
+        expect(set(item["groups"]) == {"Verona", "Loves"}, f"{item['groups']}")
+    with checks.check(f"{where}: vCard, picture and private data are there"):
+        card = await romeo.ask("get", "<vCard xmlns='vcard-temp'/>")
+        expect(card.findtext(".//{vcard-temp}FN") == "Romeo Montague", ElementTree.tostring(card, "unicode"))
+        picture = card.findtext(".//{vcard-temp}BINVAL")
+        expect(not archives or picture and base64.b64decode(picture) == ROSE, f"{picture}")
+        kept = await romeo.ask("get", "<query xmlns='jabber:iq:private'><exodus xmlns='exodus:prefs'/></query>")
+        expect(kept.findtext(".//{exodus:prefs}defaultnick") == "Romeo & Co", ElementTree.tostring(kept, "unicode"))
+    juliet = await Person(server, JULIET).arrive()
+    if archives:
+        await look_at_nodes(checks, where, romeo, juliet)
+        with checks.check(f"{where}: the whole history is there, at its time, once"):
+            nothing_lost(archives[ROMEO], await romeo.archive(), 19)
+            nothing_lost(archives[JULIET], await juliet.archive(), 19)
+    with checks.check(f"{where}: blocks are in force"):
+        blocked = await romeo.ask("get", "<blocklist xmlns='urn:xmpp:blocking'/>")
+        jids = {item.get("jid") for item in blocked.iter("{urn:xmpp:blocking}item")}
+        expect(jids == {"paris@localhost", "spam.example"}, f"{jids}")
+    with checks.check(f"{where}: who was away gets the message that waited, and the request"):
+        nurse = Person(server, NURSE)
+        nurse.auto_authorize = nurse.auto_subscribe = None
+        await nurse.arrive()
+        await nurse.saw("message", text("Bid her be patient"))
+        await nurse.saw("presence_subscribe", lambda presence: presence["from"].bare == "tybalt@localhost")
+    for person in (romeo, juliet, nurse):
+        await person.leave()
+
+
+def parley(server, *arguments, status=0):
+    done = subprocess.run(
+        [str(BINARY), *map(str, arguments), "--config", server.configuration], env=server.environment(), capture_output=True,
+        text=True, timeout=120)
+    expect(done.returncode == status, f"parley {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def imported(checks, where, server, *source):
+    """Imports into the data folder: first on trial, then again, then once more."""
+    with checks.check(f"{where}: a dry run changes nothing"):
+        said = json.loads(parley(server, "import", *source, "--dry-run", "--json"))
+        expect(said["accounts"]["imported"] >= 4 and said["accounts"]["failed"] == 0, f"{said}")
+        expect(not json.loads(parley(server, "user", "list", "--json")), "there are users")
+    with checks.check(f"{where}: everything is imported, and a repeat finds it there"):
+        said = json.loads(parley(server, "import", *source, "--json"))
+        failed = sum(count["failed"] for count in (said["accounts"], said["messages"], said["records"])) + said["unreadable"]
+        expect(failed == 0, f"{said}")
+        again = json.loads(parley(server, "import", *source, "--json"))
+        expect(all(again[kind]["failed"] == 0 for kind in ("accounts", "messages", "records")), f"{again}")
+        expect(again["accounts"]["imported"] == again["messages"]["imported"] == 0, f"{again}")
+        expect(again["messages"]["present"] == said["messages"]["imported"], f"{said} {again}")
+
+
+def blanked(export):
+    """An export without the ids of archives, which are each server's own."""
+    return re.sub(r"(<result [^>]*id=['\"])[^'\"]*", r"\1", export)
+
+
+async def from_prosody(checks, storage):
+    where = f"Prosody, {storage}"
+    with Prosody(storage) as prosody, Server() as server:
+        prosody.add_users("romeo", "juliet", "nurse", "tybalt")
+        prosody.start()
+        archives = await fill(prosody)
+        prosody.stop()
+        source = prosody.data if storage == "internal" else prosody.data / "prosody.sqlite"
+        imported(checks, where, server, "prosody", source)
+        exported = parley(server, "export", "xep0227")
+        server.start()
+        await look(checks, where, server, archives)
+    return exported
+
+
+async def from_ejabberd(checks):
+    """All of its own database; and what ejabberd itself writes in the portable format, without nodes and archives."""
+    with Ejabberd() as ejabberd:
+        ejabberd.start().add_users("romeo", "juliet", "nurse", "tybalt")
+        archives = await fill(ejabberd)
+        dump = ejabberd.folder / "dump.txt"
+        ejabberd.call("dump", file=str(dump))
+        ejabberd.call("export_piefxis_host", dir=str(ejabberd.folder), host=DOMAIN)
+        ejabberd.stop()
+        (host,) = ejabberd.folder.glob(f"*_{DOMAIN}.xml")
+        portable = host.with_name(host.name.replace(f"_{DOMAIN}", ""))
+        for where, source, archives in [
+                ("ejabberd", ("ejabberd", dump), archives), ("ejabberd, XEP-0227", ("xep0227", portable), None)]:
+            with Server() as server:
+                imported(checks, where, server, *source)
+                server.start()
+                await look(checks, where, server, archives)
+
+
+async def round_trip(checks, exported):
+    with Server() as server:
+        file = pathlib.Path(server.folder) / "export.xml"
+        file.write_text(exported)
+        imported(checks, "XEP-0227", server, "xep0227", file)
+        with checks.check("XEP-0227: what was exported and imported is exported again as it was"):
+            again = parley(server, "export", "xep0227")
+            one, other = blanked(exported), blanked(again)
+            expect(one == other, next(
+                (f"{a}\n{b}" for a, b in zip(one.replace("><", ">\n<").split("\n"), other.replace("><", ">\n<").split("\n")) if a != b),
+                f"{len(one)} and {len(other)} characters"))
+
+
+async def scenario(checks):
+    await from_prosody(checks, "sql")
+    exported = await from_prosody(checks, "internal")
+    await from_ejabberd(checks)
+    await round_trip(checks, exported)
+
+
+def run(checks):
+    asyncio.run(scenario(checks))
+
+
+if __name__ == "__main__":
+    checks = Checks()
+    run(checks)
