@@ -16,7 +16,7 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
   libvips-tools clamav-daemon \
-  prosody prosody-modules lua-unbound ejabberd knot knot-dnsutils unbound iproute2
+  prosody prosody-modules lua-unbound ejabberd knot knot-dnsutils unbound iproute2 prometheus
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here

@@ -57,6 +57,7 @@ let package = Package(
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
     .target(
       name: "Migration", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
+    .target(name: "ServerMetrics", swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
     .target(
@@ -68,15 +69,16 @@ let package = Package(
 
     // The core, and where it is stored
     .target(
-      name: "Dialogs", dependencies: ["Basics", "Addresses", logging] + crypto,
+      name: "Dialogs", dependencies: ["Basics", "Addresses", "ServerMetrics", logging] + crypto,
       swiftSettings: settings),
     .target(
-      name: "SQLiteStore", dependencies: ["Basics", "Dialogs", "Addresses", "CSQLite", logging], swiftSettings: settings
-    ),
+      name: "SQLiteStore", dependencies: ["Basics", "Dialogs", "Addresses", "ServerMetrics", "CSQLite", logging],
+      swiftSettings: settings),
 
     // Accounts and sign-in, over the core
     .target(
-      name: "Accounts", dependencies: ["Basics", "Dialogs", "Addresses", "CKeyDerivation", logging] + crypto,
+      name: "Accounts",
+      dependencies: ["Basics", "Dialogs", "Addresses", "CKeyDerivation", "ServerMetrics", logging] + crypto,
       swiftSettings: settings),
 
     // What the server asks of others: requests and mail, identity tokens, push services, an app's backend
@@ -86,17 +88,17 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "PushServices",
-      dependencies: ["Basics", "Dialogs", "Addresses", "WebClient", "JSON", logging] + crypto,
+      dependencies: ["Basics", "Dialogs", "Addresses", "WebClient", "JSON", "ServerMetrics", logging] + crypto,
       swiftSettings: settings),
     .target(
-      name: "Backends", dependencies: ["Basics", "Dialogs", "WebClient", "JSON", logging],
+      name: "Backends", dependencies: ["Basics", "Dialogs", "WebClient", "JSON", "ServerMetrics", logging],
       swiftSettings: settings),
 
     // The HTTP port, which doors share
     .target(
       name: "HTTPPort",
       dependencies: [
-        "Basics", "JSON", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "Basics", "JSON", "Dialogs", "ServerMetrics", nioCore, nioTLS, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -108,14 +110,15 @@ let package = Package(
       name: "XMPPDoor",
       dependencies: [
         "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort", "DNS",
-        nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
+        "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
     .target(
       name: "AppDoor",
       dependencies: [
-        "Basics", "HTTPPort", "JSON", "Dialogs", "Accounts", "Backends", "Addresses", nioCore, nioPosix,
+        "Basics", "HTTPPort", "JSON", "Dialogs", "Accounts", "Backends", "Addresses", "ServerMetrics", nioCore,
+        nioPosix,
         nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -146,7 +149,7 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "Migration", "XMPP",
-        "XMPPDoor", "AppDoor", "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
+        "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -175,7 +178,7 @@ let package = Package(
       dependencies: [
         "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage",
         "FileDoor", "Dialogs", "Accounts", "Backends",
-        "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient",
+        "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient", "ServerMetrics",
         "IdentityTokens", "PushServices",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -226,6 +229,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
     .testTarget(name: "MigrationTests", dependencies: ["Migration", "Basics", "CSQLite"], swiftSettings: settings),
+    .testTarget(name: "ServerMetricsTests", dependencies: ["ServerMetrics"], swiftSettings: settings),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
@@ -235,7 +239,7 @@ let package = Package(
     .testTarget(
       name: "HTTPPortTests",
       dependencies: [
-        "HTTPPort", "Basics", "Dialogs", nioCore, nioHTTP1, nioWebSocket,
+        "HTTPPort", "Basics", "Dialogs", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -269,6 +273,7 @@ let package = Package(
       name: "XMPPDoorTests",
       dependencies: [
         "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", "DNS",
+        "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),

@@ -6,6 +6,7 @@ package import Dialogs
 import HTTPPort
 import JSON
 import Logging
+package import ServerMetrics
 
 /// An operation that an operator can perform over the admin socket or on an opened data folder; one file each.
 package protocol AdminOperation: Sendable {
@@ -43,6 +44,8 @@ package struct AdminContext: Sendable {
   package let server: (any RunningServer)?
   /// The writing of backups; nil if the store has none.
   package let backups: (any BackupWriter)?
+  /// Reads what is measured and not counted; nil if no server is running.
+  package let readings: (@Sendable () async -> Readings)?
   /// The only realm that the caller's key can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
   /// The caller, for the audit; nil in a context that only tests call.
@@ -50,8 +53,10 @@ package struct AdminContext: Sendable {
 
   package init(
     accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil,
-    server: (any RunningServer)? = nil, backups: (any BackupWriter)? = nil
+    server: (any RunningServer)? = nil, backups: (any BackupWriter)? = nil,
+    readings: (@Sendable () async -> Readings)? = nil
   ) {
+    self.readings = readings
     self.accounts = accounts
     self.startedAt = startedAt
     self.publicURL = publicURL

@@ -13,14 +13,18 @@ package import Logging
 package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let runner: OperationRunner
-  private let keyRate = RateLimiter<Int64>(
-    AdminLimits.keyRate, policy: "key", code: "requests-too-fast", text: "This key calls too often. Wait a little.")
-  private let addressRate = RateLimiter<String>(
-    AdminLimits.keylessRate, policy: "address", code: "requests-too-fast",
-    text: "Too many requests from your address. Wait a little.")
+  private let keyRate: RateLimiter<Int64>
+  private let addressRate: RateLimiter<String>
 
   package init(_ admin: AdminContext, logger: Logger) {
     self.admin = admin
+    let metrics = admin.parley.metrics
+    keyRate = RateLimiter(
+      AdminLimits.keyRate, policy: "key", code: "requests-too-fast", text: "This key calls too often. Wait a little.",
+      metrics: metrics)
+    addressRate = RateLimiter(
+      AdminLimits.keylessRate, policy: "address", code: "requests-too-fast",
+      text: "Too many requests from your address. Wait a little.", metrics: metrics)
     runner = OperationRunner(logger: logger)
   }
 

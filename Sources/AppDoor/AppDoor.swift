@@ -90,16 +90,21 @@ public final class AppDoor: Sendable {
     limiters = Limiters(
       messages: RateLimiter(
         rates.messages, policy: "messages", code: "messages-too-fast",
-        text: "You send messages too fast. Wait a little."),
+        text: "You send messages too fast. Wait a little.",
+        metrics: parley.metrics),
       others: RateLimiter(
-        rates.others, policy: "requests", code: "requests-too-fast", text: "You ask too often. Wait a little."),
+        rates.others, policy: "requests", code: "requests-too-fast", text: "You ask too often. Wait a little.",
+        metrics: parley.metrics),
       anonymous: RateLimiter(
         rates.anonymous, policy: "address", code: "requests-too-fast",
-        text: "Too many requests from your address. Wait a little."),
+        text: "Too many requests from your address. Wait a little.",
+        metrics: parley.metrics),
       customs: RateLimiter(
-        rates.customs, policy: "events", code: "events-too-fast", text: "You send events too fast. Wait a little."),
+        rates.customs, policy: "events", code: "events-too-fast", text: "You send events too fast. Wait a little.",
+        metrics: parley.metrics),
       signals: RateLimiter(
-        rates.signals, policy: "signals", code: "signals-too-fast", text: "You say too much in calls. Wait a little."))
+        rates.signals, policy: "signals", code: "signals-too-fast", text: "You say too much in calls. Wait a little.",
+        metrics: parley.metrics))
   }
 
   /// Returns the realm of a request: by its Host, else the first.

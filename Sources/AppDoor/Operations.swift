@@ -6,7 +6,7 @@ import JSON
 /// which a test checks.
 enum Operations {
   static let all: [OperationEntry] = [
-    .init(GetHealth.self),
+    .init(GetHealth.self), .init(GetReadiness.self),
     .init(GetInfo.self),
     .init(Register.self),
     .init(LogIn.self),

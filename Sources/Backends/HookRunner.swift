@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 public import Logging
+import ServerMetrics
 
 /// Delivers events to hooks. Theory:
 ///
@@ -128,6 +129,7 @@ actor HookFollower {
       if place.position != progress.position || place.outboxEvent != progress.outboxEvent { progress.attempts = 0 }
       (progress.position, progress.outboxEvent) = place
       if progress.refused(refusal, now: parley.clock.now, jitter: .random(in: 0...1)) {
+        parley.metrics.webhookDeliveries.add(.refused)
         failure = HookFailure(
           hook: id, position: first.outboxEvent > 0 ? .zero : first.position, outboxEvent: first.outboxEvent,
           event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
@@ -177,15 +179,19 @@ actor HookFollower {
     if events.isEmpty { return [:] }
     var rows: [[HookEvent]] = Array(repeating: [], count: BackendLimits.hookRequestsMax)
     for event in events { rows[Int(event.lane.magnitude % UInt64(rows.count))].append(event) }
-    let (clock, route) = (parley.clock, route)
+    let (clock, route, metrics) = (parley.clock, route, parley.metrics)
     let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
       for row in rows where !row.isEmpty {
         group.addTask {
           var taken: [String] = []
           for event in row {
             switch await route.deliver(HookDelivery(event, to: hook, now: clock.now)) {
-            case .taken: taken.append(event.id)
-            case .refused(let refusal): return (taken, (event.id, refusal))
+            case .taken:
+              taken.append(event.id)
+              metrics.webhookDeliveries.add(.sent)
+            case .refused(let refusal):
+              metrics.webhookDeliveries.add(.failed)
+              return (taken, (event.id, refusal))
             }
           }
           return (taken, nil)
@@ -210,8 +216,9 @@ actor HookFollower {
       var isDone = true
       if let event {
         switch await route.deliver(HookDelivery(event, to: batch.hook, now: parley.clock.now)) {
-        case .taken: break
+        case .taken: parley.metrics.webhookDeliveries.add(.sent)
         case .refused(let refusal):
+          parley.metrics.webhookDeliveries.add(.failed)
           (failure.reason, failure.failedAt, failure.isDue) = (refusal.reason, parley.clock.now, false)
           isDone = false
         }

@@ -3,6 +3,7 @@ import HummingbirdCore
 public import Logging
 public import NIOCore
 public import NIOSSL
+public import ServerMetrics
 public import ServiceLifecycle
 
 /// One HTTP port that serves the sites of all doors, with TLS if it has a TLS context. It runs until graceful shutdown,
@@ -15,6 +16,8 @@ public struct HTTPListener: Service {
   private let tls: (@Sendable () -> NIOSSLContext)?
   private let onBound: @Sendable (SocketAddress?) async -> Void
   private let logger: Logger
+  private let metrics: Metrics
+  private let connectionsMax: Int
 
   /// Creates a listener.
   ///
@@ -24,10 +27,12 @@ public struct HTTPListener: Service {
   ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
   ///     nil for plain HTTP.
+  ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
+  ///     many as clients may have.
   ///   - onBound: Called once the port is open.
   public init(
     sites: [HTTPSite], loops: any EventLoopGroup, host: String, port: Int,
-    tls: (@Sendable () -> NIOSSLContext)? = nil, logger: Logger,
+    tls: (@Sendable () -> NIOSSLContext)? = nil, connectionsMax: Int? = nil, metrics: Metrics, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -36,6 +41,8 @@ public struct HTTPListener: Service {
     self.port = port
     self.tls = tls
     self.onBound = onBound
+    self.metrics = metrics
+    self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
     // Hummingbird logs every connection at `info`.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
@@ -50,10 +57,12 @@ public struct HTTPListener: Service {
     let open = OpenSockets()
     let application = Application(
       responder: SiteResponder(sites, isSecure: tls != nil),
-      server: HTTPServerBuilder { UpgradableChannel(responder: $0, sockets: sockets, open: open, tls: tls) },
+      server: HTTPServerBuilder { [metrics] in
+        UpgradableChannel(responder: $0, sockets: sockets, open: open, metrics: metrics, tls: tls)
+      },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
-        availableConnectionsDelegate: MaximumAvailableConnections(HTTPLimits.connectionsMax)),
+        availableConnectionsDelegate: MaximumAvailableConnections(connectionsMax)),
       onServerRunning: { await onBound($0.localAddress) }, eventLoopGroupProvider: .shared(loops), logger: logger)
     try await withGracefulShutdownHandler {
       try await application.run()

@@ -1,5 +1,6 @@
 public import Basics
 public import Dialogs
+public import ServerMetrics
 import Synchronization
 
 /// Token buckets of one class by key. Bounded: full buckets are removed when there are too many, as a new one is the
@@ -9,11 +10,13 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let policy: String
   private let code: String
   private let text: String
+  private let metrics: Metrics
   private let buckets = Mutex<[Key: TokenBucket]>([:])
 
   /// Creates a limiter. `policy` is the rate's name for clients; `code` and `text` are those of the refusal.
-  public init(_ rate: Rate, policy: String, code: String, text: String) {
+  public init(_ rate: Rate, policy: String, code: String, text: String, metrics: Metrics) {
     self.rate = rate
+    self.metrics = metrics
     self.policy = policy
     self.code = code
     self.text = text
@@ -37,6 +40,9 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
       }
       return wait
     }
-    if let wait { throw Problem(.tooFast, code, text, retryAfter: wait) }
+    if let wait {
+      metrics.refused(by: policy)
+      throw Problem(.tooFast, code, text, retryAfter: wait)
+    }
   }
 }

@@ -6,7 +6,9 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOSSL
+import NIOTLS
 import NIOWebSocket
+import ServerMetrics
 
 /// An accepted connection: HTTP/1.1, until its first request decides whether it becomes a WebSocket. A WebSocket
 /// consists of channel handlers on its loop and has no task; HTTP is handled by Hummingbird.
@@ -24,6 +26,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let responder: HTTPChannelHandler.Responder
   let sockets: [HTTPSocket]
   let open: OpenSockets
+  let metrics: Metrics
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
   let tls: (@Sendable () -> NIOSSLContext)?
 
@@ -43,7 +46,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let decoder = ByteToMessageHandler(
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
       let host = HostHandler()
-      let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil)
+      let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil, metrics: metrics)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
       let pace = BodyPaceHandler()
@@ -148,8 +151,10 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   private let isSecure: Bool
   private var timer: Scheduled<Void>?
   private var isFirst = true
+  private let metrics: Metrics
 
-  init(sockets: [HTTPSocket], isSecure: Bool) {
+  init(sockets: [HTTPSocket], isSecure: Bool, metrics: Metrics) {
+    self.metrics = metrics
     self.sockets = sockets
     self.isSecure = isSecure
   }
@@ -172,6 +177,9 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted = event as? TLSUserEvent {
+      metrics.tlsHandshakes.add(Both(.https, SecureVersion(context.pipeline.syncOperations)))
+    }
     // The server stops, and the connection has had no request.
     if event is ChannelShouldQuiesceEvent, isFirst { return context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)

@@ -9,6 +9,7 @@ package import Logging
 import PushServices
 import SQLiteStore
 package import ServerConfiguration
+import ServerMetrics
 import XMPPDoor
 
 /// The opened data folder: the store and the core. Its holder has the folder's lock.
@@ -35,7 +36,8 @@ package struct Core: Sendable {
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
-      let store = try SQLiteStore(path: folder.database)
+      let metrics = Metrics()
+      let store = try SQLiteStore(path: folder.database, metrics: metrics)
       let bucket = try settings.uploads?.bucket.map {
         try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)
       }
@@ -73,7 +75,7 @@ package struct Core: Sendable {
         options.beforeSend = BeforeSendOptions(
           policy: policy, beforeSend: beforeSend, rewriting: BeforeSendRewriting())
       }
-      let parley = try Parley(store: store, clock: SystemClock(), options: options, logger: logger)
+      let parley = try Parley(store: store, clock: SystemClock(), options: options, metrics: metrics, logger: logger)
       beforeSend?.render(by: HookEvents(parley: parley))
       parley.grant(settings.privileges)
       var accountOptions = Accounts.Options()

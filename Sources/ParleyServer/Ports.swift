@@ -10,6 +10,7 @@ import NIOPosix
 import NIOSSL
 import ServerCertificates
 import ServerConfiguration
+import ServerMetrics
 import ServiceLifecycle
 import XMPPDoor
 
@@ -172,7 +173,7 @@ enum HTTPPorts {
 
   static func services(
     _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ loops: any EventLoopGroup,
-    _ readiness: Readiness, _ logger: Logger
+    _ readiness: Readiness, _ metrics: Metrics, _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
@@ -188,10 +189,27 @@ enum HTTPPorts {
       }
       let listener = HTTPListener(
         sites: sites, loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider,
-        logger: logger, onBound: onBound)
+        metrics: metrics, logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
+  }
+
+  /// Returns the service of the metrics' port; nil if that is off.
+  static func metrics(
+    _ settings: Settings, _ site: MetricsSite, _ loops: any EventLoopGroup, _ readiness: Readiness, _ logger: Logger
+  ) -> (any Service)? {
+    let (endpoint, key) = (settings.metrics, Keys.shared.metricsPort)
+    guard endpoint.isOn else { return nil }
+    let listener = HTTPListener(
+      sites: [site.site], loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
+      connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
+    ) { _ in
+      logger.info(
+        "listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+      readiness.arrive()
+    }
+    return Port(listener: listener, endpoint: endpoint, key: key)
   }
 
   static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key<Int>) -> StartupError {

@@ -76,31 +76,37 @@ public enum Server {
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
     let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
     let reloading = Reloading(settings, certificates, xmpp, log, backups, logger, reread: reread)
+    let startedAt = core.parley.clock.now
+    let scrape = Scrape(core, federation: xmpp.federation, startedAt: startedAt)
     let context = AdminContext(
-      accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute,
-      server: reloading, backups: core.backup)
+      accounts: core.accounts, startedAt: startedAt, publicURL: settings.pages, hookRoute: hookRoute,
+      server: reloading, backups: core.backup
+    ) { await scrape.readings() }
     let hooks = HookRunner(
       Hooks(core.parley, rendering: HookEvents(parley: core.parley)), route: hookRoute, logger: logger)
     let sites = [
       app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
       AdminSite(context, logger: logger).site,
     ]
-    let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)
+    let http = try HTTPPorts.services(
+      settings, sites: sites, certificates, loops, readiness, core.parley.metrics, logger)
+    let metrics = HTTPPorts.metrics(
+      settings, MetricsSite(parley: core.parley, scrape: scrape, logger: logger), loops, readiness, logger)
     let admin = AdminService(
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
     let reload = ReloadService(certificates: certificates, reloading: reloading)
-    readiness.expect(1 + http.count + 1)
+    readiness.expect(1 + http.count + 1 + (metrics == nil ? 0 : 1))
 
     // The services are shut down from the last to the first.
     let services: [any Service] =
       [
         // Posts that wait for the backend's answer are committed last.
         outgoing, CoreService(core: core, logger: logger), Background { await hooks.run() },
-      ] + Background.timed(core.accounts, logger)
+      ] + Background.timed(core.accounts, logger) + (metrics.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
-      + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http
+      + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [StopReport(core: core)]
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

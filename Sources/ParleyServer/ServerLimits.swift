@@ -27,6 +27,13 @@ enum ServerLimits {
   /// The missing files whose names a restore tells; all are counted.
   static let missingFilesShown = 20
 
+  /// The time that a scrape waits for the store and the event loops; what they would have told is then missing.
+  /// Prometheus itself waits 10 s by default.
+  static let scrapeWait: Duration = .seconds(2)
+  /// The maximum number of connections to the port of metrics: a few servers that scrape, and people who look. Further
+  /// ones wait until others are closed, which happens after a minute without a request.
+  static let metricsConnectionsMax = 64
+
   /// The time for a graceful stop, after which the sockets are closed. Container engines kill after 10 s.
   static let stopWait: Duration = .seconds(8)
 }

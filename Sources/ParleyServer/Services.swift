@@ -72,6 +72,16 @@ struct CoreService: Service {
   }
 }
 
+/// Says that the server stops, as soon as it does: the last in the list of services, so the first that is told.
+struct StopReport: Service {
+  let core: Core
+
+  func run() async throws {
+    try? await gracefulShutdown()
+    core.parley.setPhase(.stopping)
+  }
+}
+
 struct AdminService: Service {
   let settings: Settings
   let context: AdminContext
@@ -103,6 +113,7 @@ struct ReadinessReport: Service {
     if let users = try await FirstStart.run(core, settings, demo: demo), !users.isEmpty {
       greet(FirstStart.greeting(users, settings))
     }
+    core.parley.setPhase(.ready)
     logger.notice(
       "ready",
       metadata: ["domains": "\(settings.domains.map(\.name).joined(separator: ","))", "url": "\(settings.publicURL)"])

@@ -1,5 +1,6 @@
 import Addresses
 public import Dialogs
+import ServerMetrics
 
 /// Sends pending pushes to push services. Theory:
 ///
@@ -124,7 +125,7 @@ public actor Pusher {
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
     }
-    let results = await Self.publish(tasks, of: owed.user, by: route)
+    let results = await Self.publish(tasks, of: owed.user, by: route, parley.metrics)
     // A request cancelled by the end of the process is no failure of the service; a delivered one counts.
     for (registration, outcome) in results where outcome == .taken || !Task.isCancelled {
       await settle(.settled(registration.name, upTo: owed.end, outcome), owed.user)
@@ -202,13 +203,15 @@ public actor Pusher {
 
   /// Publishes all summaries concurrently; a target without one succeeds.
   private nonisolated static func publish(
-    _ tasks: [(PushRegistration, PushSummary?)], of user: Party, by route: any PushRoute
+    _ tasks: [(PushRegistration, PushSummary?)], of user: Party, by route: any PushRoute, _ metrics: Metrics
   ) async -> [(PushRegistration, PushOutcome)] {
     await withTaskGroup(of: (PushRegistration, PushOutcome).self) { group in
       for (registration, summary) in tasks {
         group.addTask {
           guard let summary else { return (registration, .taken) }
-          return (registration, await route.publish(summary, to: registration, of: user))
+          let outcome = await route.publish(summary, to: registration, of: user)
+          metrics.pushes.add(Both(PushProvider(registration.target), SendingResult(outcome)))
+          return (registration, outcome)
         }
       }
       var results: [(PushRegistration, PushOutcome)] = []
@@ -269,5 +272,28 @@ public actor Pusher {
       }
     }
     return names
+  }
+}
+
+extension PushProvider {
+  fileprivate init(_ target: PushTarget) {
+    switch target.device?.provider {
+    case .apns?: self = .apns
+    case .fcm?: self = .fcm
+    case .webpush?: self = .webpush
+    case .unifiedpush?: self = .unifiedpush
+    case .webhook?: self = .webhook
+    case nil: self = .xmpp
+    }
+  }
+}
+
+extension SendingResult {
+  fileprivate init(_ outcome: PushOutcome) {
+    switch outcome {
+    case .taken: self = .sent
+    case .refused: self = .refused
+    case .failed, .unavailable: self = .failed
+    }
   }
 }

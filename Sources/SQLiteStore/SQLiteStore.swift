@@ -1,5 +1,6 @@
 import CSQLite
 public import Dialogs
+public import ServerMetrics
 
 /// The store for one node: one SQLite file with a write-ahead log.
 ///
@@ -38,7 +39,7 @@ public final class SQLiteStore: Store {
   private let directory = Directory()
 
   /// Opens the file, creating it and migrating its schema if need be. Throws `StoreFailure`.
-  public init(path: String, options: Options = Options()) throws {
+  public init(path: String, options: Options = Options(), metrics: Metrics = Metrics()) throws {
     try WriteGathering.install()
     self.path = path
     let connection = try Connection(path: path, cacheBytes: options.writerCacheBytes, busyTimeout: options.busyTimeout)
@@ -53,8 +54,9 @@ public final class SQLiteStore: Store {
     let pageSize = try connection.int("PRAGMA page_size") ?? 4096
     checkpointer = Checkpointer(
       path: path, pool: pool, bytesMax: options.checkpointBytes, pageSize: max(512, pageSize),
-      busyTimeout: options.busyTimeout)
+      busyTimeout: options.busyTimeout, seconds: metrics.checkpointSeconds)
     checkpointer.watch(connection)
+    WriteGathering.measure(connection, metrics.syncSeconds)
   }
 
   private static func prepare(_ connection: Connection, _ path: String, _ options: Options) throws {

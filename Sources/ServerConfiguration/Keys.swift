@@ -147,6 +147,8 @@ package struct Keys: Sendable {
   let backupKeep = Key.number("backup.keep", 7, 1...1_000, "backups")
   let backupFolder = Key.path("backup.folder")
   let adminSocket = Key.path("admin.socket")
+  let metricsHost = Key.host("metrics.host", "127.0.0.1")
+  package let metricsPort = Key.port("metrics.port", 9522)
   let logLevel = Key.choice("log.level", Logger.Level.info, change: .reload)
   let logFormat = Key.choice("log.format", Settings.LogFormat.text)
   /// The maximum is more than the cores of any machine.

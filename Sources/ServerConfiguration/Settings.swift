@@ -116,6 +116,8 @@ public struct Settings: Hashable, Sendable {
   public let components: [Component]
   /// The endpoint for components.
   public let component: Endpoint
+  /// The endpoint of metrics.
+  public let metrics: Endpoint
   /// nil if there is no federation.
   public let federation: FederationOptions?
   /// The STUN and TURN servers.
@@ -248,12 +250,14 @@ struct SettingsReader {
     let components = readComponents(domains)
     let componentPort = read(keys.componentPort)
     let component = Settings.Endpoint(host: read(keys.componentHost), port: components.isEmpty ? 0 : componentPort)
+    let metrics = Settings.Endpoint(host: read(keys.metricsHost), port: read(keys.metricsPort))
     let federation = self.federation(among: domains)
     let servers = Settings.Endpoint(host: federation?.host ?? "::", port: federation?.port ?? 0)
     let serversTLS = Settings.Endpoint(host: servers.host, port: federation?.tlsPort ?? 0)
     checkPorts([
       (keys.xmppPort, xmpp), (keys.xmppTLSPort, xmppTLS), (keys.httpPort, http), (keys.httpsPort, https),
       (keys.componentPort, component), (keys.federationPort, servers), (keys.federationTLSPort, serversTLS),
+      (keys.metricsPort, metrics),
     ])
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
     let settings = Settings(
@@ -273,7 +277,7 @@ struct SettingsReader {
       terms: terms(),
       admins: admins(among: domains),
       resumeWindow: read(keys.resumeSeconds),
-      components: components, component: component, federation: federation,
+      components: components, component: component, metrics: metrics, federation: federation,
       services: externalServices(),
       callRinging: read(keys.callsRingSeconds),
       contacts: contacts(),
@@ -420,7 +424,7 @@ struct SettingsReader {
         reject(key, "\(other.name) has the same port")
       }
     }
-    if !endpoints.contains(where: \.endpoint.isOn) {
+    if !endpoints.contains(where: { $0.endpoint.isOn && $0.key.name != keys.metricsPort.name }) {
       reject(keys.xmppPort, "every port is turned off: there is nothing to serve")
     }
   }

@@ -7,7 +7,8 @@ struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Asks the running server how it is.",
     discussion: """
-      Exit status 0: it runs, reads its storage and takes messages. 1: it does not.
+      Exit status 0: it runs, all its ports are open, it reads its storage and takes messages. 1: it does not; the \
+      reason and its code (starting, stopping, overloaded, storage-failed) are printed.
 
       Examples:
         parley health
@@ -23,7 +24,8 @@ struct Health: AsyncParsableCommand {
       throw StartupError("no server answers at \(settings.adminSocket)")
     }
     let status = try await server.call(ServerStatus.self, Empty())
-    var table = TextTable("Parley \(status.version)", status.accepting ? "healthy" : "overloaded")
+    var table = TextTable("Parley \(status.version)", status.problem?.code ?? "healthy")
+    if let problem = status.problem { table.add(["reason", problem.text]) }
     table.add(["domains", status.domains.joined(separator: ", ")])
     table.add(["running for", "\(status.uptimeSeconds) s"])
     table.add(["users", ProgressBar.grouped(status.users)])
@@ -44,6 +46,6 @@ struct Health: AsyncParsableCommand {
       ])
     }
     try output.print(status, table.text())
-    if !status.accepting { throw ExitCode(1) }
+    if !status.isReady { throw ExitCode(1) }
   }
 }

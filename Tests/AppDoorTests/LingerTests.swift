@@ -24,6 +24,7 @@ import Testing
   /// A client that takes all and says nothing.
   private final class Line: SessionChannel {
     let eventLoop: any EventLoop
+    let transport = OnlineSession.Transport.webSocket
     var isWritable: Bool { true }
     init(_ loop: any EventLoop) { eventLoop = loop }
     func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {}

@@ -123,10 +123,10 @@ class Machine:
             (self.work / name).symlink_to(ROOT / name)
         for name in ["bin/parley", "work/.build-static/parley"]:
             (self.folder / name).symlink_to(BINARY.resolve())
-        self.xmpp, self.tls, self.http = free_port(), free_port(), free_port()
+        self.xmpp, self.tls, self.http, self.metrics = free_port(), free_port(), free_port(), free_port()
         self.environment = environment(
             xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls, http__port=self.http, https__port=0,
-            **settings)
+            metrics__port=self.metrics, **settings)
         for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]:  # of the make that runs the tests
             self.environment.pop(name, None)
         self.environment.update(

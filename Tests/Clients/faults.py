@@ -39,7 +39,7 @@ def run(checks):
 
 
 def ports(checks):
-    for key, attribute in [("xmpp__port", "xmpp"), ("xmpp__tls_port", "tls"), ("http__port", "http")]:
+    for key, attribute in [("xmpp__port", "xmpp"), ("xmpp__tls_port", "tls"), ("http__port", "http"), ("metrics__port", "metrics")]:
         name = key.replace("__", ".")
         with checks.check(f"fault: {name} is in use"), Server() as server, contextlib.closing(socket.socket()) as holder:
             port = getattr(server, attribute)

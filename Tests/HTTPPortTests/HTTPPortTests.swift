@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import ServerMetrics
 import Testing
 
 @testable import HTTPPort
@@ -71,7 +72,7 @@ import Testing
       socket("/v1/ws", "parley.v1"), socket("/xmpp", "xmpp"),
       socket("/closed", "parley.v1", refusal: HTTPRefusal(status: 403, code: "closed", detail: "Closed.")),
     ]
-    return FirstRequestHandler(sockets: sockets, isSecure: false)
+    return FirstRequestHandler(sockets: sockets, isSecure: false, metrics: Metrics())
       .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
   }
 

@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import NIOHTTP1
+import ServerMetrics
 import Testing
 
 @testable import HTTPPort
@@ -48,7 +49,9 @@ import Testing
   }
 
   @Test func oneKeyDoesNotSpendAnothers() throws {
-    let limiter = RateLimiter<String>(Rate(burst: 1, perSecond: 0.1), policy: "some", code: "too-fast", text: "Wait.")
+    let limiter = RateLimiter<String>(
+      Rate(burst: 1, perSecond: 0.1), policy: "some", code: "too-fast", text: "Wait.",
+      metrics: Metrics())
     try limiter.take("a", now: time(0))
     #expect { try limiter.take("a", now: time(0)) } throws: {
       ($0 as? Problem)?.kind == .tooFast && ($0 as? Problem)?.retryAfter == 10

@@ -20,10 +20,10 @@ import Testing
 
     init(in folder: String, _ more: [String: String] = [:], _ arguments: [String] = []) async throws {
       self.folder = folder
-      let ports = try await FreePorts.take(4)
+      let ports = try await FreePorts.take(5)
       environment = [
         "PARLEY_XMPP_PORT": "\(ports[0])", "PARLEY_XMPP_TLS_PORT": "\(ports[1])", "PARLEY_HTTP_PORT": "\(ports[2])",
-        "PARLEY_HTTPS_PORT": "\(ports[3])",
+        "PARLEY_HTTPS_PORT": "\(ports[3])", "PARLEY_METRICS_PORT": "\(ports[4])",
       ].merging(more) { $1 }
       let (process, output, errors) = try Command.start(["serve"] + arguments, in: folder, environment: environment)
       self.process = process

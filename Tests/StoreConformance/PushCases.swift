@@ -125,6 +125,21 @@ extension StoreConformance {
       try scene.reopen()
       try scene.read { try equal(try $0.pushesOwed(to: scene.romeo.id, limit: 9), owed) }
     },
+    Case(name: "who is owed pushes is told with the time of the oldest message that is left") { scene in
+      let (first, second) = try scene.write { writer in
+        let entries = try ["first", "second"].map { try scene.say($0, by: scene.juliet, to: scene.romeo, writer) }
+        for entry in entries.reversed() {
+          try writer.owePush(OwedPush(position: entry.position, dialog: entry.dialog), to: scene.romeo.id)
+        }
+        return (entries[0], entries[1])
+      }
+      func since() throws -> [Timestamp?] { try scene.read { try $0.usersOwedPushes().map(\.since) } }
+      try equal(try since(), [first.time])
+      try scene.write { try $0.removePushesOwed(to: scene.romeo.id, through: first.position) }
+      try equal(try since(), [second.time])
+      try scene.write { try $0.owePush(OwedPush(position: .zero, dialog: first.dialog), to: scene.romeo.id) }
+      try equal(try since(), [nil])
+    },
     Case(name: "a pending push is stored once, the newest in order, until it is removed") { scene in
       try scene.write { writer in
         for number in [5, 2, 9, 5, 7] as [Int64] {
@@ -135,7 +150,7 @@ extension StoreConformance {
       try scene.reopen()
       try scene.read { reader in
         try equal(try reader.pushesOwed(to: scene.romeo.id, limit: 3).map(\.position.number), [5, 7, 9])
-        try equal(Set(try reader.usersOwedPushes()), [scene.romeo.id, scene.juliet.id])
+        try equal(Set(try reader.usersOwedPushes().map(\.user)), [scene.romeo.id, scene.juliet.id])
       }
       try scene.write { writer in
         try writer.removePushesOwed(to: scene.romeo.id, through: Position(7))
@@ -144,7 +159,7 @@ extension StoreConformance {
       try scene.read { reader in
         try equal(
           try reader.pushesOwed(to: scene.romeo.id, limit: 3), [OwedPush(position: Position(9), dialog: DialogID(1))])
-        try equal(try reader.usersOwedPushes(), [scene.romeo.id])
+        try equal(try reader.usersOwedPushes().map(\.user), [scene.romeo.id])
       }
     },
   ]

@@ -1,5 +1,6 @@
 import Basics
 public import Dialogs
+import ServerMetrics
 import Synchronization
 
 /// An act whose rate is bounded, over any door.
@@ -127,7 +128,10 @@ extension Accounts {
   public func pace(_ act: PacedAct, count: Int = 1) throws(Problem) {
     let (wait, status) = accountPace.take(act, count: count, now: parley.clock.now)
     if wait != nil || !act.isShared { RateLog.current?.note(status, refused: wait != nil) }
-    if let wait { throw act.refusal(wait) }
+    if let wait {
+      parley.metrics.refused(by: act.policy)
+      throw act.refusal(wait)
+    }
   }
 
   /// Gives back an act that turned out not to count.

@@ -1,6 +1,7 @@
 public import Addresses
 import Basics
 public import Dialogs
+import ServerMetrics
 import Synchronization
 
 /// An attempt to log in with a password: the user, the network, the device.
@@ -290,6 +291,7 @@ extension Accounts {
   }
 
   private func noteRefusal(_ problem: Problem) {
+    parley.metrics.refused(by: LoginFailures.policy)
     RateLog.current?.note(
       RateLimitStatus(policy: LoginFailures.policy, remaining: 0, reset: problem.retryAfter), refused: true)
   }

@@ -89,6 +89,7 @@ extension AppSession {
         id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
       var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
       onlineSession.access = caller.access(since: parley.clock.now)
+      onlineSession.transport = channel.transport
       // A placeholder until the session is registered, and the real one replaces it.
       pendingHello = PendingHello(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
       let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))

@@ -5,6 +5,7 @@ import HTTPPort
 import JSON
 import Logging
 import NIOCore
+import Synchronization
 
 /// A session of an app on its channel: a WebSocket, or a stream of server-sent events, which has no commands. Confined
 /// to its event loop.
@@ -78,6 +79,7 @@ final class AppSession {
   }
 
   func writabilityChanged() {
+    open?.handle.setLeavesUnread(!channel.isWritable)
     if channel.isWritable {
       lagTimer?.cancel()
       lagTimer = nil
@@ -283,6 +285,10 @@ final class AppSessionHandle: LiveSession {
   let lane: Lane
   let peer: String?
   private let session: NIOLoopBound<AppSession>
+  private let lagging = Atomic<Bool>(false)
+
+  var leavesUnread: Bool { lagging.load(ordering: .relaxed) }
+  func setLeavesUnread(_ leavesUnread: Bool) { lagging.store(leavesUnread, ordering: .relaxed) }
 
   /// Creates the handle, on the session's event loop.
   init(id: SessionID, party: Party, lane: Lane, session: AppSession) {

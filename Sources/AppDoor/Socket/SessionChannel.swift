@@ -4,6 +4,7 @@ import NIOCore
 /// The connection of a session to its client. Confined to the event loop, like the session.
 protocol SessionChannel: AnyObject {
   var eventLoop: any EventLoop { get }
+  var transport: OnlineSession.Transport { get }
   /// Whether the client reads; the session is told of changes.
   var isWritable: Bool { get }
   /// Writes a text, which is sent with the next flush.

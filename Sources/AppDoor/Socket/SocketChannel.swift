@@ -7,6 +7,7 @@ import NIOWebSocket
 final class SocketChannel: ChannelInboundHandler, SessionChannel {
   typealias InboundIn = WebSocketFrame
 
+  let transport = OnlineSession.Transport.webSocket
   private let channel: any Channel
   private let frames: FrameGatherer
   private var session: AppSession?

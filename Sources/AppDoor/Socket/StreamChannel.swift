@@ -22,6 +22,7 @@ final class StreamChannel: SessionChannel {
   }
 
   let eventLoop: any EventLoop
+  let transport = OnlineSession.Transport.events
   private let chunks: AsyncStream<ByteBuffer>.Continuation
   private let opened: EventLoopPromise<Void>
   private let time: () -> Timestamp

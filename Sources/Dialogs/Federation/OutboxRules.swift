@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import ServerMetrics
 
 /// The rules of the outbox (`Outbox.swift`).
 extension Judge {
@@ -124,6 +125,7 @@ extension Judge {
     let end = isFull ? min(rows.last?.position ?? .zero, positions.upperBound) : positions.upperBound
     try remove(positions.lowerBound...end, of: pair)
     for row in rows where row.position <= end { try tellUndelivered(row, failure) }
+    metrics.bounced.add(BounceReason(condition: failure.condition), rows.count { $0.position <= end })
     return end < positions.upperBound ? end.next : nil
   }
 

@@ -1,4 +1,5 @@
 import Addresses
+import ServerMetrics
 
 /// The hearing that strangers get. Theory:
 ///
@@ -32,11 +33,27 @@ extension Judge {
       return strangers.met(author.address, home: home)
     }
     if isListed { throw Problem.addressListed }
-    if policy == .refuse { throw Problem.strangersRefused }
-    try strangers.begin(
-      from: author.address, to: host, home: home,
-      atMost: federation.isAnonymous(author.address)
-        ? Limits.conversationsPerAnonymousStranger : Limits.conversationsPerStranger, at: time)
+    if policy == .refuse {
+      metrics.strangers.add(.limited)
+      throw Problem.strangersRefused
+    }
+    let most =
+      federation.isAnonymous(author.address)
+      ? Limits.conversationsPerAnonymousStranger : Limits.conversationsPerStranger
+    try counted { judge in
+      try judge.strangers.begin(from: author.address, to: host, home: home, atMost: most, at: judge.time)
+    }
+  }
+
+  /// Counts whether a stranger is heard.
+  mutating func counted(_ body: (inout Judge) throws -> Void) throws {
+    do {
+      try body(&self)
+      metrics.strangers.add(.heard)
+    } catch {
+      metrics.strangers.add(.limited)
+      throw error
+    }
   }
 
   /// Returns whether a user here knows somebody: has them in the roster, or has written to them.

@@ -1,6 +1,7 @@
 import Basics
 import Crypto
 import Logging
+import ServerMetrics
 import Synchronization
 
 /// An upload, used by one task, which must finish, suspend or cancel it.
@@ -61,6 +62,18 @@ public final class BlobUpload: Sendable {
 
   /// Inspects the file, and returns when bytes and slot are durable: now the client may be told.
   public func finish() async throws(Problem) -> Blob {
+    do throws(Problem) {
+      let stored = try await complete()
+      parley.metrics.uploads.add(.stored)
+      parley.metrics.uploadBytes.add(Int(clamping: stored.size))
+      return stored
+    } catch {
+      parley.metrics.uploads.add(error.code == Problem.blobRefused.code ? .refused : .failed)
+      throw error
+    }
+  }
+
+  private func complete() async throws(Problem) -> Blob {
     guard offset == blob.size else { throw Self.wrongLength }
     guard claim.beginFinishing() else { throw .blobTaken }
     let hash = try await digest()

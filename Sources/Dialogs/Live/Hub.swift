@@ -1,5 +1,6 @@
 public import Addresses
 public import Basics
+public import ServerMetrics
 import Synchronization
 
 /// The online users and their sessions. The hub is sharded by user; each shard is a mutex that is never held while
@@ -131,6 +132,27 @@ public final class Hub: Sendable {
       }
     }
     return (users, sessions)
+  }
+
+  /// The sessions of clients for metrics, each counted once.
+  public var sessionCounts: (users: Int, byKind: [SessionKind: Int], lagging: [ClientDoor: Int]) {
+    var users = 0
+    var byKind: [SessionKind: Int] = [:]
+    var lagging: [ClientDoor: Int] = [:]
+    for shard in shards {
+      shard.users.withLock { online in
+        for each in online.values {
+          users += each.onlineSessions.isEmpty ? 0 : 1
+          for onlineSession in each.onlineSessions {
+            byKind[SessionKind(onlineSession), default: 0] += 1
+            guard onlineSession.isConnected, onlineSession.session.leavesUnread else { continue }
+            lagging[onlineSession.door == .app ? .app : .xmpp, default: 0] += 1
+          }
+          if !each.lingering.isEmpty { byKind[.appNone, default: 0] += each.lingering.count }
+        }
+      }
+    }
+    return (users, byKind, lagging)
   }
 
   public var sessions: [any LiveSession] {
@@ -329,6 +351,21 @@ public final class Hub: Sendable {
     guard let online = online(user) else { return }
     for onlineSession in online.onlineSessions + online.lingering.map(\.onlineSession) where picks(onlineSession) {
       batch.add(.signal(.closed(reason), .direct), to: onlineSession.session)
+    }
+  }
+}
+
+extension SessionKind {
+  fileprivate init(_ onlineSession: OnlineSession) {
+    switch (onlineSession.door, onlineSession.isConnected ? onlineSession.transport : .none) {
+    case (.app, .webSocket): self = .appWebSocket
+    case (.app, .events): self = .appEvents
+    case (.app, .poll): self = .appPoll
+    case (.app, _): self = .appNone
+    case (_, .tcp): self = .xmppTCP
+    case (_, .webSocket): self = .xmppWebSocket
+    case (_, .bosh): self = .xmppBOSH
+    case (.xmpp, _), (.remote, _): self = .xmppNone
     }
   }
 }

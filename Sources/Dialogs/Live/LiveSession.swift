@@ -11,6 +11,12 @@ public protocol LiveSession: AnyObject, Sendable {
   func receive(_ delivery: Delivery)
   /// Writes what the deliveries of a batch have collected, once after the last one.
   func batchEnded()
+  /// Whether the client does not read what it is sent; known to all threads.
+  var leavesUnread: Bool { get }
+}
+
+extension LiveSession {
+  public var leavesUnread: Bool { false }
 }
 
 extension LiveSession {
@@ -57,6 +63,8 @@ public enum Form: UInt8, Sendable, Hashable {
 public struct OnlineSession: Sendable {
   /// The door of a session; `remote` is a link to another server, which takes everything for its users.
   public enum Door: UInt8, Sendable { case xmpp, app, remote }
+  /// The way in which a client is connected.
+  public enum Transport: UInt8, Sendable { case none, tcp, webSocket, bosh, events, poll }
   public internal(set) var session: any LiveSession
   public let door: Door
   public let resource: String
@@ -70,6 +78,8 @@ public struct OnlineSession: Sendable {
   public internal(set) var isReturning = false
   /// Whether a client is connected: the session is neither suspended (XEP-0198) nor lingering.
   public var isConnected = true
+  /// The connection's transport, as of the last time that a client was connected.
+  public var transport = Transport.none
   /// Whether the client is inactive (XEP-0352).
   public var isInactive = false
   /// Whether carbons are enabled (XEP-0280). Not meaningful for app sessions.

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Logging
+import ServerMetrics
 
 /// The single consumer of the inbox. Theory:
 ///
@@ -75,6 +76,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     if failures >= 8 { return refuse(batch, Problem.storage) }
     let before = judge.mark
     let now = clock.now
+    let start = ContinuousClock.now
     do {
       try store.write { writer in
         judge.begin(writer, now: now)
@@ -98,6 +100,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       }
       return
     }
+    registries.metrics.commitSeconds.observe(since: start)
+    registries.metrics.commitPosts.observe(batch.count)
     tell(judge.take())
     registries.hooks.wake()
   }
@@ -169,6 +173,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {
     switch entry.fact {
     case .message(let message):
+      registries.metrics.messages.add(
+        message.traits.contains(.fromApp) ? .app : entry.author.realm.isRemote ? .remote : .xmpp)
       if !hub.typing.isEmpty, message.reference?.changes != true {
         hub.typing.end(by: entry.author.address, at: entry.peer.map { .user($0.address) } ?? .room(entry.dialog))
       }

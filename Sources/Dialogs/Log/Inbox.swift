@@ -1,3 +1,4 @@
+import ServerMetrics
 import Synchronization
 
 /// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`;
@@ -10,6 +11,9 @@ final class Inbox: Sendable {
     var closed = false
   }
   private let state = Mutex(State())
+  private let metrics: Metrics
+
+  init(metrics: Metrics) { self.metrics = metrics }
 
   enum Appended { case queued(wake: Bool), full, closed }
 
@@ -17,7 +21,10 @@ final class Inbox: Sendable {
   func append(_ post: Post) -> Appended {
     state.withLock { state in
       if state.closed { return .closed }
-      if state.posts.count >= Limits.inboxPostsMax { return .full }
+      if state.posts.count >= Limits.inboxPostsMax {
+        metrics.refusals.add(.inbox)
+        return .full
+      }
       state.posts.append(post)
       defer { state.committing = true }
       return .queued(wake: !state.committing)
@@ -31,6 +38,7 @@ final class Inbox: Sendable {
   }
 
   var isClosed: Bool { state.withLock { $0.closed } }
+  var count: Int { state.withLock { $0.posts.count } }
   var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
 
   /// Runs `body` (on the committer's thread) once there is room; at once if there is.

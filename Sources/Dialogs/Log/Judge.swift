@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import ServerMetrics
 
 /// Decides the outcome of posts. Theory:
 ///
@@ -23,6 +24,7 @@ struct Judge {
   let callRinging: Duration
   /// The time after which a row of the outbox is given up.
   let giveUp: Duration
+  let metrics: Metrics
   private(set) var head: Position
   /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
@@ -94,6 +96,7 @@ struct Judge {
     guests = registries.guests
     hooks = registries.hooks
     pushes = registries.pushes
+    metrics = registries.metrics
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all)
     callRinging = options.callRinging
@@ -380,7 +383,9 @@ struct Judge {
   }
 
   private mutating func count(_ stranger: Party, in home: RealmID, metBy host: Party?) throws {
-    guard let host else { return try strangers.count(stranger.address, home: home, at: time) }
+    guard let host else {
+      return try counted { judge in try judge.strangers.count(stranger.address, home: home, at: judge.time) }
+    }
     let created = try writer.user(host.id)?.createdAt ?? time
     let isYoung = time.milliseconds - created.milliseconds < 86_400_000
     try strangers.count(

@@ -1,4 +1,5 @@
 public import Addresses
+public import ServerMetrics
 
 extension Parley {
   /// The configuration of a core.
@@ -40,6 +41,7 @@ extension Parley {
   public struct Registries: Sendable {
     public let pushes: PushRegistry
     public let hooks: HookRegistry
+    public let metrics: Metrics
     let announcements: AnnouncementCache
     package let guests: GuestRegistry
     /// Wakes the timer that ends calls.
@@ -50,7 +52,8 @@ extension Parley {
     package let reports = WakeSignal()
 
     /// Loads the registries; blocks.
-    init(_ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy) throws {
+    init(_ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, metrics: Metrics) throws {
+      self.metrics = metrics
       announcements = try AnnouncementCache(realms, reader)
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)

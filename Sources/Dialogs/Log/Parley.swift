@@ -2,6 +2,7 @@ import Addresses
 public import Basics
 import Dispatch
 public import Logging
+public import ServerMetrics
 import Synchronization
 
 /// Parley is the core's interface for the doors, the services and the command line: one log, its committer and
@@ -13,6 +14,8 @@ public final class Parley: Sendable {
   public let clock: any Clock
   public let options: Options
   public let registries: Registries
+  /// What the server measures.
+  public var metrics: Metrics { registries.metrics }
   /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?
   /// The served realms, the default one first.
@@ -27,9 +30,12 @@ public final class Parley: Sendable {
   /// The queue of messages that a backend checks before they are committed; `nil` if none does.
   private let beforeSend: BeforeSendQueue?
   private let readers: ThreadPool
+  private let phaseCell = Atomic(ServerPhase.starting)
 
   /// Opens the log and creates new realms.
-  public init(store: any Store, clock: any Clock, options: Options, logger: Logger) throws {
+  public init(
+    store: any Store, clock: any Clock, options: Options, metrics: Metrics = Metrics(), logger: Logger
+  ) throws {
     let realms = try Self.realms(options, store)
     // Realms that are no longer served keep their users; ids of theirs still open.
     let served = options.domains.compactMap { domain in realms.first { $0.domain == domain } }
@@ -44,9 +50,9 @@ public final class Parley: Sendable {
     self.clock = clock
     self.options = options
     self.logger = logger
-    registries = try store.read { try Registries($0, served, guests: options.guests) }
+    registries = try store.read { try Registries($0, served, guests: options.guests, metrics: metrics) }
     hub = Hub(guests: registries.guests, realms: realmTable, clock: clock)
-    let inbox = Inbox()
+    let inbox = Inbox(metrics: metrics)
     self.inbox = inbox
     let threads = max(2, options.threads)
     readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
@@ -204,6 +210,11 @@ public final class Parley: Sendable {
   public var asksBeforeMessages: Bool { beforeSend != nil }
 
   public var isFull: Bool { inbox.isFull }
+  /// The server's life, which whoever runs it sets.
+  public var phase: ServerPhase { phaseCell.load(ordering: .relaxed) }
+  public func setPhase(_ phase: ServerPhase) { phaseCell.store(phase, ordering: .relaxed) }
+  /// The number of posts that wait to be committed.
+  public var waitingPosts: Int { inbox.count }
   var isClosed: Bool { inbox.isClosed }
   /// Runs `body`, on any thread, once the inbox is half empty.
   public func whenRoom(_ body: @escaping @Sendable () -> Void) { inbox.whenRoom(body) }
@@ -256,26 +267,31 @@ public final class Parley: Sendable {
 
   /// Reads on one of the reading threads.
   public func read<Value: Sendable>(
-    _ body: @escaping @Sendable (any StoreReader) throws -> Value
+    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
+    let asked = ContinuousClock.now
     let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
-      readers.run { [self] in continuation.resume(returning: reading(body)) }
+      readers.run { [self] in continuation.resume(returning: reading(body, kind, since: asked)) }
     }
     return try result.get()
   }
 
   /// Reads as `read`, and passes the outcome to `then` on the lane.
   public func fetch<Value: Sendable>(
-    on lane: Lane, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    as kind: ReadKind = .other, on lane: Lane, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
   ) {
+    let asked = ContinuousClock.now
     readers.run { [self] in
-      let result = reading(body)
+      let result = reading(body, kind, since: asked)
       lane.run { then(result) }
     }
   }
 
-  private func reading<Value>(_ body: (any StoreReader) throws -> Value) -> Result<Value, Problem> {
+  private func reading<Value>(
+    _ body: (any StoreReader) throws -> Value, _ kind: ReadKind, since asked: ContinuousClock.Instant
+  ) -> Result<Value, Problem> {
+    defer { metrics.readSeconds.observe(since: asked, kind) }
     do {
       return .success(try store.read(body))
     } catch let problem as Problem {

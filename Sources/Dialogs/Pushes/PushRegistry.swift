@@ -84,7 +84,7 @@ public final class PushRegistry: Sendable {
     for (user, registrations) in Dictionary(grouping: try reader.pushRegistrations(), by: \.user) {
       first.set(user, Asked(registrations), try Self.rooms(of: user, reader))
     }
-    first.owed = Set(try reader.usersOwedPushes())
+    first.owed = Set(try reader.usersOwedPushes().map(\.user))
     let isOwed = !first.owed.isEmpty
     state = Mutex(first)
     (wakeSignal, wakes) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

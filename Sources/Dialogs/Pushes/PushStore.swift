@@ -1,9 +1,13 @@
+public import Basics
+
 /// Reads push registrations and pending pushes.
 public protocol PushReader {
   /// Returns the registrations of all users.
   func pushRegistrations() throws -> [PushRegistration]
   func pushRegistrations(of user: UserID) throws -> [PushRegistration]
-  func usersOwedPushes() throws -> [UserID]
+  /// Returns the users for whom pushes are pending, each with the time of the oldest message; that is `nil` if the
+  /// message was removed meanwhile. It reads all rows.
+  func usersOwedPushes() throws -> [(user: UserID, since: Timestamp?)]
   /// Returns the newest pending pushes, ascending.
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush]
 }

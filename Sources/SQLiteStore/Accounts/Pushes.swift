@@ -12,7 +12,11 @@ extension Reader {
     try connection(.pushRegistrations, user).all(Self.pushRegistration)
   }
 
-  func usersOwedPushes() throws -> [UserID] { try connection(.usersOwedPushes).all { UserID($0.int(0)) } }
+  func usersOwedPushes() throws -> [(user: UserID, since: Timestamp?)] {
+    try connection(.usersOwedPushes).all { row in
+      (UserID(row.int(0)), row.intOrNil(1).map { Timestamp(milliseconds: $0) })
+    }
+  }
 
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush] {
     try connection(.pushesOwed, user, bound(limit)).all {
@@ -132,7 +136,11 @@ extension Query {
   fileprivate static let removePushRegistrationsOfLogin = Query(
     "DELETE FROM push_registrations WHERE user = ?1 AND login IS NOT NULL AND login = ifnull(?2, login)")
   static let deletePushRegistrations = Query("DELETE FROM push_registrations WHERE user = ?1")
-  fileprivate static let usersOwedPushes = Query("SELECT DISTINCT user FROM pushes_owed")
+  fileprivate static let usersOwedPushes = Query(
+    """
+    SELECT user, (SELECT time FROM payloads WHERE position = oldest)
+      FROM (SELECT user, min(position) AS oldest FROM pushes_owed GROUP BY user)
+    """)
   fileprivate static let pushesOwed = Query(
     """
     SELECT position, dialog, kind, subject FROM (

@@ -1,6 +1,7 @@
 import CSQLite
 import Dispatch
 import Glibc
+import ServerMetrics
 import Synchronization
 
 /// Keeps the write-ahead log short. Theory:
@@ -26,12 +27,17 @@ final class Checkpointer: Sendable {
   private let framesMax: Int32
   private let bytesMax: Int64
   private let busyTimeout: Duration
+  private let seconds: Histogram<Single>
   private let pressure: CheckpointPacing.Pressure
   /// The connection that copies beside the running writer; opened with the first run, used on `queue` alone.
   private let connection = Mutex<Connection?>(nil)
 
   /// Creates a checkpointer that copies the log when it has `bytesMax` bytes.
-  init(path: String, pool: ConnectionPool, bytesMax: Int64, pageSize: Int64, busyTimeout: Duration) {
+  init(
+    path: String, pool: ConnectionPool, bytesMax: Int64, pageSize: Int64, busyTimeout: Duration,
+    seconds: Histogram<Single>
+  ) {
+    self.seconds = seconds
     self.path = path
     self.pool = pool
     framesMax = Int32(clamping: bytesMax / pageSize)
@@ -69,6 +75,7 @@ final class Checkpointer: Sendable {
   /// Runs once. A failure is not reported: the log grows, the next commit asks again, and when the disk is full or
   /// broken that commit itself fails.
   private func run() {
+    let start = ContinuousClock.now
     do {
       for _ in 0..<StoreLimits.checkpointPassesMax {
         let copied = try connected { try $0.checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
@@ -79,6 +86,7 @@ final class Checkpointer: Sendable {
         defer { writer.connection.wait(upTo: busyTimeout) }
         try writer.connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
       }
+      seconds.observe(since: start)
     } catch {}
   }
 
@@ -159,7 +167,7 @@ extension Connection {
   }
 
   /// The file of the write-ahead log; `nil` if it is not open.
-  fileprivate var log: UnsafeMutablePointer<sqlite3_file>? {
+  var log: UnsafeMutablePointer<sqlite3_file>? {
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(handle, nil, SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
       file?.pointee.pMethods != nil

@@ -1,4 +1,5 @@
 import CSQLite
+import ServerMetrics
 
 /// A file layer for the engine that gathers the writes of a commit. Theory:
 ///
@@ -22,6 +23,12 @@ enum WriteGathering {
     guard installed == SQLITE_OK else {
       throw StoreFailure.engine(code: installed, "the file layer could not be registered")
     }
+  }
+
+  /// Measures the syncs of the connection that writes, whose log is open.
+  static func measure(_ writer: Connection, _ seconds: Histogram<Single>) {
+    guard let file = writer.log, file.pointee.pMethods == UnsafePointer(system.methods) else { return }
+    Gathered(file).state.pointee.syncSeconds = .passRetained(seconds)
   }
 
   private static let installed: Int32 = {
@@ -75,6 +82,7 @@ enum WriteGathering {
       guard let log = Gathered(file) else { return SQLITE_ERROR }
       let late = log.handOn()
       log.state.pointee.buffer?.deallocate()
+      log.state.pointee.syncSeconds?.release()
       log.state.deinitialize(count: 1)
       let code = log.innerMethods.xClose?(log.inner) ?? SQLITE_ERROR
       return late == SQLITE_OK ? code : late
@@ -90,7 +98,11 @@ enum WriteGathering {
       Gathered(file)?.passing { $0.xTruncate?($1, size) } ?? SQLITE_IOERR
     },
     xSync: { file, flags in
-      Gathered(file)?.passing { $0.xSync?($1, flags) } ?? SQLITE_IOERR
+      guard let log = Gathered(file) else { return SQLITE_IOERR }
+      let start = ContinuousClock.now
+      let code = log.passing { $0.xSync?($1, flags) }
+      log.state.pointee.syncSeconds?.takeUnretainedValue().observe(since: start)
+      return code ?? SQLITE_IOERR
     },
     xFileSize: { file, size in
       Gathered(file)?.passing { $0.xFileSize?($1, size) } ?? SQLITE_IOERR
@@ -126,6 +138,8 @@ private struct Gathered {
     var start: Int64 = 0
     var count = 0
     var isPassing = false
+    /// The times of syncs, if they are measured.
+    var syncSeconds: Unmanaged<Histogram<Single>>?
   }
 
   let base: UnsafeMutableRawPointer

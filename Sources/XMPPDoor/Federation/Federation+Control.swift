@@ -2,11 +2,30 @@ import Addresses
 import Basics
 public import Dialogs
 import NIOCore
+public import ServerMetrics
 import XMLStream
 import XMPP
 
 /// The view and the actions of operators.
 extension Federation: FederationControl {
+  /// Returns the verified streams, each counted once, and the number of residents.
+  public func population() async -> (streams: [Both<StreamDirection, PeerVerification>: Int], residents: Int) {
+    var streams: [Both<StreamDirection, PeerVerification>: Int] = [:]
+    var residents = 0
+    for place in mounted {
+      let links = existing().filter { $0.mounted.loop === place.loop }
+      let found = try? await place.loop.submit {
+        (
+          streams: place.loopContext.value.allServers.filter(\.isVerified).map(\.status),
+          residents: links.reduce(0) { $0 + ($1.driver.work?.residents.count ?? 0) }
+        )
+      }.get()
+      residents += found?.residents ?? 0
+      for stream in found?.streams ?? [] { streams[Both(stream), default: 0] += 1 }
+    }
+    return (streams, residents)
+  }
+
   public func links() async -> [FederationLinkStatus] {
     let waiting = (try? await door.parley.read { try $0.outboxPairs() }) ?? []
     let pairs = Dictionary(waiting.map { ($0.pair, $0) }, uniquingKeysWith: { first, _ in first })
@@ -93,5 +112,17 @@ extension Federation: FederationControl {
       current = rules
       current.runtime = runtime
     }
+  }
+}
+
+extension Both<StreamDirection, PeerVerification> {
+  fileprivate init(_ stream: FederationLinkStatus.Stream) {
+    let direction: StreamDirection =
+      switch stream.direction {
+      case .incoming: .incoming
+      case .outgoing: .outgoing
+      case .both: .both
+      }
+    self.init(direction, PeerVerification.allCases.first { $0.values == [stream.verified] } ?? .dialback)
   }
 }

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import Logging
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -29,6 +30,10 @@ final class LinkDriver {
   /// The posts and requests of the users behind the link.
   private(set) var work: LinkWork?
   private var isPaused = false
+  /// The time since when a stream is being opened.
+  private var openingSince: NIODeadline?
+  /// One of the rows that were written and not taken, with the time of its commit.
+  private var timed: (position: Position, committed: Timestamp)?
   private var heardAt: NIODeadline?
   /// Whether what stanzas of this turn of the loop were answered with is still to be flushed.
   private var isFlushDue = false
@@ -39,6 +44,7 @@ final class LinkDriver {
 
   var pair: DomainPair { link.pair }
   var parley: Parley { link.door.parley }
+  private var metrics: Metrics { parley.metrics }
 
   /// Creates the driver of a link that has no stream yet.
   init(_ link: FederationLink, failures: Int) {
@@ -159,6 +165,7 @@ final class LinkDriver {
       return refuse([item], OpenFailure(isFinal: true, reason: "it accepts no stanza of this length"))
     }
     ledger.wrote()
+    if let flow = item.flow { metrics.federationStanzas.add(flow) }
     if case .stanza(let stanza) = item { requests.sent(stanza) }
   }
 
@@ -166,7 +173,12 @@ final class LinkDriver {
     guard let stream else { return }
     writeLive(before: row.position)
     switch OutboxRendering.write(row, at: parley.clock.now, parley.hub, to: stream) {
-    case .written: took(ledger.wrote(row.position, at: .now()))
+    case .written:
+      metrics.federationStanzas.add(row.item.flow)
+      if timed == nil {
+        timed = (row.position, row.expiresAt + .seconds(-link.federation.options.giveUpSeconds))
+      }
+      took(ledger.wrote(row.position, at: .now()))
     case .nothing: took(ledger.skipped(row.position, at: .now()))
     case .tooLong:
       took(ledger.skipped(row.position, at: .now()))
@@ -195,6 +207,11 @@ final class LinkDriver {
   private func took(_ position: Position?) {
     guard let position else { return }
     takenThrough = max(takenThrough, position)
+    if let timed, position >= timed.position {
+      metrics.takenSeconds.observe(
+        .milliseconds(max(0, parley.clock.now.milliseconds - timed.committed.milliseconds)))
+      self.timed = nil
+    }
     taken.took(position, isLast: ledger.count == 0, at: .now())
     postTaken()
     settle()
@@ -229,6 +246,9 @@ final class LinkDriver {
     // Both servers have opened one. This one stays, for what the other server writes to it.
     guard stream == nil else { return }
     stream = opened
+    metrics.federationConnects.add(.opened)
+    if let openingSince { metrics.federationHandshake.observe(.nanoseconds((.now() - openingSince).nanoseconds)) }
+    openingSince = nil
     cursor = OutboxCursor(at: takenThrough)
     ledger = RowLedger(opened.acknowledges ? .acknowledgements : .barriers, unanswered: ledger.unanswered)
     link.federation.endTurn(of: link)
@@ -259,6 +279,8 @@ final class LinkDriver {
   }
 
   func failed(_ failure: OpenFailure) {
+    metrics.federationConnects.add(.failed)
+    openingSince = nil
     link.federation.endTurn(of: link)
     handle(.failed(failure))
   }
@@ -282,6 +304,7 @@ final class LinkDriver {
   /// Handles a stanza of the pair, and tells its stream when it is handled for good.
   func received(_ stanza: Stanza, on handle: FederationStreamHandle) {
     heardAt = .now()
+    metrics.federationStanzas.add(StanzaFlow(stanza.kind))
     self.handle(.used)
     if let returned = ReturnedMessage(stanza, in: link.realm) {
       work?.afterPosts { self.report(returned, stanza, on: handle) }
@@ -361,7 +384,9 @@ final class LinkDriver {
     switch action {
     case .queue: link.federation.queue(link)
     case .withdraw: link.federation.endTurn(of: link)
-    case .open: link.federation.open(link)
+    case .open:
+      openingSince = .now()
+      link.federation.open(link)
     case .send: writeOn()
     case .close:
       letGo()

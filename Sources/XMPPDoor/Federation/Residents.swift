@@ -20,6 +20,7 @@ final class Residents {
   init(_ work: LinkWork) { self.work = work }
 
   subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
+  var count: Int { outlets.count }
   /// Whether there is none, so that the link may rest.
   var isEmpty: Bool { outlets.isEmpty && visitors.isEmpty }
 

@@ -2,6 +2,7 @@ import Basics
 import Dialogs
 import Logging
 import NIOCore
+import ServerMetrics
 import XMPP
 
 /// The judgement of the other server: what its certificates are good for, and whether its dialback keys are.
@@ -26,6 +27,7 @@ extension ServerConnection {
       judgement = .uncertified(reason, mayDialBack: true)
     }
     judgedDomain = domain
+    if receiving != nil, let refusal = StreamRefusal(judgement) { door.parley.metrics.streamRefusals.add(refusal) }
     perform(receiving?.judged(judgement) ?? initiating?.judged(judgement) ?? .nothing)
     flush()
     goOn()
@@ -55,5 +57,22 @@ extension ServerConnection {
     door.logger.info(
       "a stream of another server was refused",
       metadata: ["domain": "\(domain)", "peer": "\(peer)", "reason": "\(reason)"])
+  }
+}
+
+extension StreamRefusal {
+  /// Creates the reason of a judgement; nil if it refuses nothing.
+  fileprivate init?(_ judgement: PeerJudgement) {
+    switch judgement {
+    case .certified, .uncertified(_, mayDialBack: true): return nil
+    case .uncertified(_, mayDialBack: false): self = .uncertified
+    case .denied(let error):
+      switch error.condition {
+      case .policyViolation: self = .denied
+      case .resourceConstraint: self = .tooMany
+      case .remoteConnectionFailed: self = .lookup
+      default: self = .other
+      }
+    }
   }
 }

@@ -1,9 +1,11 @@
 import Basics
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import NIOSSL
 import NIOTLS
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -130,6 +132,7 @@ final class ServerConnection: RemoteConnection {
 
   override func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
+      door.parley.metrics.tlsHandshakes.add(Both(.federation, SecureVersion(context.pipeline.syncOperations)))
       receiving?.secured()
       perform(initiating?.secured() ?? .nothing)
       flush()

@@ -3,6 +3,7 @@ import Dialogs
 import Logging
 import NIOCore
 import NIOSSL
+import ServerMetrics
 import Synchronization
 import XMPP
 
@@ -153,6 +154,18 @@ final class ServerStreams: FederationStreamOpener {
   /// Verifies a dialback key: by the certificates of the stream on which it came (XEP-0344 2.4), otherwise by calling
   /// back, where that is believed.
   func verify(_ request: DialbackRequest, _ chain: [[UInt8]]) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
+    let found = await verified(request, chain)
+    switch found.verdict {
+    case .valid: door.parley.metrics.dialback.add(.valid)
+    case .invalid: door.parley.metrics.dialback.add(.invalid)
+    case .error: door.parley.metrics.dialback.add(.error)
+    }
+    return found
+  }
+
+  private func verified(
+    _ request: DialbackRequest, _ chain: [[UInt8]]
+  ) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
     let (judgement, proof, _) = await judge(chain, of: request.pair.sender, at: nil)
     switch judgement {
     case .certified: return (.valid, proof)

@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -71,7 +72,7 @@ enum RoomInbound {
     query.backwards = true
     query.start = request.earliest(now: now)
     let (position, asked) = (enteredRoom.position, query)
-    session.fetch({ try $0.archive(of: messages, asked).entries }) { result in
+    session.fetch(as: .archive, { try $0.archive(of: messages, asked).entries }) { result in
       guard session.rooms.isIn(room.address, visit) else { return }
       if case .success(let entries) = result {
         // The topic comes last, once, even if it is in the history.

@@ -1,5 +1,6 @@
 import Dialogs
 import NIOCore
+import Synchronization
 
 /// The reference to a session that other threads may hold, to reach it on its lane. The session itself never leaves its
 /// event loop.
@@ -10,6 +11,10 @@ final class SessionHandle: LiveSession {
   let peer: String?
   let loop: any EventLoop
   private let place: NIOLoopBound<Place>
+  private let lagging = Atomic<Bool>(false)
+
+  var leavesUnread: Bool { lagging.load(ordering: .relaxed) }
+  func setLeavesUnread(_ leavesUnread: Bool) { lagging.store(leavesUnread, ordering: .relaxed) }
 
   /// The state of the session, as seen from its handle.
   final class Place {

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Dialogs
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -70,9 +71,10 @@ final class Turn {
 
   /// Reads from the store; failures are answered as errors.
   func fetch<Value: Sendable>(
-    _ body: @escaping @Sendable (any StoreReader) throws -> Value, reply: @escaping (Value) throws(StanzaError) -> Void
+    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    reply: @escaping (Value) throws(StanzaError) -> Void
   ) {
-    session.fetch(body) { [self] (result: Result<Value, Problem>) in
+    session.fetch(as: kind, body) { [self] (result: Result<Value, Problem>) in
       switch result {
       case .success(let value):
         do throws(StanzaError) { try reply(value) } catch { fail(error) }

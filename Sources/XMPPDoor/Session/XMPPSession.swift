@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -155,7 +156,10 @@ final class XMPPSession {
   ///
   /// - Parameter holding: whether nothing is sent before `resumeReading`, and offline messages are left to the archive
   ///   (XEP-0386 3.2).
-  func goOnline(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
+  func goOnline(
+    holding: Bool = false, by access: Access?, over transport: OnlineSession.Transport,
+    _ then: @escaping (Problem?) -> Void
+  ) {
     attending = { [self] result in
       switch result {
       case .success(let receipt):
@@ -172,6 +176,7 @@ final class XMPPSession {
     }
     var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
     onlineSession.access = access
+    onlineSession.transport = transport
     let post = Post(author: party, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
     if !parley.submit(post) {
       attending = nil
@@ -295,11 +300,12 @@ final class XMPPSession {
   }
 
   func fetch<Value: Sendable>(
-    _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
+    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    then: @escaping (Result<Value, Problem>) -> Void
   ) {
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
-      parley.fetch(on: loopContext.lane, body) { result in
+      parley.fetch(as: kind, on: loopContext.lane, body) { result in
         let (session, then) = back.value
         session.lookedUp { then(result) }
       }

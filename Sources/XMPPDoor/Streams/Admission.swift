@@ -54,7 +54,7 @@ extension XMPPConnection {
   ) {
     let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid, peer: peer)
     pause(.machine)
-    session.goOnline(holding: holding, by: access) { [self] problem in
+    session.goOnline(holding: holding, by: access, over: transportKind) { [self] problem in
       guard !isOver else { return session.end() }
       if let problem {
         then(self, .failure(StanzaError(problem)))
@@ -186,8 +186,9 @@ extension XMPPConnection {
   /// Records the login by which the session is here now. A revocation before the hub knew this login did not find the
   /// session: it is closed then.
   private func comeBack(as handle: SessionHandle) {
-    guard let access else { return }
     let parley = door.parley
+    parley.hub.update(handle) { [transportKind] in $0.transport = transportKind }
+    guard let access else { return }
     parley.hub.update(handle) { $0.access = access }
     let user = handle.party.id
     parley.fetch(on: loopContext.lane) {

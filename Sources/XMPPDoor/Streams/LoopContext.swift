@@ -1,5 +1,6 @@
 import Dialogs
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -17,15 +18,20 @@ final class LoopContext {
   private var readers: [Reader] = []
   private var spare: [ElementWriter] = []
   private var timer: RepeatedTask?
+  private let metrics: Metrics
+  /// The time at which the next turn is due.
+  private var due = NIODeadline.distantFuture
 
-  init(loop: any EventLoop) {
+  init(loop: any EventLoop, _ metrics: Metrics) {
     self.loop = loop
+    self.metrics = metrics
     let loop = loop
     lane = Lane { body in loop.execute(body) }
   }
 
   func start() {
     let bound = NIOLoopBound(self, eventLoop: loop)
+    due = .now() + Self.tick
     timer = loop.scheduleRepeatedTask(initialDelay: Self.tick, delay: Self.tick) { _ in bound.value.turn() }
   }
 
@@ -41,6 +47,7 @@ final class LoopContext {
   func remove(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = nil }
 
   var allConnections: [XMPPConnection] { Array(connections.values) }
+  var allServers: [ServerConnection] { Array(servers.values) }
 
   func privilegesChanged() {
     for component in Array(components.values) { component.privilegesChanged() }
@@ -48,6 +55,9 @@ final class LoopContext {
 
   private func turn() {
     let now = NIODeadline.now()
+    metrics.eventLoopLag.observe(max(0, Int(clamping: (now - due).nanoseconds)))
+    // The next turn is due so long after the end of this one.
+    defer { due = .now() + Self.tick }
     for connection in allConnections { connection.tick(now) }
     for session in Array(suspended.values) { session.tick(now) }
     for server in Array(servers.values) { server.tick(now) }

@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 import Logging
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -99,6 +100,10 @@ final class XMPPConnection: SessionOutlet {
   }
 
   var loop: any EventLoop { loopContext.loop }
+  var metrics: Metrics { door.parley.metrics }
+  /// The mechanism of the attempt to log in that is under way.
+  private var mechanism = LoginMechanism.unknown
+  var transportKind: OnlineSession.Transport { transport?.kind ?? .none }
 
   // MARK: The transport's events
 
@@ -119,6 +124,7 @@ final class XMPPConnection: SessionOutlet {
 
   func writabilityChanged(_ isWritable: Bool) {
     self.isWritable = isWritable
+    session?.handle.setLeavesUnread(!isWritable)
     guard isWritable else { return }
     // A client that reads is alive.
     heard = .now()
@@ -286,8 +292,10 @@ final class XMPPConnection: SessionOutlet {
     case .challenge(let bytes):
       write { $0.element(Name("challenge", machine.saslProfile.namespace)) { $0.text(Base64.encode(bytes)) } }
     case .needCredentials(let username, let mechanism, let attempt):
+      self.mechanism = LoginMechanism(mechanism)
       needCredentials(username, mechanism, attempt)
     case .verifyPassword(let username, let password, let attempt):
+      mechanism = .plain
       verify(username, password, attempt)
     case .needUpgrades(let mechanisms, _, let attempt):
       // Without the proof of an account's only password there is nothing to upgrade.
@@ -302,9 +310,15 @@ final class XMPPConnection: SessionOutlet {
       write { upgrade.write(into: &$0) }
     case .storeUpgrade(let upgrade, let salted, _, let attempt):
       store(upgrade, salted, attempt)
-    case .verifyToken(let proof, let attempt): verify(proof, attempt)
-    case .verifyBearer(let token, let attempt): verify(bearer: token, attempt)
-    case .needGuest(let attempt): makeGuest(attempt)
+    case .verifyToken(let proof, let attempt):
+      mechanism = .fast
+      verify(proof, attempt)
+    case .verifyBearer(let token, let attempt):
+      mechanism = .oauthBearer
+      verify(bearer: token, attempt)
+    case .needGuest(let attempt):
+      mechanism = .anonymous
+      makeGuest(attempt)
     case .authenticated(let user, let data):
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
@@ -324,6 +338,8 @@ final class XMPPConnection: SessionOutlet {
       }
       admit(user, data, request)
     case .authenticationFailed(let failure, _):
+      metrics.logins.add(Both(mechanism, .failure))
+      mechanism = .unknown
       write { failure.write(machine.saslProfile, into: &$0) }
     case .bind(let request): bind(request)
     case .reply(let error, let stanza):
@@ -331,7 +347,9 @@ final class XMPPConnection: SessionOutlet {
     case .management(let element): manage(element)
     case .managementFailed(let condition):
       write { StreamManagement.writeFailed(condition, into: &$0) }
-    case .stanza(let stanza): if let session { session.received(stanza) } else { register(stanza) }
+    case .stanza(let stanza):
+      metrics.stanzas.add(StanzaFlow(stanza.kind))
+      if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
       guard let session, door.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
     case .close:
@@ -520,6 +538,7 @@ final class XMPPConnection: SessionOutlet {
 
   private func authenticated(_ user: BareJID) {
     door.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
+    metrics.logins.add(Both(mechanism, .success))
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
     if case .appPassword(let id)? = access?.source { door.accounts.noteUse(ofAppPassword: id, of: user) }
     countAuthenticated()
@@ -539,7 +558,9 @@ final class XMPPConnection: SessionOutlet {
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
     var writer = writer.take() ?? loopContext.takeWriter()
+    let start = writer.buffer.writerIndex
     body(&writer)
+    if let kind = StanzaFlow(written: writer.buffer, from: start) { metrics.stanzas.add(kind) }
     if framing != .document, writer.buffer.writerIndex > ends.last ?? 0 { ends.append(writer.buffer.writerIndex) }
     self.writer = writer
   }

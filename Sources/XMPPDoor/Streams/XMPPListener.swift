@@ -3,6 +3,7 @@ import HTTPPort
 public import NIOCore
 import NIOPosix
 import NIOSSL
+import ServerMetrics
 import Synchronization
 import XMPP
 
@@ -36,7 +37,7 @@ public final class XMPPListener: Sendable {
     self.tls = tls
     self.exporters = exporters
     var mounted: [MountedLoop] = []
-    for loop in group.makeIterator() { mounted.append(try await MountedLoop.mount(loop)) }
+    for loop in group.makeIterator() { mounted.append(try await MountedLoop.mount(loop, door.parley.metrics)) }
     self.mounted = mounted
     loopContexts = Dictionary(uniqueKeysWithValues: mounted.map { (ObjectIdentifier($0.loop), $0) })
   }
@@ -124,6 +125,7 @@ public final class XMPPListener: Sendable {
     let release: @Sendable () -> Void = { [self] in unauthenticated.wrappingSubtract(1, ordering: .relaxed) }
     guard count <= DoorLimits.unauthenticatedMax else {
       release()
+      door.parley.metrics.refusals.add(.connections)
       throw ChannelError.ioOnClosedChannel
     }
     return XMPPConnection(

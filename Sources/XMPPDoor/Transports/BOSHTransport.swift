@@ -1,3 +1,4 @@
+import Dialogs
 import NIOCore
 import XMLStream
 import XMPP
@@ -7,6 +8,7 @@ final class BOSHTransport: StreamTransport {
   /// Takes the response to one request; called once.
   typealias Answer = @Sendable (ByteBuffer) -> Void
 
+  let kind = OnlineSession.Transport.bosh
   private let connection: XMPPConnection
   private let loop: any EventLoop
   private let onOver: @Sendable () -> Void

@@ -1,3 +1,4 @@
+import Dialogs
 import NIOCore
 import XMPP
 
@@ -7,6 +8,7 @@ import XMPP
 /// that it is `lost`. The connection writes every element as for a document, so that an element encoded once serves
 /// every transport; one that frames elements adapts them (`StreamFraming.writeStandAlone`).
 protocol StreamTransport: AnyObject {
+  var kind: OnlineSession.Transport { get }
   /// Sends bytes, in order.
   ///
   /// - Parameter ends: the end of each element in `bytes`; empty with `StreamFraming.document`.

@@ -1,6 +1,9 @@
+import Dialogs
+import HTTPPort
 import NIOCore
 public import NIOSSL
 import NIOTLS
+import ServerMetrics
 import XMPP
 
 /// A stream over TCP (RFC 6120 3), in the clear until STARTTLS or over TLS from the first byte (XEP-0368).
@@ -9,6 +12,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  let kind = OnlineSession.Transport.tcp
   private let connection: XMPPConnection
   private let tls: TLSProvider
   private let exporters: TLSExporters?
@@ -56,6 +60,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
       connection.secured(channelBindings: takeChannelBindings())
+      connection.metrics.tlsHandshakes.add(Both(.xmpp, SecureVersion(context.pipeline.syncOperations)))
     } else if case .inputClosed = event as? ChannelEvent {
       context.close(promise: nil)
     }

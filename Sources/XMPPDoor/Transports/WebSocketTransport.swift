@@ -1,3 +1,4 @@
+import Dialogs
 import HTTPPort
 import NIOCore
 import NIOWebSocket
@@ -12,6 +13,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   typealias InboundIn = WebSocketFrame
   typealias OutboundIn = WebSocketFrame
 
+  let kind = OnlineSession.Transport.webSocket
   private let connection: XMPPConnection
   private let frames: FrameGatherer
   private var context: ChannelHandlerContext?

@@ -25,6 +25,7 @@ NEEDS_HOOK = {"code.send", "me.code.send", "passwordReset.send", "passwordReset.
 def accounts(base, given):
     anybody = Client(base)
     anybody.call("GET", "/healthz")
+    anybody.call("GET", "/readyz")
     info = anybody.call("GET", "/v1/info")
     suffix = uuid.uuid4().hex[:8]
     if not info["registration"]:

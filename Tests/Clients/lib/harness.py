@@ -142,9 +142,10 @@ class Server:
         self.folder = tempfile.mkdtemp(prefix="parley-clients-")
         self.data = os.path.join(self.folder, "data")
         self.xmpp, self.tls, self.http = free_port(), free_port(), free_port()
+        self.metrics = free_port()
         self.settings = dict(
             domain="localhost", data=self.data, xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls,
-            http__port=self.http, https__port=0, log__level="info")
+            http__port=self.http, https__port=0, metrics__port=self.metrics, log__level="info")
         self.settings.update(settings)
         self.configuration = os.path.join(self.folder, "parley.yaml")
         pathlib.Path(self.configuration).write_text("# Nothing: the environment says it all.\n")

@@ -17,7 +17,8 @@ struct ServerFolder: Sendable {
     var settings = [
       ("domain", "localhost"), ("data", path + "/data"), ("xmpp.host", "127.0.0.1"), ("xmpp.port", "\(address.xmpp)"),
       ("xmpp.tls_port", "\(address.xmppTLS)"), ("xmpp.plaintext", "true"), ("http.port", "\(address.http)"),
-      ("https.port", "0"), ("federation.host", "127.0.0.1"), ("federation.port", "\(FreePorts.take())"),
+      ("https.port", "0"), ("metrics.port", "0"), ("federation.host", "127.0.0.1"),
+      ("federation.port", "\(FreePorts.take())"),
       ("federation.tls_port", "0"), ("registration", "true"), ("threads", "2"), ("log.level", "info"),
     ]
     for setting in own {

@@ -1,6 +1,7 @@
 import Dialogs
 import NIOCore
 import NIOEmbedded
+import ServerMetrics
 import Testing
 import XMLStream
 import XMPP
@@ -342,7 +343,7 @@ import XMPP
   ) throws {
     let network = try ServerNetwork()
     let loop = EmbeddedEventLoop()
-    let loopContext = LoopContext(loop: loop)
+    let loopContext = LoopContext(loop: loop, Metrics())
     let place = MountedLoop(
       loop: loop, lane: loopContext.lane, loopContext: NIOLoopBound(loopContext, eventLoop: loop))
     let side = ServerSide("montague.example", network, place: place)

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import ServerMetrics
 import Testing
 import XMLStream
 import XMPP
@@ -57,7 +58,7 @@ final class ServerNetwork: ServerDialing {
       logger: Logger(label: "federation") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  func place() async throws -> MountedLoop { try await MountedLoop.mount(group.next()) }
+  func place() async throws -> MountedLoop { try await MountedLoop.mount(group.next(), Metrics()) }
 
   /// Lets a side be found under its domain, and its certificate be good for these domains.
   func join(_ side: ServerSide, directTLS: Bool = false, certified domains: [String]) async throws {

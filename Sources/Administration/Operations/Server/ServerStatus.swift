@@ -10,6 +10,11 @@ package enum ServerStatus: AdminOperation {
 
   package typealias Input = Empty
 
+  package struct Reason: Codable, Hashable, Sendable {
+    package let code: String
+    package let text: String
+  }
+
   package struct Output: Codable, Hashable, Sendable {
     package let version: String
     package let uptimeSeconds: Int64
@@ -21,6 +26,9 @@ package enum ServerStatus: AdminOperation {
     package let position: Int64
     /// Whether the server accepts posts at present.
     package let accepting: Bool
+    /// Whether the server takes new clients (`Health`), and the reason why not.
+    package let isReady: Bool
+    package let problem: Reason?
     /// The numbers of webhooks, of disabled ones, of failed deliveries, and of positions that the last failing webhook
     /// lags behind.
     package let webhooks: Int
@@ -39,13 +47,16 @@ package enum ServerStatus: AdminOperation {
       (try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) }, try reader.head().position.number)
     }
     let counts = parley.hub.counts
+    var problem: Problem?
+    do throws(Problem) { try await Health(parley).checkReady() } catch { problem = error }
     let hooks = try await context.hooks.counts()
     let backup = context.server?.backupStatus
     return Output(
       version: Version.number,
       uptimeSeconds: max(0, parley.clock.now.milliseconds - context.startedAt.milliseconds) / 1_000,
       domains: realms.map(\.domain), users: users, usersOnline: counts.users, sessions: counts.sessions,
-      position: position, accepting: !parley.isFull,
+      position: position, accepting: !parley.isFull, isReady: problem == nil,
+      problem: problem.map { .init(code: $0.code, text: $0.text) },
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
       webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description, backupFailure: backup?.failure)
   }

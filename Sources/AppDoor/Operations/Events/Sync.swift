@@ -36,6 +36,7 @@ enum Sync: ServedOperation {
       // From here on nothing is missed: earlier commits are in the next page, later ones wake the waiter.
       var onlineSession = OnlineSession(session: waiter, door: .app, resource: waiter.resource)
       onlineSession.isUnseen = true
+      onlineSession.transport = .poll
       onlineSession.access = caller.access(since: call.parley.clock.now)
       try await call.parley.post(.goOnline(onlineSession), by: caller.user)
       do throws(Problem) {

@@ -1,6 +1,7 @@
 import Accounts
 import Dialogs
 import HTTPPort
+import ServerMetrics
 
 /// Lists a dialog's messages, newest first, for its members. Nothing is marked as read.
 enum ListMessages: ServedOperation {
@@ -17,7 +18,7 @@ enum ListMessages: ServedOperation {
     do throws(Problem) { range = try Range(input, call) } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
-    let (entries, naming) = try await call.parley.read { reader in
+    let (entries, naming) = try await call.parley.read(as: .archive) { reader in
       // Read with the messages, so that a member removed meanwhile sees none.
       let (messages, _, naming) = try place.reading(for: caller, call.parley, reader)
       // A message of another dialog is unknown here.

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Dialogs
 import HTTPPort
+import ServerMetrics
 
 /// Searches the messages that the caller may read by text or content, newest first. A page with a `nextCursor` may be
 /// short, even empty: the number of read candidates is bounded.
@@ -30,7 +31,7 @@ enum SearchMessages: ServedOperation {
     if query.text != nil { try await MessageIndex(call.parley).update() }
     let (parley, rendering) = (call.parley, call.rendering)
     return .ok(
-      try await parley.read { [query, place] reader in
+      try await parley.read(as: .search) { [query, place] reader in
         var query = query
         if case .room(let room)? = place { _ = try reader.access(to: room.dialog, for: caller).get() }
         if let author {

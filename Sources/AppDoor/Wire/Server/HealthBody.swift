@@ -1,6 +1,6 @@
 import JSON
 
-/// `GET /healthz`: the server works.
+/// `GET /healthz`: the server works; `GET /readyz`: it takes new clients.
 struct HealthBody: Hashable, Sendable, JSONObjectWritable {
   let status = "ok"
 

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -79,7 +80,7 @@ struct Archive: Feature {
     turn.session.readsArchive()
     let user = turn.party
     turn.whenIndexed(request.text != nil) {
-      turn.fetch {
+      turn.fetch(as: request.readKind) {
         try request.page(of: user, $0)
       } reply: { (page) throws(StanzaError) in
         // 4.1.3, 4.3.2.
@@ -180,7 +181,7 @@ struct Archive: Feature {
     ofRoom(turn) { readable in
       let room = readable.room
       turn.whenIndexed(request.text != nil) {
-        turn.fetch {
+        turn.fetch(as: request.readKind) {
           try request.page(of: readable.messages, $0)
         } reply: { (page) throws(StanzaError) in
           guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
@@ -275,6 +276,7 @@ struct ArchiveRequest: Sendable {
   var ids: [Position]?
   /// The words to search for (XEP-0431); `nil` for all messages.
   var text: String?
+  var readKind: ReadKind { text == nil ? .archive : .search }
   /// The ids that were used as bounds, which must be in the archive.
   var anchors: Set<Position> = []
   var after = Position.zero

@@ -1,6 +1,7 @@
 import Accounts
 import Dialogs
 import HTTPPort
+import ServerMetrics
 
 /// Logs in, or renews the tokens of a login, by one of `SignIns`.
 enum LogIn: ServedOperation {
@@ -13,7 +14,16 @@ enum LogIn: ServedOperation {
   static let needsCaller = false
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Outcome<SessionBody> {
-    let login = try await SignIns.named(input.grant).perform(input, call)
+    let mechanism = LoginMechanism(grant: input.grant)
+    let login: Accounts.Login
+    do throws(Problem) {
+      login = try await SignIns.named(input.grant).perform(input, call)
+    } catch {
+      // A first step that was right is followed by the second one, which counts.
+      if error.challenge == nil { call.parley.metrics.logins.add(Both(mechanism, .failure)) }
+      throw error
+    }
+    call.parley.metrics.logins.add(Both(mechanism, .success))
     let settings = try await call.parley.read { try $0.userSettings(of: login.user.id) }
     return .created(
       SessionBody(

@@ -1,0 +1,122 @@
+/// Everything that a server measures, in the order in which it is shown. docs/metrics.md is the same list for operators,
+/// and a test compares both.
+///
+/// A metric that counts is a member that code adds to where something happens; a `Reading` is read at a scrape from what
+/// keeps it. Each server of a process has its own.
+public final class Metrics: Sendable {
+  // MARK: Clients
+
+  public let sessions = Reading<SessionKind>(
+    "parley_sessions", "Sessions of clients; transport none is one that waits for its client to come back.")
+  public let sessionsLagging = Reading<ClientDoor>(
+    "parley_sessions_lagging", "Connected sessions whose client does not read what it is sent.")
+  public let usersOnline = Reading<Single>("parley_users_online", "Users with at least one session.")
+  public let logins = Counter<Both<LoginMechanism, LoginResult>>(
+    "parley_logins_total", "Attempts to log in. A failure is a wrong password or token, or an attempt that was refused."
+  )
+  public let tlsHandshakes = Counter<Both<TLSPort, SecureVersion>>(
+    "parley_tls_handshakes_total", "Completed TLS handshakes.")
+  public let refusals = Counter<RefusingRate>(
+    "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
+
+  // MARK: Messages
+
+  public let stanzas = Counter<StanzaFlow>(
+    "parley_stanzas_total", "Stanzas of XMPP clients, by the direction seen from the server.")
+  public let messages = Counter<MessageDoor>(
+    "parley_messages_total", "Messages that were committed to the log, by the door they came in.")
+  public let inboxPosts = Reading<Single>("parley_inbox_posts", "Posts that wait to be committed.")
+  public let commitPosts = Histogram<Single>(
+    "parley_commit_posts", "Posts that were committed together.", counts: [1, 2, 5, 10, 50, 100, 500])
+  public let commitSeconds = Histogram<Single>(
+    "parley_commit_seconds", "Time of a commit: rules, writing and syncing.", microseconds: Metrics.latencies)
+  public let syncSeconds = Histogram<Single>(
+    "parley_sync_seconds", "Time that the disk took to sync a commit.", microseconds: Metrics.latencies)
+  public let eventLoopLag = Histogram<Single>(
+    "parley_event_loop_lag_seconds", "Time by which an event loop was late for a timer, observed every 5 seconds.",
+    microseconds: Metrics.latencies)
+
+  // MARK: The store
+
+  public let logPosition = Reading<Single>(
+    "parley_log_position", "The last position of the log; its rate is how fast the log grows.")
+  public let readSeconds = Histogram<ReadKind>(
+    "parley_read_seconds", "Time of a read of the store, from the request to its result.",
+    microseconds: Metrics.latencies)
+  public let databaseBytes = Reading<Single>("parley_database_bytes", "Size of the database file.")
+  public let walBytes = Reading<Single>("parley_wal_bytes", "Size of the file of the write-ahead log.")
+  public let checkpointSeconds = Histogram<Single>(
+    "parley_checkpoint_seconds", "Time of copying the write-ahead log into the database.",
+    microseconds: [10_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 60_000_000])
+
+  // MARK: Other services
+
+  public let pushes = Counter<Both<PushProvider, SendingResult>>(
+    "parley_pushes_total", "Push notifications that were sent; a failed one is tried again, a refused one is not.")
+  public let pushesOwed = Reading<Single>("parley_pushes_owed_users", "Users for whom pushes wait to be sent.")
+  public let pushesOldest = Reading<Single>(
+    "parley_pushes_oldest_seconds", "Age of the oldest message whose push waits to be sent; 0 if none waits.")
+  public let webhooks = Reading<HookState>("parley_webhooks", "Webhooks.")
+  public let webhookDeliveries = Counter<SendingResult>(
+    "parley_webhook_deliveries_total", "Events that were sent to webhooks; a failed one is tried again.")
+  public let webhookFailures = Reading<Single>(
+    "parley_webhook_failures", "Events that were given up, and are kept to be sent again by an operator.")
+  public let webhookBehind = Reading<Single>(
+    "parley_webhook_positions_behind", "Positions of the log that the last failing webhook lags behind.")
+  public let webhookFailing = Reading<Single>(
+    "parley_webhook_failing_seconds", "Time for which a webhook has taken nothing; 0 if all take their events.")
+  public let uploads = Counter<UploadResult>("parley_uploads_total", "Uploads of files that ended.")
+  public let uploadBytes = Counter<Single>("parley_upload_bytes_total", "Bytes of files that were stored.")
+
+  // MARK: Federation
+
+  public let federationStreams = Reading<Both<StreamDirection, PeerVerification>>(
+    "parley_federation_streams", "Verified streams to and from other servers.")
+  public let federationConnects = Counter<ConnectResult>(
+    "parley_federation_connects_total", "Attempts to open a stream to another server.")
+  public let federationHandshake = Histogram<Single>(
+    "parley_federation_handshake_seconds", "Time from an attempt to open a stream until stanzas can be written to it.",
+    microseconds: [50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000, 30_000_000])
+  public let federationStanzas = Counter<StanzaFlow>(
+    "parley_federation_stanzas_total", "Stanzas of other servers and to them.")
+  public let outboxRows = Reading<Single>(
+    "parley_federation_outbox_rows", "Stanzas that another server has not taken yet.")
+  public let outboxOldest = Reading<Single>(
+    "parley_federation_outbox_oldest_seconds", "Age of the oldest of them; 0 if there is none.")
+  public let takenSeconds = Histogram<Single>(
+    "parley_federation_taken_seconds",
+    "Time from the commit of a stanza until the other server has taken it, of one stanza at a time for each domain.",
+    microseconds: [50_000, 100_000, 250_000, 1_000_000, 5_000_000, 60_000_000, 600_000_000])
+  public let bounced = Counter<BounceReason>(
+    "parley_federation_bounced_total", "Stanzas that were given up and returned to their authors.")
+  public let streamRefusals = Counter<StreamRefusal>(
+    "parley_federation_refused_total", "Streams of other servers that were refused.")
+  public let dialback = Counter<DialbackResult>(
+    "parley_federation_dialback_total", "Dialback keys of other servers that were verified.")
+  public let residents = Reading<Single>(
+    "parley_federation_residents", "Users of other servers who are in rooms here.")
+  public let strangers = Counter<StrangerVerdict>(
+    "parley_federation_strangers_total", "First messages of users elsewhere whom nobody here knows.")
+
+  // MARK: The process
+
+  public let residentBytes = Reading<Single>("process_resident_memory_bytes", "Resident memory.")
+  public let cpuSeconds = Reading<Single>("process_cpu_seconds_total", "CPU time of the process.", kind: .counter)
+  public let openDescriptors = Reading<Single>("process_open_fds", "Open file descriptors.")
+  public let descriptorsMax = Reading<Single>("process_max_fds", "The most file descriptors that may be open.")
+  public let startTime = Reading<Single>(
+    "process_start_time_seconds", "Time at which the server started, since 1970.")
+
+  public init() {}
+
+  /// Counts a refusal by a rate, which is found by its name for clients.
+  public func refused(by policy: String) {
+    if let rate = RefusingRate.allCases.first(where: { $0.values == [policy] }) { refusals.add(rate) }
+  }
+
+  /// The bounds of latencies in microseconds: from a sync of a fast disk to what everybody notices.
+  static let latencies = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000]
+
+  /// All metrics, in the order of their declaration.
+  public var all: [any Metric] { Mirror(reflecting: self).children.compactMap { $0.value as? any Metric } }
+}
