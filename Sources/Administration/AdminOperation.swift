@@ -119,7 +119,7 @@ package struct AdminContext: Sendable {
 /// The list of all operations, and the dispatch of requests to them.
 enum AdminOperations {
   static let all: [any AdminOperation.Type] = [
-    ServerStatus.self,
+    ServerStatus.self, ServerStats.self,
     AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self, DeleteUser.self,
     ExportUser.self,
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,

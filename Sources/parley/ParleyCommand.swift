@@ -27,8 +27,8 @@ struct ParleyCommand: AsyncParsableCommand {
     subcommands: [
       Serve.self, Initialize.self, User.self, Session.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
       Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self, FederationCommands.self, BackupData.self,
-      Restore.self, ImportCommands.self, ExportCommands.self,
-      Check.self, Health.self, LogCommands.self, Reload.self,
+      Restore.self, ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
+      LogCommands.self, Reload.self,
     ])
 
   static func main() async {

@@ -463,6 +463,8 @@ def helps(checks, book, prepared):
                         federating(server, text)
                     elif wants_session(text):
                         without_session(server, text)
+                    elif text == "parley top":
+                        live(server, text)
                     else:
                         server.shell(text)
             for command, text in pages(prepared, "parley"):
@@ -490,6 +492,12 @@ def without_session(server, command):
     expect("There is no session" in output, output)
 
 
+def live(server, command):
+    """What fills a terminal gets one, and the key that ends it."""
+    output = server.shell(f"echo q | script -qec '{command}' /dev/null")
+    expect("Sessions" in output and "Latency" in output, output)
+
+
 def pages(machine, command):
     """The help of a command and of all below it."""
     text = machine.shell(f"{command} --help")
@@ -502,8 +510,11 @@ def examples(prepared, server, text):
     found = re.search(r"^Examples?:\n((?:  .*\n)+)", text, re.M)
     expect(found, "there are none")
     for example in (line.strip() for line in found.group(1).splitlines()):
-        if "parley health" in example:
+        if re.match(r"parley (health|stats)", example):
             output = server.shell(example)
+        elif "parley top" in example:
+            live(server, example)
+            continue
         elif wants_federation(example):
             federating(server, example)
             continue

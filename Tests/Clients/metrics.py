@@ -1,13 +1,16 @@
 """Metrics, scraped by a real Prometheus: docs/metrics.md lists what a server exposes and nothing else, the dashboard and the alert
-rules name what exists, the counts move when clients log in and write, and a scrape that hangs holds nobody up.
+rules name what exists, the counts move when clients log in and write, and a scrape that hangs holds nobody up. Also `parley stats`,
+and `parley top` in a terminal.
 
 `metrics.py --write` writes the table of docs/metrics.md from a scrape.
 """
 import base64
 import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +21,7 @@ import urllib.request
 
 from lib.apps import App
 from lib.harness import PATIENCE, ROOT, Log, Server, expect, free_port
+from lib.terminal import Terminal
 from lib.wire import BODY, XMPP
 
 PAGE, RULES, DASHBOARD = ROOT / "docs/metrics.md", ROOT / "conf/prometheus.rules.yml", ROOT / "conf/grafana.json"
@@ -246,6 +250,79 @@ def scraped(checks, server):
             until("one message more", lambda: messages() == before + 1)
 
 
+def commands(checks, server):
+    with checks.check("metrics: parley stats prints the same, for people and for programs"):
+        scrape = Scrape(server)
+        found = {metric["name"]: metric for metric in json.loads(server.command("stats", "--json"))["metrics"]}
+        expect(set(found) == set(scrape.families), f"{set(found) ^ set(scrape.families)}")
+        messages = sum(series["value"] for series in found["parley_messages_total"]["series"])
+        expect(messages == scrape("parley_messages_total"), f"{messages} messages")
+        text = server.command("stats")
+        expect("parley_commit_seconds" in text and "times, mean" in text, text)
+    with checks.check("metrics: parley top without a terminal says what to do"):
+        done = subprocess.run(
+            [str(server.binary), "top", "--config", server.configuration], env=server.environment(), capture_output=True, text=True,
+            stdin=subprocess.DEVNULL)
+        expect(done.returncode == 2 and "needs a terminal" in done.stderr, f"{done.returncode} {done.stderr}")
+
+
+class Shell(Terminal):
+    """A shell in a terminal, in which parley top is started and ended."""
+
+    def __init__(self, server):
+        super().__init__(server.folder, "env", *(f"{key}={value}" for key, value in server.environment().items()
+                                                 if key.startswith("PARLEY_")), "PS1=at home> ", "sh")
+        self.server = server
+        self.shows("at home>")
+
+    def top(self, *arguments):
+        self.type(" ".join([str(self.server.binary), "top", "--every", "1", *arguments]))
+        self.shows("Sessions", "Latency", "Queues", "Federation", "ready")
+
+    def child(self):
+        """The process that the shell has started."""
+        pane = subprocess.run([*self.tmux, "display-message", "-p", "-t", "p", "#{pane_pid}"], capture_output=True, text=True).stdout.strip()
+        return int(pathlib.Path(f"/proc/{pane}/task/{pane}/children").read_text())
+
+    def restored(self):
+        """The shell's screen is there again, with its cursor and its echo."""
+        self.until("the shell's screen", lambda screen: "Latency" not in screen and "at home>" in screen)
+        flags = subprocess.run(
+            [*self.tmux, "display-message", "-p", "-t", "p", "#{alternate_on} #{cursor_flag}"], capture_output=True, text=True).stdout
+        expect(flags.split() == ["0", "1"], f"alternate screen and cursor: {flags}")
+        self.type("echo silent lines: $(stty -a | grep -cwe -echo)")
+        self.shows("silent lines: 0")
+        self.type("clear")
+        self.until("an empty screen", lambda screen: "silent" not in screen)
+
+
+def top(checks, server):
+    with checks.check("metrics: parley top in a terminal, to its end by q and by signals"):
+        romeo = XMPP("romeo", server.tls, trust=server.certificate)
+        romeo.connect()
+        shell = Shell(server)
+        try:
+            shell.top()
+            shell.until("romeo's session", lambda screen: re.search(r"XMPP +1 +tcp 1 ", screen))
+            # A smaller terminal is drawn anew, and nothing is wrapped.
+            subprocess.run([*shell.tmux, "resize-window", "-t", "p", "-x", "40", "-y", "12"], check=True)
+            shell.until("a small screen", lambda screen: "Sessions" in screen and "Federation" not in screen)
+            expect(all(len(line) <= 40 for line in shell.screen().splitlines()), shell.screen())
+            subprocess.run([*shell.tmux, "resize-window", "-t", "p", "-x", "120", "-y", "40"], check=True)
+            shell.shows("Federation")
+            shell.press("q")
+            shell.restored()
+            shell.top()
+            shell.press("C-c")
+            shell.restored()
+            shell.top()
+            os.kill(shell.child(), signal.SIGTERM)
+            shell.restored()
+        finally:
+            shell.close()
+        romeo.close()
+
+
 def federation(checks):
     """Two domains of one server are elsewhere to each other."""
     with checks.check("metrics: what goes to another domain is counted, and when it is taken"), Server(
@@ -273,6 +350,7 @@ def off(checks):
     with checks.check("metrics: metrics.port 0 turns the port off"), Server(metrics__port=0) as server:
         server.start()
         expect("metrics.port" not in server.log.text, server.log.text)
+        expect(json.loads(server.command("stats", "--json"))["metrics"], "parley stats needs no port")
 
 
 def run(checks):
@@ -284,6 +362,8 @@ def run(checks):
         health(checks, server)
         hanging(checks, server)
         scraped(checks, server)
+        commands(checks, server)
+        top(checks, server)
     federation(checks)
     off(checks)
 
