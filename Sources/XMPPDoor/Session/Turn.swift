@@ -1,6 +1,7 @@
 import Accounts
 import Addresses
 import Dialogs
+import Logging
 import NIOCore
 import ServerMetrics
 import XMLStream
@@ -37,12 +38,24 @@ final class Turn {
   /// Answers with an error; does nothing where errors must not be answered.
   func fail(_ error: StanzaError) {
     guard stanza.mayBeAnswered else { return }
+    session.door.logger.debug("a stanza was refused", metadata: logged("\(error.condition.text)"))
     session.answer(error) { writer in
       error.writeReply(to: stanza, into: &writer, to: session.answered)
     }
   }
 
-  func fail(_ problem: Problem) { fail(StanzaError(problem)) }
+  /// Answers with a problem's error. What the server is to blame for is logged with the stanza's id, which the sender
+  /// knows, as a request's id is (`OperationRunner`).
+  func fail(_ problem: Problem) {
+    if problem.kind == .internal {
+      session.door.logger.error("a stanza failed", metadata: logged(problem.code))
+    }
+    fail(StanzaError(problem))
+  }
+
+  private func logged(_ code: String) -> Logger.Metadata {
+    ["stanza": "\(stanza.id ?? "")", "session": "\(jid)", "code": "\(code)"]
+  }
 
   /// Posts, and runs `then` once the outcome is known. Without `then`, errors go back to the sender and success is
   /// silent. Stanzas behind this one do not wait.
