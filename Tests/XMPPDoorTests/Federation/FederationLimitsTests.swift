@@ -5,6 +5,7 @@ import DialogsFixtures
 import HTTPPort
 import NIOCore
 import NIOEmbedded
+import ServerMetrics
 import Testing
 import XMLStream
 import XMPP
@@ -148,7 +149,7 @@ import XMPP
     let loop = EmbeddedEventLoop()
     let channel = EmbeddedChannel(loop: loop)
     let connection = Counting(
-      door: network.door, loopContext: LoopContext(loop: loop), peer: "test", contentNamespace: NS.server,
+      door: network.door, loopContext: LoopContext(loop: loop, Metrics()), peer: "test", contentNamespace: NS.server,
       pace: .init(
         stanzasPerSlice: FederationLimits.stanzasPerSlice, slice: FederationLimits.slice, unreadBytesMax: 1))
     try channel.pipeline.syncOperations.addHandler(connection)
