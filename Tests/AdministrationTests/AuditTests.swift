@@ -62,7 +62,9 @@ import Testing
     {
       #expect(!reading.contains(name), "\(name)")
     }
-    for name in ["users.list", "roster.list", "keys.list", "server.status", "motd.show", "audit.list", "log.level"] {
+    for name in [
+      "users.list", "roster.list", "keys.list", "server.status", "server.stats", "motd.show", "audit.list", "log.level",
+    ] {
       #expect(reading.contains(name), "\(name)")
     }
   }

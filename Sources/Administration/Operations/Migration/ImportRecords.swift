@@ -26,6 +26,10 @@ package enum ImportRecords: AdminOperation {
   /// The outcomes in the order of the records: `exists` for what is here already.
   package typealias Output = [RowOutcome]
 
+  package static func object(of input: Input) -> String {
+    "\(input.records.count) records\(input.isTrial ? ", checked only" : "")"
+  }
+
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
     guard input.records.count <= AdminLimits.importBatchRows else {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) records.")
