@@ -34,8 +34,12 @@ package enum ExportRecords: AdminOperation {
     package let endsUser: Bool
   }
 
+  /// Pieces are not acts: the audit has the beginning of an export, as it gives keys of passwords away.
+  package static let isReading = true
+
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
+    if input.cursor == nil { try await context.recorded(name, on: realm.domain) { () throws(Problem) in } }
     let frame = PortableExport.frame(of: realm.domain)
     return try await context.parley.read { reader in
       guard let cursor = input.cursor else {

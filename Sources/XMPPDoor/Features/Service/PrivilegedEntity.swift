@@ -71,7 +71,8 @@ struct PrivilegedEntity: Feature {
     let type = said.stanza.messageType
     let intent: Intent
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
-      intent = Inbound.post(said.stanza, draft, from: nil, to: said.to, extras: extras, links: door.parley.blobs?.policy.links)
+      intent = Inbound.post(
+        said.stanza, draft, from: nil, to: said.to, extras: extras, links: door.parley.blobs?.policy.links)
     } else {
       // The core sets the author.
       let relayed = RelayedStanza(
