@@ -56,7 +56,7 @@ let package = Package(
     .target(name: "Basics", swiftSettings: settings),
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
     .target(
-      name: "Migration", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
+      name: "ImportSources", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
     .target(name: "ServerMetrics", swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
@@ -148,8 +148,8 @@ let package = Package(
     .target(
       name: "Administration",
       dependencies: [
-        "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "Migration", "XMPP",
-        "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", nioCore, nioPosix, nioHTTP1, logging,
+        "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "ImportSources",
+        "XMPP", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -192,8 +192,7 @@ let package = Package(
       name: "parley",
       dependencies: [
         "ParleyServer", "ServerCertificates", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics",
-        "Migration", "XMPP",
-        "XMLStream",
+        "ImportSources", "XMPP", "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
@@ -228,7 +227,8 @@ let package = Package(
       ] + crypto,
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
-    .testTarget(name: "MigrationTests", dependencies: ["Migration", "Basics", "CSQLite"], swiftSettings: settings),
+    .testTarget(
+      name: "ImportSourcesTests", dependencies: ["ImportSources", "Basics", "CSQLite"], swiftSettings: settings),
     .testTarget(name: "ServerMetricsTests", dependencies: ["ServerMetrics"], swiftSettings: settings),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),

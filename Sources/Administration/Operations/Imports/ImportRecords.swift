@@ -1,0 +1,315 @@
+import Accounts
+import Addresses
+import Basics
+package import Dialogs
+package import ImportSources
+import Synchronization
+import XMPPDoor
+
+/// Takes what another server kept, in one transaction; a record that is refused does not affect the others
+/// (docs/decisions/0036).
+package enum ImportRecords: AdminOperation {
+  package static let name = "records.import"
+
+  package struct Input: Codable, Sendable {
+    /// At most `AdminLimits.importBatchRows` records: accounts before what belongs to them, messages in the order of
+    /// their time.
+    let records: [ImportRecord]
+    /// Whether the records are checked only.
+    let isTrial: Bool
+    package init(records: [ImportRecord], isTrial: Bool) {
+      self.records = records
+      self.isTrial = isTrial
+    }
+  }
+
+  /// The outcomes in the order of the records: `exists` for what is here already.
+  package typealias Output = [RowOutcome]
+
+  package static func object(of input: Input) -> String {
+    "\(input.records.count) records\(input.isTrial ? ", checked only" : "")"
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
+    guard input.records.count <= AdminLimits.importBatchRows else {
+      throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) records.")
+    }
+    var outcomes = [RowOutcome](repeating: RowOutcome(.done), count: input.records.count)
+    try await accounts(input, in: context, &outcomes)
+    try await others(input, in: context, &outcomes)
+    return outcomes
+  }
+
+  // MARK: Accounts
+
+  private static func accounts(
+    _ input: Input, in context: AdminContext, _ outcomes: inout [RowOutcome]
+  ) async throws(Problem) {
+    var users: [Accounts.NewUser] = []
+    var places: [Int] = []
+    for (place, record) in input.records.enumerated() {
+      guard case .account(let account) = record else { continue }
+      do throws(Problem) {
+        let address = try AdminContext.account(account.jid)
+        guard context.parley.realm(domain: address.domain) != nil else {
+          throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
+        }
+        users.append(try newUser(account, at: address))
+        places.append(place)
+      } catch {
+        outcomes[place] = failure(error)
+      }
+    }
+    if users.isEmpty { return }
+    let addresses = users.map(\.address)
+    let known = try await context.parley.read { reader in
+      try addresses.map { try reader.user($0).map { $0.state != .deleted } ?? false }
+    }
+    for (place, exists) in zip(places, known) where exists { outcomes[place] = RowOutcome(.exists) }
+    let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
+    if input.isTrial || fresh.isEmpty { return }
+    for ((_, place), result) in zip(fresh, await context.accounts.importUsers(fresh.map(\.0))) {
+      if case .failure(let problem) = result {
+        if problem.kind == .overloaded { throw problem }
+        outcomes[place] = failure(problem)
+      }
+    }
+  }
+
+  private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
+    if let password = account.password {
+      return Accounts.NewUser(address: address, password: password, displayName: nil)
+    }
+    var found: [SCRAMKeys] = []
+    for record in account.scram { if let keys = try keys(record) { found.append(keys) } }
+    if found.isEmpty, let other = account.scram.first {
+      throw Problem(.unsupported, "mechanism-unknown", "\(other.mechanism) is not supported.", field: "mechanism")
+    }
+    return Accounts.NewUser(address: address, keys: found, displayName: nil)
+  }
+
+  private static func keys(_ record: SCRAMRecord) throws(Problem) -> SCRAMKeys? {
+    let hash: SCRAMHash
+    switch record.mechanism {
+    case "SCRAM-SHA-1": hash = .sha1
+    case "SCRAM-SHA-256": hash = .sha256
+    case "SCRAM-SHA-512": hash = .sha512
+    default: return nil
+    }
+    func bytes(_ text: String, _ field: String) throws(Problem) -> [UInt8] {
+      guard let bytes = Base64.decode(text.utf8, canonical: false) else {
+        throw Problem(.malformed, "keys-invalid", "\(field) is no base 64.", field: field)
+      }
+      return bytes
+    }
+    let keys = SCRAMKeys(
+      hash: hash, salt: try bytes(record.salt, "salt"), iterations: record.iterations,
+      storedKey: try bytes(record.storedKey, "stored-key"), serverKey: try bytes(record.serverKey, "server-key"))
+    guard keys.isComplete else {
+      throw Problem(
+        .malformed, "keys-invalid", "The keys are not those of \(record.mechanism), or their iterations are too many.",
+        field: "scram")
+    }
+    return keys
+  }
+
+  // MARK: Everything else
+
+  /// What a record asks of the core, by its owner.
+  private struct Wish: Sendable {
+    let place: Int
+    let owner: Party
+    let intents: [Intent]
+  }
+
+  private static func others(
+    _ input: Input, in context: AdminContext, _ outcomes: inout [RowOutcome]
+  ) async throws(Problem) {
+    let reading = ImportedRecords()
+    var addresses: [String: BareJID] = [:]
+    for case let owner? in input.records.map(\.owner) where addresses[owner] == nil {
+      addresses[owner] = try? AdminContext.account(owner)
+    }
+    let known = addresses
+    let parties = try await context.parley.read { reader in
+      try known.compactMapValues { address -> Party? in
+        try reader.user(address).flatMap { $0.state == .deleted || $0.realm.isRemote ? nil : $0.party }
+      }
+    }
+    var wishes: [Wish] = []
+    for (place, record) in input.records.enumerated() {
+      guard let name = record.owner else { continue }
+      do throws(Problem) {
+        guard let address = addresses[name] else {
+          throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is no account's address.", field: "owner")
+        }
+        let party = parties[name]
+        if party == nil, !input.isTrial {
+          throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "owner")
+        }
+        let intents = try intents(for: record, of: address, reading)
+        if let party { wishes.append(Wish(place: place, owner: party, intents: intents)) }
+      } catch {
+        outcomes[place] = failure(error)
+      }
+    }
+    if input.isTrial || wishes.isEmpty { return }
+    for (place, outcome) in try await post(wishes, context.parley) { outcomes[place] = outcome }
+  }
+
+  /// Posts everything in one transaction. What the store has already is left alone.
+  private static func post(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
+    let results = Results()
+    let work = WriteTransaction(following: { writer in
+      var posts: [Post] = []
+      for wish in wishes {
+        for intent in wish.intents {
+          if try intent.isDone(for: wish.owner, writer) {
+            results.add(RowOutcome(.exists), wish.place)
+          } else {
+            posts.append(
+              Post(
+                author: wish.owner, intent: intent,
+                completion: .callback { results.add(outcome($0), wish.place) }))
+          }
+        }
+      }
+      return ((), posts)
+    })
+    try await parley.post(.work(work), by: Parley.nobody)
+    return results.all
+  }
+
+  /// The outcomes of the posts of one batch.
+  private final class Results: Sendable {
+    private let outcomes = Mutex<[Int: RowOutcome]>([:])
+    var all: [Int: RowOutcome] { outcomes.withLock(\.self) }
+
+    /// A record has failed if one of its posts has, and was there already if all were.
+    func add(_ outcome: RowOutcome, _ place: Int) {
+      outcomes.withLock { outcomes in
+        guard let before = outcomes[place] else { return outcomes[place] = outcome }
+        if before.status == .failed { return }
+        if outcome.status == .failed || before.status == .exists { outcomes[place] = outcome }
+      }
+    }
+  }
+
+  private static func outcome(_ result: Result<Receipt, Problem>) -> RowOutcome {
+    switch result {
+    case .success(let receipt): RowOutcome(receipt.isRepeat ? .exists : .done)
+    // A node that exists is configured by the next post.
+    case .failure(let problem) where problem.code == Problem.nodeTaken.code: RowOutcome(.exists)
+    case .failure(let problem): failure(problem)
+    }
+  }
+
+  private static func failure(_ problem: Problem) -> RowOutcome {
+    RowOutcome(.failed, problem.field.map { "\($0): \(problem.text)" } ?? problem.text, code: problem.code)
+  }
+
+  // MARK: Intents
+
+  private static func intents(
+    for record: ImportRecord, of owner: BareJID, _ reading: ImportedRecords
+  ) throws(Problem) -> [Intent] {
+    switch record {
+    case .account, .copy: return []
+    case .contact(let contact): return [.imported(.contact(try self.contact(contact)))]
+    case .request(let request):
+      let children = try request.children.map { xml throws(Problem) in try reading.children(xml) }
+      return [.imported(.request(from: try AdminContext.contact(request.from), stanza: children))]
+    case .vCard(let element): return [try reading.vCard(element.xml)]
+    case .privateXML(let element): return [try reading.privateXML(element.xml)]
+    case .node(let node):
+      let options = try reading.options(node.form)
+      var affiliations: [BareJID: NodeAffiliation?] = [:]
+      for (address, name) in node.affiliations where name != "none" && name != "owner" {
+        guard let affiliation = reading.affiliation(name) else {
+          throw Problem(.unsupported, "affiliation-unknown", "\(name) is no affiliation.", field: "affiliations")
+        }
+        affiliations[try AdminContext.contact(address)] = affiliation
+      }
+      return [.node(.create(node: node.name, options)), .node(.configure(node: node.name, options))]
+        + (affiliations.isEmpty ? [] : [.node(.affiliate(node: node.name, affiliations))])
+    case .item(let item):
+      return [
+        .node(
+          .publish(try reading.item(id: item.id, payload: item.payload, node: item.node, form: item.form)))
+      ]
+    case .block(let block):
+      let patterns = try block.jids.map { text throws(Problem) in
+        guard let jid = JID(parsing: text) else {
+          throw Problem(.malformed, "jid-malformed", "\(Line.safe(text)) is no address.", field: "jid")
+        }
+        return BlockPattern(jid)
+      }
+      return patterns.isEmpty ? [] : [.block(patterns)]
+    case .message(let message):
+      let peer = try AdminContext.contact(message.peer)
+      return [
+        .imported(
+          .message(
+            try reading.message(
+              message.xml, of: owner, with: peer, isInbound: message.isInbound,
+              at: Timestamp(milliseconds: message.time),
+              isInArchive: (message.isInAuthorsArchive, message.isInAddresseesArchive), isOffline: message.isOffline)))
+      ]
+    }
+  }
+
+  private static func contact(_ record: ContactRecord) throws(Problem) -> ImportedContact {
+    let address = try AdminContext.contact(record.jid)
+    guard ["none", "to", "from", "both"].contains(record.subscription) else {
+      throw Problem(
+        .malformed, "subscription-invalid", "\(Line.safe(record.subscription)) is no subscription.",
+        field: "subscription")
+    }
+    let to = record.subscription == "to" || record.subscription == "both"
+    let from = record.subscription == "from" || record.subscription == "both"
+    // A request or an approval that was answered says nothing more.
+    guard
+      let subscription = Subscription(
+        to: to, from: from, asks: record.asks && !to, isApproved: record.isApproved && !from)
+    else {
+      throw Problem(.malformed, "subscription-invalid", "These states exclude each other.", field: "subscription")
+    }
+    return ImportedContact(
+      address: address, name: record.name.flatMap { $0.isEmpty ? nil : $0 },
+      groups: record.groups.filter { !$0.isEmpty },
+      subscription: subscription)
+  }
+}
+
+extension ImportRecord {
+  /// The user that the record belongs to; nil for an account itself.
+  fileprivate var owner: String? {
+    switch self {
+    case .account: nil
+    case .contact(let record): record.owner
+    case .request(let record): record.owner
+    case .vCard(let record), .privateXML(let record): record.owner
+    case .node(let record): record.owner
+    case .item(let record): record.owner
+    case .block(let record): record.owner
+    case .copy(let record): record.owner
+    case .message(let record): record.owner
+    }
+  }
+}
+
+extension Intent {
+  /// Whether the store is already as the intent would make it, where the core itself does not look: a publication and a
+  /// vCard always are entries.
+  fileprivate func isDone(for owner: Party, _ reader: any StoreReader) throws -> Bool {
+    switch self {
+    case .node(.publish(let draft), _):
+      guard let item = draft.item else { return false }
+      return try reader.item(item.id, in: draft.node, of: owner.id)?.content == item.content
+    case .profile(let draft):
+      // Names and picture may have been changed since, by the user or by a node.
+      return try draft.vCard == reader.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes)
+    default: return false
+    }
+  }
+}

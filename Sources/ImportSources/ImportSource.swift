@@ -1,0 +1,44 @@
+/// The kinds of records that one pass over a source reads. Accounts come first, then messages in the order of their
+/// time, then everything else.
+public struct RecordKinds: OptionSet, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  public static let accounts = RecordKinds(rawValue: 1)
+  public static let copies = RecordKinds(rawValue: 2)
+  /// Rosters, vCards, private XML, nodes and blocks.
+  public static let settings = RecordKinds(rawValue: 4)
+}
+
+/// What a source yields.
+public enum Reading: Sendable, Equatable {
+  case record(ImportRecord, Place)
+  /// Something that could not be read: nothing of it is taken.
+  case flaw(Place, String)
+}
+
+/// The data of another server.
+public protocol ImportSource: Sendable {
+  /// Begins a pass.
+  func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader
+}
+
+/// One pass over a source.
+public protocol RecordReader: AnyObject {
+  /// Returns what comes next; `nil` at the end.
+  ///
+  /// - Throws: if the source cannot be read any further.
+  func next() throws(SourceFailure) -> Reading?
+  /// How much of the source has been read, from 0 to 1.
+  var fraction: Double { get }
+}
+
+/// The reason why a source cannot be read.
+public struct SourceFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  public let place: Place
+  public let text: String
+  public init(_ place: Place, _ text: String) {
+    self.place = place
+    self.text = text
+  }
+  public var description: String { "\(place): \(text)" }
+}

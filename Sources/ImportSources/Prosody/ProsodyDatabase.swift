@@ -1,0 +1,169 @@
+import Basics
+import JSON
+
+/// The SQLite database of a Prosody that keeps its data in one (`storage = "sql"`, mod_storage_sql of 0.10 to 0.12): the
+/// tables `prosody` and `prosodyarchive`.
+public struct ProsodyDatabase: ImportSource {
+  private let path: String
+
+  public init(_ path: String) { self.path = path }
+
+  public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
+    let database = try Database(reading: path)
+    guard try database.hasTable("prosody") else {
+      throw SourceFailure(Place(file: path), "it has no table prosody; is it Prosody's database?")
+    }
+    return ProsodyReader(try ProsodyTables(database, path), kinds)
+  }
+}
+
+final class ProsodyTables: ProsodyStorage {
+  private let database: Database
+  private let path: String
+  private let users: Database.Statement
+  private let values: Database.Statement
+  private let hasArchive: Bool
+  private let count: Int64
+  private var done: Int64 = 0
+
+  init(_ database: Database, _ path: String) throws(SourceFailure) {
+    self.database = database
+    self.path = path
+    let counting = try database.prepare(
+      "SELECT count(*) FROM (SELECT DISTINCT host, user FROM prosody WHERE store = 'accounts')")
+    _ = try counting.step()
+    count = max(1, counting.int(0))
+    users = try database.prepare(
+      "SELECT DISTINCT host, user FROM prosody WHERE store = 'accounts' AND user <> '' ORDER BY host, user")
+    values = try database.prepare("SELECT key, type, value FROM prosody WHERE host = ?1 AND user = ?2 AND store = ?3")
+    hasArchive = try database.hasTable("prosodyarchive")
+  }
+
+  var fraction: Double { Double(done) / Double(count) }
+
+  func nextUser() throws(SourceFailure) -> ProsodyUser? {
+    guard try users.step() else { return nil }
+    done += 1
+    let (host, name) = (users.text(0), users.text(1))
+    return ProsodyUser(jid: "\(name)@\(host)", host: host, name: name, place: path)
+  }
+
+  func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)? {
+    let place = Place(file: path, key: "\(user.name)@\(user.host), \(store)")
+    do throws(SourceFailure) {
+      values.reset()
+      values.bind(1, user.host)
+      values.bind(2, user.name)
+      values.bind(3, store)
+      var table = LuaTable()
+      var isFound = false
+      while try values.step() {
+        isFound = true
+        let key = values.text(0)
+        guard let value = Self.value(values.text(1), values.text(2)) else {
+          values.reset()
+          throw SourceFailure(place, "the value of \(key) is no \(values.text(1))")
+        }
+        // The fields whose keys are no texts are one value of an empty key.
+        if key.isEmpty, let rest = value.table {
+          table.whole += rest.whole
+          table.list += rest.list
+          table.fields += rest.fields
+        } else {
+          table.fields.append((key, value))
+        }
+      }
+      return isFound ? (table, place) : nil
+    } catch {
+      throw ProsodyFlaw(place: place, text: error.text)
+    }
+  }
+
+  func entries(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (any ProsodyEntries)? {
+    guard hasArchive else { return nil }
+    do throws(SourceFailure) {
+      let rows = try database.prepare(
+        """
+        SELECT sort_id, key, "when", type, value FROM prosodyarchive WHERE host = ?1 AND user = ?2 AND store = ?3
+        ORDER BY sort_id
+        """)
+      rows.bind(1, user.host)
+      rows.bind(2, user.name)
+      rows.bind(3, store)
+      return ProsodyRows(rows, path)
+    } catch {
+      throw ProsodyFlaw(place: Place(file: path), text: error.text)
+    }
+  }
+
+  // MARK: Values
+
+  private static func value(_ type: String, _ text: String) -> LuaValue? {
+    switch type {
+    case "string": .text(text)
+    case "number": Double(text).map { .number($0) }
+    case "boolean": text == "true" ? .boolean(true) : text == "false" ? .boolean(false) : nil
+    case "json": (try? JSONValue(parsing: Array(text.utf8))).flatMap { value($0, 0) }
+    default: nil
+    }
+  }
+
+  /// Returns the value that Prosody has written as JSON: a table's list is `__array`, and fields whose keys are no texts
+  /// are `__hash`, keys and values in turn.
+  private static func value(_ json: JSONValue, _ depth: Int) -> LuaValue? {
+    guard depth < ImportLimits.luaDepthMax else { return nil }
+    switch json {
+    case .null: return LuaValue.none
+    case .bool(let flag): return .boolean(flag)
+    case .number: return json.number.map { .number($0) }
+    case .string(let text): return .text(text)
+    case .array(let values): return .table(LuaTable(list: values.compactMap { value($0, depth + 1) }))
+    case .object(let members):
+      var table = LuaTable()
+      for member in members {
+        switch (member.name, member.value) {
+        case ("__array", .array(let values)): table.list += values.compactMap { value($0, depth + 1) }
+        case ("__hash", .array(let values)):
+          for index in stride(from: 0, to: values.count - 1, by: 2) {
+            guard let found = value(values[index + 1], depth + 1) else { continue }
+            switch values[index] {
+            case .bool(false): table.whole = [found]
+            case .number(let number): table.fields.append((number, found))
+            default: break
+            }
+          }
+        default: if let found = value(member.value, depth + 1) { table.fields.append((member.name, found)) }
+        }
+      }
+      return .table(table)
+    }
+  }
+}
+
+/// The rows of an archive.
+private final class ProsodyRows: ProsodyEntries {
+  private let rows: Database.Statement
+  private let path: String
+  /// Whether the database has failed: nothing more is read then.
+  private var isOver = false
+
+  init(_ rows: Database.Statement, _ path: String) {
+    self.rows = rows
+    self.path = path
+  }
+
+  func next() throws(ProsodyFlaw) -> ProsodyEntry? {
+    guard !isOver else { return nil }
+    do throws(SourceFailure) { guard try rows.step() else { return nil } } catch {
+      isOver = true
+      throw ProsodyFlaw(place: error.place, text: error.text)
+    }
+    let place = Place(file: path, key: "prosodyarchive, row \(rows.int(0))")
+    guard rows.text(3) == "xml" else { throw ProsodyFlaw(place: place, text: "its type is no xml") }
+    guard let stanza = XMLNode(parsing: rows.text(4), within: "jabber:client") else {
+      throw ProsodyFlaw(place: place, text: "its value is no element")
+    }
+    return ProsodyEntry(
+      key: rows.text(1), time: ProsodyRecords.time(rows.double(2)), stanza: stanza, place: place)
+  }
+}

@@ -1,0 +1,139 @@
+import Basics
+import Glibc
+
+/// The data folder of a Prosody that keeps its data in files (`storage = "internal"`): `HOST/STORE/USER.dat` and `.list`,
+/// all names with their special characters as `%xx`.
+public struct ProsodyFolder: ImportSource {
+  private let folder: String
+
+  public init(_ folder: String) { self.folder = folder }
+
+  public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
+    let names = try Self.names(in: folder)
+    let hosts = names.filter { Files.exists("\(folder)/\($0)/accounts") }
+    guard !hosts.isEmpty else {
+      throw SourceFailure(Place(file: folder), "it has no folder of a host with accounts; is it Prosody's data folder?")
+    }
+    return ProsodyReader(ProsodyFiles(folder, hosts: hosts), kinds)
+  }
+
+  static func names(in folder: String) throws(SourceFailure) -> [String] {
+    guard let entries = opendir(folder) else {
+      throw SourceFailure(Place(file: folder), "it cannot be read: \(Files.reason(errno))")
+    }
+    defer { closedir(entries) }
+    var names: [String] = []
+    while let entry = readdir(entries) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// Returns the name of a file or folder (`util.datamanager`).
+  static func encoded(_ name: String, keepsUnderscore: Bool = false) -> String {
+    name.utf8.reduce(into: "") { text, byte in
+      let isPlain =
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || keepsUnderscore && byte == 0x5F
+      text += isPlain ? String(UnicodeScalar(byte)) : "%" + Hex.string([byte])
+    }
+  }
+}
+
+/// The files of one pass, a file at a time.
+final class ProsodyFiles: ProsodyStorage {
+  private let folder: String
+  private var hosts: [String]
+  private let hostCount: Int
+  private var host = ""
+  private var users: [String] = []
+  private var userCount = 1
+
+  init(_ folder: String, hosts: [String]) {
+    self.folder = folder
+    self.hosts = hosts.reversed()
+    hostCount = hosts.count
+  }
+
+  var fraction: Double {
+    max(0, (Double(hostCount - hosts.count) - Double(users.count) / Double(userCount)) / Double(hostCount))
+  }
+
+  func nextUser() throws(SourceFailure) -> ProsodyUser? {
+    while true {
+      if let file = users.popLast() {
+        let name = String(file.dropLast(4))
+        guard let local = PercentEncoding.decode(name), let domain = PercentEncoding.decode(host) else {
+          return ProsodyUser(jid: nil, host: host, name: name, place: path("accounts", name, "dat"))
+        }
+        return ProsodyUser(jid: "\(local)@\(domain)", host: host, name: name, place: path("accounts", name, "dat"))
+      }
+      guard let next = hosts.popLast() else { return nil }
+      host = next
+      users = try ProsodyFolder.names(in: "\(folder)/\(host)/accounts").filter { $0.hasSuffix(".dat") }.reversed()
+      userCount = max(1, users.count)
+    }
+  }
+
+  private func path(_ store: String, _ name: String, _ suffix: String) -> String {
+    "\(folder)/\(host)/\(ProsodyFolder.encoded(store, keepsUnderscore: true))/\(name).\(suffix)"
+  }
+
+  func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)? {
+    let path = path(store, user.name, "dat")
+    guard Files.exists(path) else { return nil }
+    let bytes: [UInt8]
+    do throws(Files.Failure) { bytes = try Files.read(path, bytesMax: ImportLimits.luaFileBytesMax) } catch {
+      throw ProsodyFlaw(place: Place(file: path), text: "it cannot be read: \(error.reason)")
+    }
+    do throws(LuaFlaw) {
+      var parser = LuaParser(bytes)
+      guard case .table(let table) = try parser.whole() else { throw LuaFlaw(line: 1, text: "it is no table") }
+      return (table, Place(file: path, key: "\(user.jid ?? user.name), \(store)"))
+    } catch {
+      throw ProsodyFlaw(place: Place(file: path, line: error.line), text: error.text)
+    }
+  }
+
+  func entries(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (any ProsodyEntries)? {
+    let path = path(store, user.name, "list")
+    guard Files.exists(path) else { return nil }
+    do throws(Files.Failure) {
+      return ProsodyList(path, try Files.read(path, bytesMax: ImportLimits.luaFileBytesMax))
+    } catch {
+      throw ProsodyFlaw(place: Place(file: path), text: "it cannot be read: \(error.reason)")
+    }
+  }
+}
+
+/// The entries of a `.list` file.
+private final class ProsodyList: ProsodyEntries {
+  private let path: String
+  private var parser: LuaParser
+
+  init(_ path: String, _ bytes: [UInt8]) {
+    self.path = path
+    parser = LuaParser(bytes)
+  }
+
+  func next() throws(ProsodyFlaw) -> ProsodyEntry? {
+    let item: (line: Int, value: LuaValue)?
+    do throws(LuaFlaw) { item = try parser.item() } catch {
+      throw ProsodyFlaw(place: Place(file: path, line: error.line), text: error.text)
+    }
+    guard let (line, value) = item else { return nil }
+    let place = Place(file: path, line: line)
+    guard let table = value.table, var stanza = ProsodyRecords.element(table) else {
+      throw ProsodyFlaw(place: place, text: "it is no element")
+    }
+    let stamp = stanza["stamp"]
+    stanza.attributes.removeAll { $0.name.hasPrefix("stamp") && $0.namespace.isEmpty }
+    return ProsodyEntry(
+      key: table["key"]?.text,
+      time: table["when"]?.number.flatMap(ProsodyRecords.time) ?? stamp.flatMap { Timestamp($0) },
+      stanza: stanza, place: place)
+  }
+}

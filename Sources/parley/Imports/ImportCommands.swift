@@ -1,0 +1,139 @@
+import Administration
+import ArgumentParser
+import Basics
+import Glibc
+import ImportSources
+import ServerConfiguration
+
+/// The group `parley import`.
+struct ImportCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Moves users in from another server.",
+    discussion: """
+      Accounts keep their passwords, by their SCRAM keys. An import can be broken off and repeated: what is here already \
+      is passed over. docs/guides/production.md tells how to move.
+
+      Examples:
+        parley import prosody /var/lib/prosody --dry-run
+        parley import ejabberd dump.txt
+        parley import xep0227 export.xml
+      """,
+    subcommands: [ImportProsody.self, ImportEjabberd.self, ImportPortable.self])
+}
+
+struct ImportPortable: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "xep0227",
+    abstract: "Imports a file in the portable format (XEP-0227), with the files that it includes.",
+    discussion: """
+      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
+      Archives and unreceived messages are taken as long as nothing newer has been written on this server.
+
+      Examples:
+        parley import xep0227 export.xml --dry-run
+        parley import xep0227 export.xml --report failures.txt
+      """)
+
+  @Argument(help: "The file.", completion: .file(extensions: ["xml"])) var file: String
+  @OptionGroup var importing: ImportOptions
+  @OptionGroup var options: CommandOptions
+
+  func run() async throws { try await importing.run(PortableSource(file), options) }
+}
+
+struct ImportProsody: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prosody",
+    abstract: "Imports the data of Prosody (0.10 to 0.12): its data folder, or its SQLite database.",
+    discussion: """
+      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
+      Archives and unreceived messages are taken as long as nothing newer has been written on this server. Stop Prosody \
+      first. Rooms are not taken.
+
+      Examples:
+        parley import prosody /var/lib/prosody --dry-run
+        parley import prosody /var/lib/prosody
+        parley import prosody /var/lib/prosody/prosody.sqlite --report failures.txt
+      """)
+
+  @Argument(help: "The data folder (data_path), or the database.", completion: .file()) var data: String
+  @OptionGroup var importing: ImportOptions
+  @OptionGroup var options: CommandOptions
+
+  func run() async throws { try await importing.run(ProsodySource.at(data), options) }
+}
+
+struct ImportEjabberd: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ejabberd",
+    abstract: "Imports a dump of ejabberd's own database, Mnesia (ejabberdctl dump).",
+    discussion: """
+      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
+      Archives and unreceived messages are taken as long as nothing newer has been written on this server. Rooms are not \
+      taken. What ejabberd keeps in an SQL database is not in a dump.
+
+      Examples:
+        parley import ejabberd dump.txt --dry-run
+        parley import ejabberd dump.txt --report failures.txt
+      """)
+
+  @Argument(help: "The dump.", completion: .file()) var dump: String
+  @OptionGroup var importing: ImportOptions
+  @OptionGroup var options: CommandOptions
+
+  func run() async throws { try await importing.run(EjabberdDump(dump), options) }
+}
+
+/// What all imports from other servers have in common.
+struct ImportOptions: ParsableArguments {
+  @Flag(name: .customLong("dry-run"), help: "Reads and checks everything, and changes nothing.")
+  var isTrial = false
+
+  @Flag(name: .customLong("no-history"), help: "Leaves archives and unreceived messages out.")
+  var leavesHistory = false
+
+  @Option(
+    name: .long, help: "A file for the list of what was not taken, which is else cut off.", completion: .file())
+  var report: String?
+
+  func run(_ source: any ImportSource, _ options: CommandOptions) async throws {
+    let list = try report.map { try ReportFile($0) }
+    let draws = Terminal.errorIsTerminal
+    var told = 0
+    try await options.withData(creating: true) { context in
+      var run = RecordsImport(
+        source, takesHistory: !leavesHistory, show: draws ? { Terminal.replaceLine($0) } : nil,
+        tell: { text in
+          list?.add(text)
+          told += 1
+          if told > RecordsImport.failuresShown { return }
+          if draws { Terminal.replaceLine("") }
+          Terminal.note(text)
+          if told == RecordsImport.failuresShown { Terminal.note("Further ones are only counted.") }
+        },
+        send: { [isTrial] records in
+          try await context.call(ImportRecords.self, ImportRecords.Input(records: records, isTrial: isTrial))
+        })
+      try await run.run()
+      if draws { Terminal.note("") }
+      try options.output.print(
+        run.report, (isTrial ? "A dry run: nothing was changed. It would be:\n" : "") + run.report.text)
+      if run.report.failed > 0 { throw ExitCode(1) }
+    }
+  }
+}
+
+/// The list of what was not taken, which only its owner may read: it names users.
+private final class ReportFile {
+  private let file: Int32
+
+  init(_ path: String) throws {
+    file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw StartupError("\(path) cannot be made: \(Files.reason(errno))") }
+  }
+
+  deinit { close(file) }
+
+  func add(_ line: String) { _ = Files.writeAll(Array((line + "\n").utf8), to: file) }
+}
