@@ -380,6 +380,8 @@ def run(checks, partners=tuple(KINDS), rounds=0, seed=None):
             server.start()
             for name in ("romeo", "mercutio", "juliet"):
                 server.add_user(name)
+            if isinstance(server, Ejabberd):
+                server.restart()  # A SIGKILL soon after would take its accounts.
         failed = len(checks.failed)
         asyncio.run(converse(checks, parley, servers, rounds, choice))
         if len(checks.failed) > failed:
