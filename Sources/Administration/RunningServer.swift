@@ -14,7 +14,7 @@ package protocol RunningServer: Sendable {
   var backupStatus: BackupStatus? { get }
 }
 
-/// What became of the backups that the server makes by itself.
+/// The state of the backups that the server makes by itself.
 package struct BackupStatus: Sendable {
   /// The time of the newest backup; nil if there is none.
   package var last: Timestamp?

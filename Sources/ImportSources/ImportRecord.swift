@@ -200,7 +200,7 @@ public struct MessageRecord: Sendable, Equatable, Codable {
   }
 }
 
-/// Where a record stands, for the report.
+/// The place of a record in its source, for the report.
 public struct Place: Sendable, Equatable, Codable, CustomStringConvertible {
   public var file: String
   /// The line, from 1; `nil` where lines mean nothing.

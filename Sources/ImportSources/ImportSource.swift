@@ -9,7 +9,7 @@ public struct RecordKinds: OptionSet, Sendable {
   public static let settings = RecordKinds(rawValue: 4)
 }
 
-/// What a source yields.
+/// A thing that a source yields.
 public enum Reading: Sendable, Equatable {
   case record(ImportRecord, Place)
   /// Something that could not be read: nothing of it is taken.
@@ -28,7 +28,7 @@ public protocol RecordReader: AnyObject {
   ///
   /// - Throws: if the source cannot be read any further.
   func next() throws(SourceFailure) -> Reading?
-  /// How much of the source has been read, from 0 to 1.
+  /// The share of the source that has been read, from 0 to 1.
   var fraction: Double { get }
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often a quantity had which size: counts in a few fixed buckets, so that what is observed is forgotten at once.
+/// The distribution of a quantity: counts in a few fixed buckets, so that what is observed is forgotten at once.
 ///
 ///     let start = ContinuousClock.now
 ///     try write()

@@ -55,7 +55,7 @@ struct Top: AsyncParsableCommand {
     }
   }
 
-  /// What was found at one moment.
+  /// The numbers of one moment.
   private struct Look {
     let time: Timestamp
     let found: Result<(stats: ServerStats.Output, status: ServerStatus.Output), StartupError>

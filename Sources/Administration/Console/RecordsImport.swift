@@ -13,13 +13,13 @@ package struct RecordsImport {
   private let tell: (String) -> Void
   private let send: ([ImportRecord]) async throws -> [RowOutcome]
 
-  /// What became of one kind of records.
+  /// The outcome of one kind of records.
   package struct Count: Codable, Hashable, Sendable {
-    /// Taken now.
+    /// The number of those that were taken now.
     package var imported = 0
-    /// Here already.
+    /// The number of those that were here already.
     package var present = 0
-    /// Not taken; each is told with its place and reason.
+    /// The number of those that were not taken; each is told with its place and reason.
     package var failed = 0
   }
 
@@ -27,7 +27,7 @@ package struct RecordsImport {
     package var accounts = Count()
     package var messages = Count()
     package var records = Count()
-    /// What the source has and could not be read.
+    /// The number of things in the source that could not be read.
     package var unreadable = 0
 
     package var failed: Int { accounts.failed + messages.failed + records.failed + unreadable }

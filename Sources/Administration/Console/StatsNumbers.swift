@@ -36,7 +36,7 @@ package struct StatsNumbers: Sendable {
     metric.map { metric in metric.series.filter { $0.has(labels) }.reduce(0) { $0 + $1.value } }
   }
 
-  /// What a histogram has observed between the two moments; since the server's start if there is only one.
+  /// The observations of a histogram between the two moments; since the server's start if there is only one.
   package struct Observed: Hashable, Sendable {
     package let count: Int
     package let mean: Double

@@ -1,6 +1,6 @@
 public import Basics
 
-/// Who has performed an administrative operation, and by which surface.
+/// The caller who has performed an administrative operation, and the surface.
 public struct AuditActor: Hashable, Sendable {
   /// Raw values are stored and shown: never change.
   public enum Surface: String, FieldCodable, Hashable, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-/// What authors learn of messages that wait for servers elsewhere. Theory:
+/// The news that authors get of messages that wait for servers elsewhere. Theory:
 ///
 /// A message that its server takes at once is never told of. One that still waits after `Limits.queuedAfter` gets the
 /// state `queued`, and loses it when it is taken, or fails. The state is the message's own (`MessageState.delivery`)

@@ -2,7 +2,7 @@ public import Synchronization
 
 /// The life of a server, as load balancers see it.
 public enum ServerPhase: UInt8, AtomicRepresentable, Sendable {
-  /// Not all ports are open.
+  /// Some ports are not open yet.
   case starting
   case ready
   /// It serves its clients until they have gone, and wants no new ones.

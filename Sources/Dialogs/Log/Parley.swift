@@ -14,7 +14,7 @@ public final class Parley: Sendable {
   public let clock: any Clock
   public let options: Options
   public let registries: Registries
-  /// What the server measures.
+  /// The counters and histograms of the server.
   public var metrics: Metrics { registries.metrics }
   /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?

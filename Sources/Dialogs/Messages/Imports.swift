@@ -1,7 +1,7 @@
 public import Addresses
 public import Basics
 
-/// What a user had on another server, as far as the posts of users cannot say it.
+/// A thing that a user had on another server, and that the posts of users cannot say.
 public enum ImportIntent: Sendable {
   /// Sets a roster item. `Receipt.isRepeat` tells that nothing changed.
   case contact(ImportedContact)

@@ -140,7 +140,7 @@ public struct MessageState: Hashable, Sendable {
   public var reactions: [Reaction]
   /// The pin; `nil` if the message is not pinned.
   public var pin: Pin?
-  /// What is known of its way to a user elsewhere; `nil` if it has been handed over, as far as is known.
+  /// The state of its delivery to a user elsewhere; `nil` if it has been handed over, as far as is known.
   public var delivery: Delivery?
   /// The reason why a user elsewhere did not get it; `nil` as far as is known.
   public var failure: FederationFailure? { if case .failed(let failure) = delivery { failure } else { nil } }

@@ -1,7 +1,8 @@
 import Basics
 import Glibc
 
-/// What `ejabberdctl dump` writes of an ejabberd that keeps its data in Mnesia, its own database: all tables as terms.
+/// The file that `ejabberdctl dump` writes of an ejabberd that keeps its data in Mnesia, its own database: all tables as
+/// terms.
 public struct EjabberdDump: ImportSource {
   private let path: String
 

@@ -19,14 +19,14 @@ final class PortableReader: RecordReader {
     static let include = "http://www.w3.org/2001/XInclude"
   }
 
-  /// Where the reader is between elements that it reads whole.
+  /// The place of the reader between elements that it reads whole.
   enum Level: Equatable {
     case server
     case host
     case user
     /// A list in a user's element, whose children are read one at a time.
     case list(name: String, namespace: String, node: String?)
-    /// What is left out.
+    /// An element that is left out.
     case skipped
     /// An include, whose file is read at the end of the element.
     case include(String)

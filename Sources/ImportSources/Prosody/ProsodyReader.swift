@@ -7,7 +7,7 @@ struct ProsodyUser {
   /// Host and name as they are stored.
   let host: String
   let name: String
-  /// Where the account stands.
+  /// The place of the account in the source.
   let place: String
 }
 

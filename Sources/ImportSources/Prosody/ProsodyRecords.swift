@@ -1,6 +1,6 @@
 import Basics
 
-/// What Prosody's stores hold, by their names (0.12), as records.
+/// The contents of Prosody's stores, by their names (0.12), as records.
 enum ProsodyRecords {
   /// Returns an element from the table that Prosody makes of one.
   static func element(_ table: LuaTable, within namespace: String = "jabber:client") -> XMLNode? {

@@ -32,7 +32,7 @@ struct BackupFolder {
   }
 }
 
-/// What `Files` does not do: folders, and large files.
+/// Functions that `Files` lacks: for folders, and for large files.
 enum Folder {
   /// Returns the names in a folder; none if it cannot be read.
   static func names(_ path: String) -> [String] {

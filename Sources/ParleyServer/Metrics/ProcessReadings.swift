@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import ServerMetrics
 
-/// What the system knows of this process, and the sizes of the database's files.
+/// The system's numbers of this process, and the sizes of the database's files.
 enum ProcessReadings {
   static func read(into readings: inout Readings, _ metrics: Metrics, database: String) {
     if let bytes = residentBytes { readings.set(metrics.residentBytes, bytes) }

@@ -1,6 +1,6 @@
 import Basics
 
-/// What a restore has done, for the operator.
+/// The report of a restore, for the operator.
 package struct RestoreReport: Encodable, Sendable {
   package struct Files: Encodable, Sendable {
     /// The files that were copied from the backup, and those that were in the data folder already.
@@ -30,7 +30,7 @@ package struct RestoreReport: Encodable, Sendable {
   package var files: Files?
   /// The folder with the former data; nil if there was none.
   package var replaced: String?
-  /// What remains to be done.
+  /// The steps that remain to be done.
   package private(set) var notes: [String] = []
 
   init(

@@ -12,7 +12,7 @@ import XMPP
 /// A user's archive has no private messages of rooms here, which name a room and no user. Rooms are out of the format's
 /// scope (2). Marks of what was displayed (XEP-0490) name ids of this server's archive and are left out.
 public enum PortableExport {
-  /// What comes next of a user.
+  /// The part of a user that comes next.
   public enum Part: Hashable, Sendable {
     case settings
     /// The messages that were not received, behind a position.
@@ -114,7 +114,7 @@ public enum PortableExport {
 
   // MARK: Elements
 
-  /// What a user's own export and an operator's have in common: roster, private XML, vCard, blocks and requests.
+  /// The parts that the exports of users and of operators share: roster, private XML, vCard, blocks and requests.
   struct SettingsOf: Sendable {
     let user: User
     let vCard: VCard.Stored

@@ -85,7 +85,7 @@ struct ImportEjabberd: AsyncParsableCommand {
   func run() async throws { try await importing.run(EjabberdDump(dump), options) }
 }
 
-/// What all imports from other servers have in common.
+/// The options and the run that all imports from other servers have in common.
 struct ImportOptions: ParsableArguments {
   @Flag(name: .customLong("dry-run"), help: "Reads and checks everything, and changes nothing.")
   var isTrial = false

@@ -1,18 +1,17 @@
 """Other servers to move in from: each runs on loopback with a folder of its own, has `localhost` for a domain, and is filled by
 slixmpp as its users would.
 """
-import contextlib
 import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 import urllib.request
 
-from lib.harness import PASSWORD, PATIENCE, Failure, free_port
+from lib.harness import PASSWORD, PATIENCE, Failure, Log, expect, free_port
+from lib.internet import listens
 
 DOMAIN, ROOMS = "localhost", "conference.localhost"
 
@@ -25,7 +24,6 @@ class Former:
         self.data = self.folder / "data"
         self.data.mkdir()
         self.xmpp = free_port()
-        self.log = self.folder / "server.log"
         key, self.chain = self.folder / "key.pem", self.folder / "chain.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
@@ -35,15 +33,15 @@ class Former:
 
     def start(self):
         self.process = subprocess.Popen(
-            self.command(), stdin=subprocess.DEVNULL, stdout=self.log.open("ab"), stderr=subprocess.STDOUT)
+            self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        log = Log(self.process.stdout)
         end = time.monotonic() + PATIENCE
-        while True:
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise Failure(f"it does not start:\n{self.log.read_text(errors='replace')[-4000:]}")
-            with contextlib.suppress(OSError):
-                with contextlib.closing(socket.create_connection((self.host, self.xmpp), 1)):
-                    return self
-            time.sleep(0.05)
+        # It may listen a moment after it has said something.
+        while not listens(self.host, self.xmpp):
+            expect(self.process.poll() is None and time.monotonic() < end, f"it does not start:\n{log.text[-4000:]}")
+            with log.changed:
+                log.changed.wait(0.5)
+        return self
 
     def stop(self):
         if self.process and self.process.poll() is None:
@@ -137,7 +135,7 @@ class Ejabberd(Former):
         if not libraries:
             raise Failure("the package ejabberd is not installed")
         # Without epmd and a name: nobody talks to this node.
-        return ["env", f"ERL_LIBS={libraries.group(1)}", f"EJABBERD_CONFIG_PATH={self.configuration}", f"EJABBERD_LOG_PATH={self.log}",
+        return ["env", f"ERL_LIBS={libraries.group(1)}", f"EJABBERD_CONFIG_PATH={self.configuration}", f"EJABBERD_LOG_PATH={self.folder / 'server.log'}",
                 f"ERL_CRASH_DUMP={self.folder}/crash.dump", "erl", "-noinput", "+K", "true", "+S", "2:2",
                 "-mnesia", "dir", f'"{self.data}"', "-s", "ejabberd"]
 

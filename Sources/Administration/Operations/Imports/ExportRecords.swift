@@ -6,7 +6,7 @@ import XMPPDoor
 package enum ExportRecords: AdminOperation {
   package static let name = "records.export"
 
-  /// What comes next.
+  /// The place at which the next piece begins.
   package struct Cursor: Codable, Sendable {
     /// The user's name.
     package let user: String

@@ -115,7 +115,7 @@ package enum ImportRecords: AdminOperation {
 
   // MARK: Everything else
 
-  /// What a record asks of the core, by its owner.
+  /// The intent of a record, which its owner posts.
   private struct Wish: Sendable {
     let place: Int
     let owner: Party

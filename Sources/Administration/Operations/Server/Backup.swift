@@ -24,7 +24,7 @@ package enum Backup: AdminOperation {
     /// The file of the database.
     package let path: String
     package let bytes: Int64
-    /// What became of users' files; nil if they were not asked for.
+    /// The outcome for users' files; nil if they were not asked for.
     package var files: Files?
 
     package struct Files: Codable, Hashable, Sendable {

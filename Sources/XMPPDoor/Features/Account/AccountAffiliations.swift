@@ -67,8 +67,8 @@ struct AccountAffiliations: Feature {
   }
 }
 
-/// What another server says of the accounts of those who are not known here. It is believed only if that server has
-/// announced it for such stanzas (XEP-0489 4.2), which it is asked for once for each link.
+/// The statement of another server about the account of somebody who is not known here. It is believed only if that
+/// server has announced it for such stanzas (XEP-0489 4.2), which it is asked for once for each link.
 enum EmbeddedAffiliation {
   enum Place: String, CaseIterable, Sendable {
     case message
@@ -77,7 +77,7 @@ enum EmbeddedAffiliation {
     var feature: String { "#embed-\(rawValue)" }
   }
 
-  /// What is known of a server.
+  /// The state of a server that was asked.
   enum Announced: Equatable {
     case unknown
     case asked
