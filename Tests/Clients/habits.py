@@ -120,7 +120,7 @@ class Day(DayInRooms):
             phone.until(lambda: lost.state != "unsent", "its message to be taken")
             app.message("said into a dead network")
             listed(phone, app, self.dialog, JULIET)
-            expect(all(line.time < before for line in phone.talks[JULIET] if line.body in texts), "shown with the time of waking up")
+            expect(all(line.time <= before for line in phone.talks[JULIET] if line.body in texts), "shown with the time of waking up")
             # The dead connection is ended, and what still came over it says nothing.
             try:
                 dead.sendall(f"<message type='chat' to='{JULIET}'><body>from the grave</body></message>".encode())

@@ -219,7 +219,8 @@ class Shown:
             self.earlier.append((chat, line))
         else:
             lines.append(line)
-            lines.sort(key=lambda one: one.time)
+            # What came in the millisecond in which its user wrote was there before that.
+            lines.sort(key=lambda one: (one.time, one.mine and not one.stored))
             self.unread[chat] = 0 if line.mine else self.unread.get(chat, 0) + 1
 
     def confirm(self, message, said):
