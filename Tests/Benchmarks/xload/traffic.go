@@ -336,6 +336,12 @@ func (t *traffic) sessionEnded(err error) {
 // pace sends at a fixed rate over all streams, whatever the server does.
 // Latency counts from the scheduled time, so a stall cannot hide.
 func (t *traffic) pace(done <-chan struct{}) {
+	alarm, err := newAlarm()
+	if err != nil {
+		t.sessionEnded(err)
+		return
+	}
+	defer alarm.close()
 	begin := t.now()
 	var k int64
 	for {
@@ -351,7 +357,10 @@ func (t *traffic) pace(done <-chan struct{}) {
 				return
 			}
 		}
-		time.Sleep(time.Duration(scheduled(k) - t.now()))
+		if err := alarm.sleep(time.Duration(scheduled(k) - t.now())); err != nil {
+			t.sessionEnded(err)
+			return
+		}
 	}
 }
 
