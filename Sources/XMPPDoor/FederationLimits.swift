@@ -117,6 +117,7 @@ struct LinkLimits {
   var links = FederationLimits.linksMax
   var retiredAtOnce = FederationLimits.linksRetiredAtOnce
   var opening = FederationLimits.openingMax
+  var drain = FederationLimits.drain
 }
 
 /// The bounds of a block list.

@@ -122,7 +122,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   public func stop() async {
     background.withLock { for task in $0 { task.cancel() } }
     await port.withLock { $0 }?.stopAccepting()
-    for end in existing().map({ $0.stop() }) { try? await end.get() }
+    for end in existing().map({ $0.stop(within: limits.drain) }) { try? await end.get() }
   }
 
   // MARK: FederationService

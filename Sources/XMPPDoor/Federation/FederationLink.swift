@@ -60,10 +60,10 @@ final class FederationLink: RemoteLink {
   /// Returns whether that was news.
   func setAdmitted(_ isAdmitted: Bool) -> Bool { admitted.exchange(isAdmitted, ordering: .relaxed) != isAdmitted }
 
-  /// Stops with the server. The future ends with the link's streams, or after a while.
-  func stop() -> EventLoopFuture<Void> {
+  /// Stops with the server. The future ends with the link's streams, or after this time.
+  func stop(within time: TimeAmount) -> EventLoopFuture<Void> {
     let end = mounted.loop.makePromise(of: Void.self)
-    run { $0.stop(end) }
+    run { $0.stop(end, within: time) }
     return end.futureResult
   }
 

@@ -42,12 +42,12 @@ extension LinkDriver {
     return open.count
   }
 
-  /// Stops with the server: the streams are closed once what was written has been taken, or after a while.
+  /// Stops with the server: the streams are closed once what was written has been taken, or after `time`.
   ///
   /// - Parameter end: Is told when they have ended, or that they did not in time.
-  func stop(_ end: EventLoopPromise<Void>) {
+  func stop(_ end: EventLoopPromise<Void>, within time: TimeAmount) {
     let link = link
-    let late = end.futureResult.eventLoop.scheduleTask(in: FederationLimits.drain) {
+    let late = end.futureResult.eventLoop.scheduleTask(in: time) {
       link.driver.close(StreamError(.systemShutdown))
       end.succeed()
     }

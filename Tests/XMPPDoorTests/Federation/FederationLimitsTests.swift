@@ -5,6 +5,7 @@ import DialogsFixtures
 import HTTPPort
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import ServerMetrics
 import Testing
 import XMLStream
@@ -87,7 +88,146 @@ import XMPP
     try await network.end()
   }
 
+  @Test func soManyServersOfADomainAreTried() async throws {
+    let network = try ServerNetwork()
+    let place = try await network.place()
+    let dialing = Useless(network.group)
+    let streams = ServerStreams(
+      door: network.door, mounted: [place], domains: ["localhost"], secret: [1], idleSeconds: 60,
+      trust: SideTrust("capulet.example", network), dialing: dialing,
+      rules: DomainPolicy(FederationOptions(), clock: network.door.parley.clock))
+    let owner = StreamRecorder()
+    streams.open(DomainPair(local: "localhost", remote: "mantua.example"), on: place, for: owner) {
+      owner.record(.failed($0))
+    }
+    guard case .failed(let failure)? = await owner.next() else { throw Missing() }
+    #expect(!failure.isFinal)
+    #expect(dialing.excluded.withLock { $0 } == (0..<FederationStreamLimits.serversTriedMax).map { $0 })
+    try await dialing.end()
+    try await network.end()
+  }
+
+  private struct Missing: Error {}
+
+  /// A domain with more servers than anybody tries, which all close each connection.
+  private final class Useless: ServerDialing {
+    /// The number of servers that were left out at each attempt.
+    let excluded = Locked<[Int]>([])
+    private let group: any EventLoopGroup
+    private let port = Locked<(any Channel)?>(nil)
+
+    init(_ group: any EventLoopGroup) { self.group = group }
+
+    func dial(
+      _ domain: String, on loop: any EventLoop, excluding: [ServerTarget]
+    ) async throws(DialFailure) -> DialedConnection {
+      excluded.withLock { $0.append(excluding.count) }
+      do {
+        let port = try await listen()
+        let channel = try await ClientBootstrap(group: loop).channelOption(.autoRead, value: false)
+          .connect(host: "127.0.0.1", port: port).get()
+        let target = ServerTarget(name: "server\(excluding.count).example", port: port, isDirectTLS: false)
+        return DialedConnection(channel: channel, target: target)
+      } catch {
+        throw .unreachable(reasons: ["\(error)"])
+      }
+    }
+
+    private func listen() async throws -> Int {
+      if let port = port.withLock({ $0?.localAddress?.port }) { return port }
+      let channel = try await ServerBootstrap(group: group).childChannelInitializer { $0.close() }
+        .bind(host: "127.0.0.1", port: 0).get()
+      port.withLock { $0 = channel }
+      return try #require(channel.localAddress?.port)
+    }
+
+    func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
+    func forget() {}
+    func end() async throws { try await port.withLock { $0 }?.close().get() }
+  }
+
+  @Test func theReasonsOfSoManyRefusalsAreRemembered() async throws {
+    let network = try ServerNetwork()
+    let side = ServerSide("localhost", network, place: try await network.place())
+    let most = FederationStreamLimits.refusalsMax
+    for number in 0..<most { side.streams.refused("d\(number).example", reason: "why") }
+    // Another refusal of the same domain takes no place.
+    side.streams.refused("d1.example", reason: "again")
+    #expect(side.streams.lastRefusal(of: "d0.example") == "why")
+    side.streams.refused("new.example", reason: "why")
+    #expect(side.streams.lastRefusal(of: "d0.example") == nil)
+    #expect(side.streams.lastRefusal(of: "d1.example") == "again")
+    #expect(side.streams.lastRefusal(of: "d2.example") == "why")
+    #expect(side.streams.lastRefusal(of: "new.example") == "why")
+    try await network.end()
+  }
+
+  /// XEP-0489.
+  @Test func soManyPeopleAreRememberedAsAnonymous() async throws {
+    let scripted = try await ScriptedFederation()
+    let most = FederationLimits.anonymousMax
+    let people = try (0...most).map { try #require(BareJID(parsing: "p\($0)@mantua.example")) }
+    for person in people.dropLast() { scripted.federation.note(person, isAnonymous: true) }
+    #expect(people.dropLast().allSatisfy(scripted.federation.isAnonymous))
+    scripted.federation.note(people[most], isAnonymous: true)
+    #expect(people.filter(scripted.federation.isAnonymous) == [people[most]])
+    // Those who were forgotten are known again with their next message.
+    scripted.federation.note(people[0], isAnonymous: true)
+    #expect(scripted.federation.isAnonymous(people[0]))
+    try await scripted.end()
+  }
+
   // MARK: What is under way
+
+  /// Two realms of one process: rows wait, and live stanzas do not wait without a bound.
+  @Test func soManyStanzasAreUnderWayBetweenTwoRealms() async throws {
+    let scripted = try await ScriptedFederation()
+    let receiving = try scripted.link("mantua.example")
+    let (near, far) = (DomainPair(local: "mantua.example", remote: "localhost"), receiving.pair)
+    let owner = StreamRecorder()
+    owner.holdBack()
+    LoopbackOpener { _ in receiving }.open(near, on: receiving.mounted, for: owner) { owner.record(.failed($0)) }
+    #expect(await owner.next() == .opened(far, mayWrite: false, isCertified: false))
+    #expect(await owner.next() == .opened(near, mayWrite: true, isCertified: false))
+    let sender = try #require(owner.last)
+    func say(_ count: Int) async throws -> Bool? {
+      for _ in 0..<count {
+        #expect(try await sender.say("hail", from: "a@mantua.example", to: "b@localhost"))
+        #expect(await owner.next() == .received("hail", of: far))
+      }
+      return try await sender.loop.submit { sender.stream?.isWritable }.get()
+    }
+    let most = FederationLimits.loopbackStanzasMax
+    #expect(try await say(most - 1) == true)
+    #expect(try await say(1) == false)
+    #expect(try await say(most - 1) == false)
+    _ = try await sender.say("hail", from: "a@mantua.example", to: "b@localhost")
+    var ends: [StreamRecorder.Event?] = []
+    while ends.count < 2 {
+      let event = await owner.next()
+      if event != .received("hail", of: far) { ends.append(event) }
+    }
+    #expect(ends == [.closed([near]), .closed([far])])
+    try await scripted.end()
+  }
+
+  /// At the stop of the server: who takes nothing is waited for only so long.
+  @Test func streamsHaveSoLongToHandOverWhatIsWritten() async throws {
+    let scripted = try await ScriptedFederation(limits: LinkLimits(drain: .milliseconds(1)))
+    let (romeo, link) = (try await scripted.user("romeo"), try scripted.link("mantua.example"))
+    let peer = await ScriptedStream.open(link)
+    try await scripted.parley.post(
+      .message(
+        MessageDraft(
+          to: try #require(BareJID(parsing: "balthasar@mantua.example")), content: Content(kind: .text, text: "Dead?"),
+          envelope: Envelope(type: .chat), traits: [.archived], key: nil)), by: romeo)
+    #expect(await peer.next { $0.contains("Dead?") } != nil)
+    await scripted.federation.stop()
+    #expect(await peer.next() == "closed: system-shutdown")
+    // What nobody took is sent after the next start.
+    #expect(await link.ask { $0.ledger.count } == 1)
+    try await scripted.end()
+  }
 
   /// A page of rows is under way while the next is read, and no more until the other server takes some.
   @Test func soManyRowsAreUnderWayOnOneStream() async throws {

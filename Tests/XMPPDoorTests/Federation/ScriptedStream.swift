@@ -15,13 +15,14 @@ struct ScriptedFederation {
   let federation: Federation
   var parley: Parley { network.door.parley }
 
-  init() async throws {
+  init(limits: LinkLimits = LinkLimits()) async throws {
     network = try ServerNetwork()
     listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
     let side = ServerSide("localhost", network, place: try #require(listener.mounted.first))
     federation = Federation(
       listener, options: FederationOptions(),
-      policy: DomainPolicy(FederationOptions(), clock: network.door.parley.clock), servers: side.streams)
+      policy: DomainPolicy(FederationOptions(), clock: network.door.parley.clock), servers: side.streams,
+      limits: limits)
     network.door.parley.hub.setFederation(federation)
   }
 
@@ -54,7 +55,7 @@ final class ScriptedStream: FederationStream {
       (self.link, self.handle, self.written) = (link, handle, written)
     }
 
-    /// Returns the next stanza that was written and fits.
+    /// Returns the next stanza that was written and fits; "closed:" and the condition for the end.
     func next(_ fits: @Sendable (String) -> Bool = { _ in true }) async -> String? {
       var texts = written.makeAsyncIterator()
       while let text = await texts.next() { if fits(text) { return text } }
@@ -111,5 +112,5 @@ final class ScriptedStream: FederationStream {
   func flush() {}
   func handled() {}
   func setPaused(_ isPaused: Bool) {}
-  func close(_ error: StreamError?) {}
+  func close(_ error: StreamError?) { continuation.yield("closed: \(error?.condition.text ?? "")") }
 }

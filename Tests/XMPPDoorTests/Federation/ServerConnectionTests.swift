@@ -135,6 +135,26 @@ import XMPP
     }
   }
 
+  /// XEP-0198: a server that acknowledges nothing is not written to for ever.
+  @Test func soManyStanzasWaitForTheirAcknowledgement() async throws {
+    try await withServers { servers in
+      servers.montague.owner.holdBack()
+      servers.capulet.open("montague.example")
+      #expect(await servers.capulet.owner.next() == .opened(Self.out, mayWrite: true, isCertified: true))
+      #expect(await servers.montague.owner.next() == .opened(Self.back, mayWrite: true, isCertified: true))
+      let (outgoing, incoming) = (
+        try #require(servers.capulet.owner.last), try #require(servers.montague.owner.last)
+      )
+      for _ in 0..<FederationStreamLimits.unacknowledgedMax {
+        _ = try await outgoing.say("hail", from: "juliet@capulet.example", to: "romeo@montague.example")
+      }
+      #expect(try await incoming.say("hello", from: "romeo@montague.example", to: "juliet@capulet.example"))
+      #expect(await servers.capulet.owner.next() == .received("hello", of: Self.out))
+      _ = try await outgoing.say("hail", from: "juliet@capulet.example", to: "romeo@montague.example")
+      #expect(await servers.capulet.owner.next() == .closed([Self.out]))
+    }
+  }
+
   /// XEP-0198: what the other side has not handled is not acknowledged; a stanza behind it waits for it.
   @Test func onlyWhatWasHandledIsAcknowledged() async throws {
     try await withServers { servers in
