@@ -52,9 +52,10 @@ enum FederationLimits {
   static let waitingTime: TimeAmount = .seconds(20)
   /// The rows of the outbox that a link reads at once.
   static let rowsAtOnce = 64
-  /// The rows written and not taken at which a link stops writing: a page of a busy domain may be under way while the
-  /// next is read.
-  static let rowsUntakenMax = 256
+  /// The rows written and not taken at which a link stops writing, a few dozen bytes each: those of a quarter of a second
+  /// at 4,000 a second, which is as far away as a server is. What is committed meanwhile is read from the store again,
+  /// which costs more than a tenth of what a message costs.
+  static let rowsUntakenMax = 1_024
   /// The time in which rows that were taken are gathered while others are under way, as each removal is a commit. After
   /// a crash of this server they are sent again, as those under way are.
   static let takenGathered: TimeAmount = .milliseconds(10)

@@ -46,7 +46,7 @@ RETURNS = 30
 # behind what the next process says.
 LATE = 15
 # What Prosody, which finds no repetitions, may have twice of one stream that broke: `FederationLimits.rowsUntakenMax`.
-UNTAKEN = 256
+UNTAKEN = 1_024
 
 
 class Writer:

@@ -409,8 +409,12 @@ final class LinkDriver {
   }
 
   private func schedule() {
-    let deadlines = [machine.deadline, ledger.deadline, taken.deadline, overdue.deadline]
-    guard let due = deadlines.compactMap(\.self).min() else { return }
+    var due = NIODeadline.distantFuture
+    if let deadline = machine.deadline { due = min(due, deadline) }
+    if let deadline = ledger.deadline { due = min(due, deadline) }
+    if let deadline = taken.deadline { due = min(due, deadline) }
+    if let deadline = overdue.deadline { due = min(due, deadline) }
+    guard due < .distantFuture else { return }
     if let timer, timer.at <= due { return }
     timer?.task.cancel()
     let link = link

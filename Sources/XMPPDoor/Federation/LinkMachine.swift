@@ -170,8 +170,8 @@ struct LinkMachine: Equatable, Sendable {
     return .nanoseconds(Int64(pause * (1 + FederationLimits.retrySpread * (2 * random - 1))))
   }
 
-  /// Handles an event. `random` is between 0 and 1.
-  mutating func handle(_ event: Event, at now: NIODeadline, random: Double) -> [Action] {
+  /// Handles an event. `random` is between 0 and 1; only a pause takes it, as each is a call of the kernel.
+  mutating func handle(_ event: Event, at now: NIODeadline, random: @autoclosure () -> Double) -> [Action] {
     if phase == .stopped { return event == .live ? [.refuse(Self.stopping)] : [] }
     switch event {
     case .owed: return owed(at: now)
@@ -187,9 +187,9 @@ struct LinkMachine: Equatable, Sendable {
     case .opened: return opened(at: now)
     case .failed(let failure):
       guard phase == .opening else { return [] }
-      return rest(failure, at: now, random)
-    case .closed: return closed(isLost: false, at: now, random)
-    case .lost: return closed(isLost: true, at: now, random)
+      return rest(failure, at: now, random())
+    case .closed: return closed(isLost: false, at: now, random())
+    case .lost: return closed(isLost: true, at: now, random())
     case .ended:
       guard isOpen else { return [] }
       return isStopping ? stopped() : awake(at: now)

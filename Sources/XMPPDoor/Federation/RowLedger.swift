@@ -44,7 +44,7 @@ struct RowLedger: Equatable, Sendable {
   /// The stanzas that were written, and those of them that were taken.
   private var writtenCount = 0
   private var takenCount = 0
-  private var rows: [Written] = []
+  private var rows = CircularBuffer<Written>()
   private var barriers: [Barrier] = []
   /// The rows behind the last barrier, and the time at which the first of them was written.
   private var uncovered = 0
