@@ -113,11 +113,11 @@ WORKLOADS = dict([
              bars=[Bar("messages_per_cpu_s", "durable", 10)]),
     workload("chat-carbons", "chat-real --devices 2 --prefix k --group 51 --users 100 --window 8 --duration 6s --warmup 2s",
              rate("messages"), peers=DURABLE, warm=(("k", 0, 1020),), prefill=True),
-    workload("idle2000", "idle --users 2000 --duration 3s", MEMORY, fresh=True, warm=ALL_USERS),
-    workload("idle2000-tls", "idle --users 2000 --duration 3s --tls", MEMORY, fresh=True, warm=ALL_USERS,
-             bars=[Bar("kib_per_session", None, 32)]),
-    workload("idle5000", "idle --users 5000 --duration 3s", MEMORY, fresh=True, warm=ALL_USERS,
-             bars=[Bar("kib_per_session", None, 12)]),
+    workload("idle2000", "idle --users 2000 --duration 15s", MEMORY, fresh=True, warm=ALL_USERS),
+    workload("idle2000-tls", "idle --users 2000 --duration 15s --tls", MEMORY, fresh=True, warm=ALL_USERS,
+             bars=[Bar("kib_per_session", None, 24)]),
+    workload("idle5000", "idle --users 5000 --duration 15s", MEMORY, fresh=True, warm=ALL_USERS,
+             bars=[Bar("kib_per_session", None, 9)]),
     # The app protocol. Many users, since each may send 200 messages a second. Its messages have ids by which repeats are
     # known; `chat-ids` shows what that costs between XMPP clients, the bar is against the cheapest message there is.
     workload("chat-400", "chat --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
@@ -153,6 +153,8 @@ WORKLOADS = dict([
     federated("fed-domains-in", "domains --into --users 1 --domains 2000 --duration 12s", [
         Metric("domains_per_s", 1), Metric("domains_per_cpu_s", 1), *LATENCY, Metric("rss_before_mib", -1),
         Metric("rss_after_mib", -1), Metric("kib_per_link", -1)], bars=[Bar("kib_per_link", None, 60)], fresh=True),
+    federated("fed-domains-both", "domains --both --users 400 --domains 2000 --duration 12s", [
+        Metric("rss_before_mib", -1), Metric("rss_after_mib", -1), Metric("kib_per_link", -1)], bars=[Bar("kib_per_link", None, 60)], fresh=True),
     federated("fed-half-open", "half-open --users 10 --messages 150 --streams 1000", [
         Metric("quiet_p99_ms", -1), Metric("opening_p99_ms", -1), Metric("held_p50_ms", -1), Metric("held_p99_ms", -1),
         Metric("p99_added_ms", -1), Metric("p99_added_while_opening_ms", -1), Metric("half_open_first", 1), Metric("half_open_last", 1)],

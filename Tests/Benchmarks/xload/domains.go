@@ -72,11 +72,7 @@ func opened(s *settings, conns []*conn, domains []string, window int, lat *hist)
 }
 
 // opens has each of these domains open a stream to the server, --parallel of them at a time.
-func opens(s *settings, domains []string, lat *hist) (*remoteServer, error) {
-	p, err := newRemoteServer(s, func(*conn, []byte) bool { return true })
-	if err != nil {
-		return nil, err
-	}
+func opens(s *settings, p *remoteServer, domains []string, lat *hist) (err error) {
 	work, errs := make(chan string), make(chan error, s.parallel)
 	for i := 0; i < s.parallel; i++ {
 		go func() {
@@ -103,7 +99,7 @@ func opens(s *settings, domains []string, lat *hist) (*remoteServer, error) {
 			err = e
 		}
 	}
-	return p, err
+	return err
 }
 
 // runFirst sends first messages to --domains domains, one after the other.
@@ -132,8 +128,8 @@ func runFirst(s *settings, r *report) error {
 	return err
 }
 
-// runDomains sends first messages to --domains domains at once, or with --into has those domains open streams, and then
-// holds the streams.
+// runDomains sends first messages to --domains domains at once, with --into has those domains open streams, or with --both
+// does one and then the other, and then holds the streams.
 func runDomains(s *settings, r *report) error {
 	conns, err := online(s)
 	defer closeAll(conns)
@@ -150,9 +146,12 @@ func runDomains(s *settings, r *report) error {
 	a := readUsage(s.pids)
 	var p *remoteServer
 	if s.into {
-		p, err = opens(s, domains, &lat)
+		p, err = newRemoteServer(s, func(*conn, []byte) bool { return true })
 	} else {
 		p, err = opened(s, conns, domains, len(domains), &lat)
+	}
+	if err == nil && (s.into || s.both) {
+		err = opens(s, p, domains, &lat)
 	}
 	b := readUsage(s.pids)
 	if p != nil {

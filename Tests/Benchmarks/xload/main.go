@@ -55,6 +55,7 @@ type settings struct {
 	chain         string
 	key           string
 	into          bool
+	both          bool
 	domains       int
 	streams       int
 }
@@ -86,7 +87,7 @@ var modes = map[string]mode{
 	"across":     {runAcross, "clients of --domain write to users of --partner-domain, or with --into the other way round"},
 	"order":      {runOrder, "--messages messages at once from one client to one of --partner, or with --into the other way round"},
 	"first":      {runFirst, "first messages to --domains domains of the remote server, one after the other"},
-	"domains":    {runDomains, "first messages to --domains domains of the remote server at once, or with --into streams from them; server memory per link"},
+	"domains":    {runDomains, "first messages to --domains domains of the remote server at once, with --into streams from them, with --both both; server memory per link"},
 	"half-open":  {runHalfOpen, "logins beside --streams streams of servers that are begun and go no further"},
 	"strangers":  {runStrangers, "chat of --users at --rate, alone and beside --messages strangers of the remote server who write to --user"},
 	"crash":      {runCrash, "send --messages messages, kill -9 the server once they are confirmed (--kill-on)"},
@@ -169,6 +170,7 @@ func main() {
 	fs.StringVar(&s.chain, "chain", "", "the certificate of xload's own server, PEM")
 	fs.StringVar(&s.key, "key", "", "its key, PEM")
 	fs.BoolVar(&s.into, "into", false, "across, order: into the server under test")
+	fs.BoolVar(&s.both, "both", false, "domains: streams in both directions, as with servers that use each for one")
 	fs.IntVar(&s.domains, "domains", 50, "first, domains: so many domains of xload's own server")
 	fs.IntVar(&s.streams, "streams", 1000, "half-open: streams")
 	fs.StringVar(&helping, "helpers", "", "process ids of what a workload needs beside the server; not counted in other_cpu_pct")
