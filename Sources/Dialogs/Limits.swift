@@ -353,6 +353,18 @@ public enum Limits {
   /// Entries behind which a follower is told to resync.
   public static let feedBehindMax = 10_000
 
+  // Retention.
+  /// Entries that one transaction of retention removes: about a millisecond of the committer, as each is in several
+  /// indexes.
+  static let expiredAtOnce = 16
+  /// The pause after a piece of retention, and how many times as long as the piece, with its wait for the committer, it
+  /// is at least: a fifth of the committer's time when nobody else needs it, and less of a busy one. A million messages
+  /// take about twenty minutes.
+  static let retentionPauseMin: Duration = .milliseconds(10)
+  static let retentionPauseShare = 4
+  /// Dialogs that one read of retention looks at, two microseconds each.
+  static let agingDialogsAtOnce = 500
+
   /// Threads that read the store: more than a store has connections would only wait there.
   public static let readersMax = 4
 

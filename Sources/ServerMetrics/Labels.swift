@@ -135,6 +135,12 @@ public enum UploadResult: Int, Series {
   public static let labels = ["result"]
 }
 
+/// What goes by its age.
+public enum RetainedKind: Int, Series {
+  case messages, accounts
+  public static let labels = ["kind"]
+}
+
 public enum TLSPort: Int, Series {
   case xmpp, https, federation
   public static let labels = ["port"]

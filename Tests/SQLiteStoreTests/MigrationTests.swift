@@ -49,6 +49,7 @@ import Testing
       "0042-blocklist": 12_729_669_841_834_381_426,
       "0043-forwarded-reports": 12_841_473_252_998_043_270,
       "0048-epochs": 16_997_922_027_037_322_788,
+      "0050-retention": 6_312_823_874_580_500_507,
       "0047-audit": 18_097_677_706_522_916_724,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)

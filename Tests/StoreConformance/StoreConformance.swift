@@ -28,7 +28,7 @@ public enum StoreConformance {
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + perUserMessages + codes
     + nonces + attachments + backends + draftsAndScheduledMessages + finding + userSettings + calls
-    + records + outbox
+    + records + outbox + retention
 }
 
 /// An expectation that a store does not meet.

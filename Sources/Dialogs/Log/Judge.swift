@@ -133,6 +133,17 @@ struct Judge {
   }
 
   mutating func finish() throws {
+    try writeDialogs()
+    for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
+    handled.removeAll(keepingCapacity: true)
+    if head > written {
+      try writer.setHead(head, time: lastTime)
+      written = head
+    }
+    transaction = nil
+  }
+
+  private mutating func writeDialogs() throws {
     for state in dirty {
       if state.isDirty { try writer.update(state.dialog) }
       if state.firstDirty { try writer.put(state.first, superseded: .zero) }
@@ -143,13 +154,6 @@ struct Judge {
     }
     dirty.removeAll(keepingCapacity: true)
     try rooms.finish(writer)
-    for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
-    handled.removeAll(keepingCapacity: true)
-    if head > written {
-      try writer.setHead(head, time: lastTime)
-      written = head
-    }
-    transaction = nil
   }
 
   mutating func rollBack(to place: Place) {
@@ -250,7 +254,7 @@ struct Judge {
     case .work(let work):
       var receipt = Receipt(position: head)
       // The transaction's body must find the rows as the posts before it left them.
-      try rooms.finish(writer)
+      if work.dialog == nil { try rooms.finish(writer) } else { try writeDialogs() }
       let posts: [Post]
       do {
         (receipt.value, posts) = try work.body(writer)
@@ -265,6 +269,10 @@ struct Judge {
         preferences = [:]
         rooms.forget()
         outbox = nil
+      }
+      if let changed = work.dialog {
+        if let dialog = try writer.dialog(changed) { dialogs[Pair(dialog.first.id, dialog.second.id)] = nil }
+        rooms.forgetMarks(in: changed)
       }
       for following in posts { try judge(following) }
       receipt.position = head

@@ -31,6 +31,8 @@ extension Parley {
     public var giveUp = Limits.federationGiveUp
     /// The push providers that this server reaches.
     public var pushes = PushPolicy.none
+    /// The ages at which messages and accounts go at first (`RetentionState`).
+    public var retention = RetentionPolicy()
     /// The hook that is called before a message is committed; `nil` if there is none.
     public var beforeSend: BeforeSendOptions?
 
@@ -42,6 +44,7 @@ extension Parley {
     public let pushes: PushRegistry
     public let hooks: HookRegistry
     public let metrics: Metrics
+    public let retention: RetentionState
     let announcements: AnnouncementCache
     package let guests: GuestRegistry
     /// Wakes the timer that ends calls.
@@ -52,8 +55,11 @@ extension Parley {
     package let reports = WakeSignal()
 
     /// Loads the registries; blocks.
-    init(_ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, metrics: Metrics) throws {
+    init(
+      _ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, retention: RetentionPolicy, metrics: Metrics
+    ) throws {
       self.metrics = metrics
+      self.retention = RetentionState(retention)
       announcements = try AnnouncementCache(realms, reader)
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)

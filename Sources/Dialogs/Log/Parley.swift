@@ -50,7 +50,9 @@ public final class Parley: Sendable {
     self.clock = clock
     self.options = options
     self.logger = logger
-    registries = try store.read { try Registries($0, served, guests: options.guests, metrics: metrics) }
+    registries = try store.read { 
+      try Registries($0, served, guests: options.guests, retention: options.retention, metrics: metrics)
+    }
     hub = Hub(guests: registries.guests, realms: realmTable, clock: clock)
     let inbox = Inbox(metrics: metrics)
     self.inbox = inbox
@@ -237,7 +239,17 @@ public final class Parley: Sendable {
   public func work<Value: Sendable>(
     keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    let work = WriteTransaction(keepsCaches: keepingCaches) { try body($0) }
+    try await perform(WriteTransaction(keepsCaches: keepingCaches) { try body($0) })
+  }
+
+  /// Writes as the other `work`, what changes entries and marks of one dialog and nothing else that is cached.
+  func work<Value: Sendable>(
+    changing dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+  ) async throws(Problem) -> Value {
+    try await perform(WriteTransaction(keepsCaches: true, changing: dialog) { try body($0) })
+  }
+
+  private func perform<Value: Sendable>(_ work: WriteTransaction) async throws(Problem) -> Value {
     guard let value = try await post(.work(work), by: Self.nobody).value as? Value else {
       throw Problem.storage
     }

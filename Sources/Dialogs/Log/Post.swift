@@ -300,17 +300,24 @@ public struct WriteTransaction: Sendable {
   /// Whether it changes nothing that the judge caches: users, blocks, archive preferences, rooms and their members.
   /// Logins are of this kind, and frequent: messages should not have to read all of that again after each.
   let keepsCaches: Bool
+  /// The dialog or room whose marks it changes, which the judge then reads anew; `nil` for none.
+  let dialog: DialogID?
   /// The function, which returns a value and further posts: these are judged at once, in the same transaction, so that
   /// a crash cannot separate them from it. A refused one fails alone.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
-  public init(keepsCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
+  public init(
+    keepsCaches: Bool = false, changing dialog: DialogID? = nil,
+    _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable
+  ) {
     self.keepsCaches = keepsCaches
+    self.dialog = dialog
     self.body = { (try body($0), []) }
   }
 
   package init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
     keepsCaches = false
+    dialog = nil
     self.body = body
   }
 }

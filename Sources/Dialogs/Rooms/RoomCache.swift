@@ -83,6 +83,13 @@ struct RoomCache {
   /// Drops a room from the cache, as its rows were removed.
   mutating func forget(_ room: DialogID) { states[room] = nil }
 
+  /// Drops the marks of a room's members, which have been written, as others have changed them since.
+  mutating func forgetMarks(in room: DialogID) {
+    guard let state = states[room] else { return }
+    cachedRows -= state.marks.count
+    state.marks = [:]
+  }
+
   /// Gives the state a new edition, as a row of the member list has been written.
   mutating func edited(_ state: State) {
     editions += 1

@@ -130,9 +130,12 @@ extension Judge {
     try unbookmarkAll(of: state.room, after: nil)
   }
 
-  /// Removes a piece of what an ended temporary room contained, and the others in later posts.
+  /// Removes a piece of what an ended temporary room contained, and the others in later posts. What is held stays until
+  /// the hold is removed.
   mutating func removeContent(_ post: Post, of id: DialogID) throws {
-    if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed, !room.settings.isPersistent,
+    if try writer.isHeld(id) {
+      rooms.forget(id)
+    } else if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed, !room.settings.isPersistent,
       try writer.removeContent(of: id, limit: Limits.removedEntriesAtOnce, endingFiles: time)
     {
       later(.removeContent(id))

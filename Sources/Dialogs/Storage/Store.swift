@@ -22,14 +22,14 @@ public protocol StoreReader:
   RecordReader, UserReader, ContactReader, NodeReader, LogReader, RoomReader, FileReader, PushReader, StreamReader,
   EditReader, PinReader, PerUserMessageReader, HookReader, ScheduledMessageReader, DialogListReader,
   MessageSearchReader,
-  DirectoryReader, AccountTaskReader, OutboxReader
+  DirectoryReader, AccountTaskReader, OutboxReader, RetentionReader
 {}
 
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
   StreamWriter, PinWriter, PerUserMessageWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter,
-  OutboxWriter, AnyObject
+  OutboxWriter, RetentionWriter, AnyObject
 {}
 
 extension StoreWriter {

@@ -184,9 +184,11 @@ extension Query {
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
   /// The expression of `Mark.unread`.
-  static let unreadCount = "max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed) - m.hidden)"
+  static let unreadCount = "max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden)"
+  /// What is gone by its age counts as read, without a write per member (`Writer.expire`).
+  private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
   static let markColumns = """
-    m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position, m.hidden
+    m.dialog, m.delivered, m.displayed, \(displayedOrdinal), \(own), m.own_at_displayed, m.position, m.hidden
     """
   fileprivate static let dialog = Query(
     "SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")

@@ -170,9 +170,15 @@ extension Query {
         state IN (0, 1) AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
       FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > iif(resumable, ?5, ?4)))
     """)
+  /// The condition that the file `b` is a held user's, or in a message of a held dialog.
+  private static let isHeld = """
+    (EXISTS (SELECT 1 FROM holds h WHERE h.user = b.owner)
+      OR EXISTS (SELECT 1 FROM blob_references r CROSS JOIN payloads p ON p.position = r.position
+        CROSS JOIN holds h ON h.user = 0 AND h.dialog = p.dialog WHERE r.blob = b.id))
+    """
   fileprivate static let dueBlobs = Query(
     """
-    SELECT id FROM blobs WHERE state = 1 AND expires IS NOT NULL AND expires <= ?1
+    SELECT id FROM blobs b WHERE state = 1 AND expires IS NOT NULL AND expires <= ?1 AND NOT \(isHeld)
     UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 0 AND created <= iif(resumable, ?5, ?2)
       AND created <= ?2
     UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state IN (2, 3) AND created <= ?3
@@ -183,7 +189,7 @@ extension Query {
   fileprivate static let blobsNamedBy = Query("SELECT blob FROM blob_references WHERE position = ?1")
   fileprivate static let deleteBlobReferencesOf = Query("DELETE FROM blob_references WHERE position = ?1")
   fileprivate static let deleteReferencesToBlob = Query("DELETE FROM blob_references WHERE blob = ?1")
-  fileprivate static let correctionsOf = Query("SELECT position FROM corrections WHERE target = ?1")
+  static let correctionsOf = Query("SELECT position FROM corrections WHERE target = ?1")
   fileprivate static let endBlob = Query(
     """
     UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)

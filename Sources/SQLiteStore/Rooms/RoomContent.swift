@@ -32,14 +32,14 @@ extension Writer {
 
   /// Removes the entry of a joining or leaving member from their feed: the only ones of a room that are in one, besides
   /// the last.
-  private func removeFeed(ofChangeAt position: Position, in room: DialogID) throws {
+  func removeFeed(ofChangeAt position: Position, in room: DialogID) throws {
     guard case .room(let change)? = try entry(position, in: .server(room, .rules))?.fact,
       case .member(let member) = change.change
     else { return }
     try connection(.deleteFeed, member.party.id, position).run()
   }
 
-  private func removeTraces(of position: Position, in room: DialogID, endingFiles time: Timestamp) throws {
+  func removeTraces(of position: Position, in room: DialogID, endingFiles time: Timestamp?) throws {
     let author = try connection(.authorOfEntry, position).first { UserID($0.int(0)) }
     if let author { try releaseBlobs(of: position, by: author, ending: time) }
     try connection(.deleteCorrectionsOfEntry, position).run()

@@ -1,0 +1,96 @@
+import Basics
+import ServerMetrics
+
+/// The removal of messages by their age. Theory:
+///
+/// Dialog by dialog, oldest entries first: what is gone of a dialog is everything up to one position, which its row
+/// names, so that a later look begins there, and one that a crash interrupts is continued by the next. A piece is a few
+/// entries in a transaction of their own, and after it there is a pause of several times its duration: retention has a
+/// small share of the committer, and a smaller one the busier it is.
+///
+/// Nothing is told live. Who asks later learns that something is missing: an app's client whose cursor is further back
+/// is told to resync, and an XMPP client's page by the id of a message that is gone is `item-not-found`.
+public struct Retention: Sendable {
+  let parley: Parley
+
+  public init(_ parley: Parley) { self.parley = parley }
+
+  public var state: RetentionState { parley.registries.retention }
+
+  /// Removes the messages that are older than the policy allows, or only counts them, and adds them to the report. Ends
+  /// early if its task is cancelled.
+  public func removeMessages(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
+    let ends = try await ends()
+    if ends.isEmpty { return }
+    var after = DialogID(0)
+    while !Task.isCancelled {
+      let from = after
+      let page = try await parley.read { try $0.agingDialogs(after: from, limit: Limits.agingDialogsAtOnce) }
+      for dialog in page {
+        let ends = ends[parley.home(of: dialog.realm)]
+        guard let oldest = dialog.oldest, let end = dialog.isOfRoom ? ends?.rooms : ends?.privately, oldest <= end else {
+          continue
+        }
+        try await remove(of: dialog.id, through: end, onlyCounting: onlyCounting, &report)
+      }
+      guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
+      after = last.id
+    }
+  }
+
+  /// Returns the last positions that are old enough, of the realms in which messages go.
+  private func ends() async throws(Problem) -> [RealmID: (privately: Position?, rooms: Position?)] {
+    let (policy, now, realms) = (state.policy, parley.clock.now, parley.realms)
+    return try await parley.read { reader in
+      func end(_ age: Duration?) throws -> Position? {
+        try age.map { try reader.position(before: Timestamp(milliseconds: now.milliseconds - $0.milliseconds)) }
+      }
+      var ends: [RealmID: (privately: Position?, rooms: Position?)] = [:]
+      for realm in realms {
+        let ages = policy.ages(in: realm.domain)
+        if ages != RetentionPolicy.Ages() { ends[realm.id] = (try end(ages.privately), try end(ages.rooms)) }
+      }
+      return ends
+    }
+  }
+
+  private func remove(
+    of dialog: DialogID, through end: Position, onlyCounting: Bool, _ report: inout RetentionReport
+  ) async throws(Problem) {
+    if onlyCounting {
+      let (count, isHeld) = try await parley.read { try ($0.expiring(in: dialog, through: end), $0.isHeld(dialog)) }
+      if isHeld {
+        report.held += 1
+      } else if count > 0 {
+        report.messages += count
+        report.dialogs += 1
+      }
+      return
+    }
+    let endsFiles = parley.blobs?.policy.endsWithMessages == true
+    var messages = 0
+    while !Task.isCancelled {
+      let (began, now) = (ContinuousClock.now, parley.clock.now)
+      let piece = try await parley.work(changing: dialog) {
+        try $0.expire(dialog, through: end, limit: Limits.expiredAtOnce, endingFiles: endsFiles ? now : nil)
+      }
+      messages += piece.messages
+      parley.metrics.retained.add(.messages, piece.messages)
+      if piece.isHeld { report.held += 1 }
+      if !piece.isMore { break }
+      await pause(after: ContinuousClock.now - began)
+    }
+    report.messages += messages
+    if messages > 0 { report.dialogs += 1 }
+  }
+
+  /// Leaves the committer to others.
+  public func pause(after duration: Duration) async {
+    // The sleep throws when the task is cancelled.
+    try? await Task.sleep(for: max(Limits.retentionPauseMin, duration * Limits.retentionPauseShare))
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int64 { components.seconds * 1_000 }
+}

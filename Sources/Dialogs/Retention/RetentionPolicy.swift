@@ -1,0 +1,83 @@
+public import Basics
+import Synchronization
+
+/// The ages at which messages and accounts go; without an age nothing does.
+public struct RetentionPolicy: Hashable, Sendable {
+  /// The ages of messages in one realm.
+  public struct Ages: Hashable, Sendable {
+    /// In private dialogs, and notes to oneself; `nil`: they stay.
+    public var privately: Duration?
+    /// In group and public dialogs, whispers there included.
+    public var rooms: Duration?
+
+    public init(privately: Duration? = nil, rooms: Duration? = nil) {
+      self.privately = privately
+      self.rooms = rooms
+    }
+  }
+
+  /// The ages in realms that `byDomain` does not name.
+  public var ages = Ages()
+  public var byDomain: [String: Ages] = [:]
+  /// The time without use after which an account is deleted.
+  public var accounts: Duration?
+
+  public init() {}
+
+  public func ages(in domain: String) -> Ages { byDomain[domain] ?? ages }
+}
+
+/// What one run of retention has removed, or would remove.
+public struct RetentionReport: Hashable, Sendable {
+  public let startedAt: Timestamp
+  public var finishedAt: Timestamp
+  public var messages = 0
+  /// The dialogs of these messages.
+  public var dialogs = 0
+  public var accounts = 0
+  /// The dialogs and accounts of which something stays because of a hold.
+  public var held = 0
+  /// The reason for which the run ended early; `nil` if it did not.
+  public var failure: String?
+
+  public init(startedAt: Timestamp) {
+    self.startedAt = startedAt
+    finishedAt = startedAt
+  }
+}
+
+/// The policy in effect, which a reload replaces, and the last run.
+public final class RetentionState: Sendable {
+  private struct Value {
+    var policy: RetentionPolicy
+    var isRunning = false
+    var last: RetentionReport?
+  }
+  private let value: Mutex<Value>
+
+  init(_ policy: RetentionPolicy) { value = Mutex(Value(policy: policy)) }
+
+  public var policy: RetentionPolicy {
+    get { value.withLock(\.policy) }
+    set { value.withLock { $0.policy = newValue } }
+  }
+  public var isRunning: Bool { value.withLock(\.isRunning) }
+  /// The last run that removed; of the present process.
+  public var last: RetentionReport? { value.withLock(\.last) }
+
+  /// Begins a run. Returns `false` if one is under way.
+  public func begin() -> Bool {
+    value.withLock { value in
+      if value.isRunning { return false }
+      value.isRunning = true
+      return true
+    }
+  }
+
+  public func end(_ report: RetentionReport?) {
+    value.withLock { value in
+      value.isRunning = false
+      if let report { value.last = report }
+    }
+  }
+}

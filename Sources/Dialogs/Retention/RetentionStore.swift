@@ -1,0 +1,57 @@
+public import Basics
+
+/// Reads what the retention of messages needs.
+public protocol RetentionReader {
+  /// Returns the dialogs of all kinds behind a number, ascending, with their oldest entries.
+  func agingDialogs(after: DialogID, limit: Int) throws -> [AgingDialog]
+  /// Returns the number of messages that `expire` would remove up to a position. One by a held user at which it would
+  /// stop is not looked for.
+  func expiring(in dialog: DialogID, through end: Position) throws -> Int
+  /// Returns the position up to which the entries of a dialog are gone (`expire`).
+  func expired(in messages: MessageAccess) throws -> Position
+  /// Returns the last such position among a user's private dialogs, rooms, and whispers in these.
+  func expired(in log: LogAccess) throws -> Position
+  /// Returns whether nothing of a dialog may go: it is held, or one of its users or members is (`Hold`). For whispers
+  /// also if their room is held.
+  func isHeld(_ dialog: DialogID) throws -> Bool
+}
+
+/// Removes messages by their age.
+public protocol RetentionWriter {
+  /// Removes the oldest `limit` entries of a dialog up to a position, with everything that belongs to them: payload,
+  /// state, edits, words of the search index, rows of feeds, mentions, pins, stars, and references to files, of which
+  /// those of the authors end at `endingFiles` if nothing else refers to them. What counted as unread counts no more. A
+  /// held dialog is left as it is; in another room the entries before the first one of a held user are removed. The last
+  /// entry of a destroyed room stays.
+  func expire(_ dialog: DialogID, through end: Position, limit: Int, endingFiles: Timestamp?) throws -> ExpiredPiece
+}
+
+/// A dialog as retention sees it.
+public struct AgingDialog: Hashable, Sendable {
+  public let id: DialogID
+  /// The realm of the room, or of one of the users.
+  public let realm: RealmID
+  /// Whether it is a room, or the whispers of two of its occupants.
+  public let isOfRoom: Bool
+  /// The first entry that is not gone; `nil` if there is none.
+  public let oldest: Position?
+
+  public init(id: DialogID, realm: RealmID, isOfRoom: Bool, oldest: Position?) {
+    self.id = id
+    self.realm = realm
+    self.isOfRoom = isOfRoom
+    self.oldest = oldest
+  }
+}
+
+/// The outcome of one piece of an expiry.
+public struct ExpiredPiece: Hashable, Sendable {
+  /// The removed entries that were shown as messages.
+  public var messages = 0
+  /// Whether there may be more to remove.
+  public var isMore = false
+  /// Whether a hold has stopped it.
+  public var isHeld = false
+
+  public init() {}
+}

@@ -1,0 +1,177 @@
+import Basics
+import Dialogs
+
+/// The removal of entries by their age, and what a hold keeps.
+extension Reader {
+  func agingDialogs(after: DialogID, limit: Int) throws -> [AgingDialog] {
+    try connection(.agingDialogs, after, bound(limit)).all { row in
+      AgingDialog(
+        id: DialogID(row.int(0)), realm: RealmID(row.int(1)), isOfRoom: row.int(2) >= Self.roomKind,
+        oldest: row.intOrNil(3).map { Position($0) })
+    }
+  }
+
+  func expiring(in dialog: DialogID, through end: Position) throws -> Int {
+    try connection(.expiringCount, dialog, end).first { Int($0.int(0)) } ?? 0
+  }
+
+  func expired(in messages: MessageAccess) throws -> Position {
+    Position(try connection(.expiredOfDialog, messages.dialog).first { $0.int(0) } ?? 0)
+  }
+
+  func expired(in log: LogAccess) throws -> Position {
+    Position(try connection(.expiredOfUser, log.user).first { $0.int(0) } ?? 0)
+  }
+
+  func isHeld(_ dialog: DialogID) throws -> Bool {
+    try connection(.isHeld, dialog).first { $0.int(0) } == 1
+  }
+}
+
+extension Writer {
+  /// The row of `entries` of the last entry stays as the base from which the next one counts: in a private dialog with
+  /// its counts, in a room without its author, whose messages are counted by row.
+  ///
+  /// Unread messages that go are read, as it were. That costs no write per member: queries never look behind
+  /// `expired_ordinal`. Of a member who has not read so far, what counted against that (their own messages, and those
+  /// they have deleted for themselves) goes with it.
+  func expire(_ dialog: DialogID, through end: Position, limit: Int, endingFiles time: Timestamp?) throws -> ExpiredPiece
+  {
+    var piece = ExpiredPiece()
+    guard try !isHeld(dialog) else {
+      piece.isHeld = true
+      return piece
+    }
+    let found = try connection(.expiringDialog, dialog).first {
+      (
+        expired: Position($0.int(0)), isRoom: $0.int(1) == Self.roomKind, first: UserID($0.int(2)),
+        second: UserID($0.int(3)), own: $0.int(4)
+      )
+    }
+    guard let found else { return piece }
+    let held = Set(try connection(.heldUsers).all { $0.int(0) })
+    let rows = try connection(.expiring, dialog, end, bound(limit)).all {
+      (
+        position: Position($0.int(0)), flags: EntryFlags(rawValue: $0.int(1)), ordinal: $0.int(2), own: $0.int(3),
+        kind: $0.int(4), author: $0.int(5)
+      )
+    }
+    var own = found.own
+    var last: (position: Position, ordinal: Int64)?
+    for row in rows {
+      if held.contains(row.author) {
+        piece.isHeld = true
+        break
+      }
+      if row.flags.contains(.counts) {
+        let author = found.isRoom ? UserID(row.own) : row.own > own ? found.first : found.second
+        try connection(.passOwn, author, dialog, row.ordinal).run()
+      }
+      own = row.own
+      if row.kind == Int64(Fact.Kind.room.rawValue) { try removeFeed(ofChangeAt: row.position, in: dialog) }
+      if row.kind == Int64(Fact.Kind.call.rawValue) { try connection(.deleteEndedCall, row.position).run() }
+      // An edit is a text of the message, however young.
+      for correction in try connection(.correctionsOf, row.position).all({ Position($0.int(0)) }) {
+        try erase(correction, in: dialog)
+      }
+      try removeTraces(of: row.position, in: dialog, endingFiles: time)
+      _ = try remove(row.position, in: dialog)
+      if row.flags.contains(.shown) { piece.messages += 1 }
+      last = (row.position, row.ordinal)
+    }
+    guard let last else { return piece }
+    for (user, ordinal) in try connection(.hiddenBetween, dialog, found.expired, last.position)
+      .all({ (UserID($0.int(0)), $0.int(1)) })
+    { try connection(.passHidden, user, dialog, ordinal).run() }
+    for query in [Query.deleteHiddenBetween, .deleteStarsBetween] {
+      try connection(query, dialog, found.expired, last.position).run()
+    }
+    try connection(.deletePinsUpTo, dialog, last.position).run()
+    try connection(.deleteMentionsUpTo, dialog, last.ordinal).run()
+    try connection(.deleteEntriesBefore, dialog, last.position).run()
+    try connection(.makeBase, dialog, last.position, found.isRoom).run()
+    try connection(.setExpired, dialog, last.position, last.ordinal).run()
+    piece.isMore = rows.count == Int(bound(limit)) && !piece.isHeld
+    return piece
+  }
+}
+
+extension Query {
+  /// One look at each dialog. Whispers belong to the realm of their room.
+  fileprivate static let agingDialogs = Query(
+    """
+    SELECT d.id, coalesce(r.realm, u.realm), d.kind,
+      (SELECT e.position FROM entries e WHERE e.dialog = d.id AND e.position > d.expired ORDER BY e.position LIMIT 1)
+    FROM dialogs d LEFT JOIN rooms r ON r.dialog = iif(d.kind = \(Reader.roomKind), d.id, d.via)
+      LEFT JOIN users u ON u.id = d.first
+    WHERE d.id > ?1 AND coalesce(r.realm, u.realm) IS NOT NULL ORDER BY d.id LIMIT ?2
+    """)
+  /// A destroyed room keeps its last entry, which says so.
+  private static func expiring(_ columns: String, _ rest: String) -> Query {
+    Query(
+      """
+      SELECT \(columns)
+      FROM dialogs d LEFT JOIN rooms r ON r.dialog = d.id CROSS JOIN entries e ON e.dialog = d.id
+        LEFT JOIN payloads p ON p.position = e.position
+      WHERE d.id = ?1 AND e.position > d.expired AND e.position <= ?2
+        AND (e.position < d.last OR coalesce(r.destroyed, 0) = 0) \(rest)
+      """)
+  }
+  fileprivate static let expiring = expiring(
+    "e.position, e.flags, e.ordinal, e.own, coalesce(p.kind, 0), coalesce(p.author, 0)",
+    "ORDER BY e.position LIMIT ?3")
+  fileprivate static let expiringCount = expiring("count(*)", "AND e.flags & \(EntryFlags.shown.rawValue)")
+  fileprivate static let expiringDialog = Query(
+    """
+    SELECT d.expired, d.kind, d.first, d.second, coalesce((SELECT e.own FROM entries e
+      WHERE e.dialog = d.id AND e.position <= d.expired ORDER BY e.position DESC LIMIT 1), 0)
+    FROM dialogs d WHERE d.id = ?1
+    """)
+  fileprivate static let expiredOfDialog = Query("SELECT expired FROM dialogs WHERE id = ?1")
+  /// Takes a look at each dialog of the user, and at each room's whispers of theirs.
+  fileprivate static let expiredOfUser = Query(
+    """
+    SELECT max(at) FROM (
+      SELECT d.expired AS at FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+      UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w
+        ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = m.dialog AND w.first = ?1 WHERE m.user = ?1
+      UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w
+        ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = m.dialog AND w.second = ?1 WHERE m.user = ?1)
+    """)
+  /// A dialog is held itself, by a user of it, or, as whispers are, by its room.
+  fileprivate static let isHeld = Query(
+    """
+    SELECT EXISTS (SELECT 1 FROM holds h WHERE h.user = 0 AND h.dialog IN (d.id, d.via))
+      OR EXISTS (SELECT 1 FROM holds h WHERE h.user > 0 AND (h.user IN (d.first, d.second)
+        OR EXISTS (SELECT 1 FROM members m WHERE m.user = h.user AND m.dialog = d.id)))
+    FROM dialogs d WHERE d.id = ?1
+    """)
+  fileprivate static let heldUsers = Query("SELECT user FROM holds WHERE user > 0")
+  fileprivate static let passOwn = Query(
+    """
+    UPDATE members SET own_at_displayed = own_at_displayed + 1
+    WHERE user = ?1 AND dialog = ?2 AND displayed_ordinal < ?3
+    """)
+  fileprivate static let hiddenBetween = Query(
+    """
+    SELECT h.user, e.ordinal FROM hidden h CROSS JOIN entries e ON e.dialog = ?1 AND e.position = h.position
+    WHERE h.position > ?2 AND h.position <= ?3 AND h.dialog = ?1 AND h.counts = 1
+    """)
+  fileprivate static let passHidden = Query(
+    """
+    UPDATE members SET hidden = hidden - 1 WHERE user = ?1 AND dialog = ?2 AND hidden > 0 AND displayed_ordinal < ?3
+    """)
+  fileprivate static let deleteHiddenBetween = Query(
+    "DELETE FROM hidden WHERE position > ?2 AND position <= ?3 AND dialog = ?1")
+  fileprivate static let deleteStarsBetween = Query(
+    "DELETE FROM stars WHERE position > ?2 AND position <= ?3 AND dialog = ?1")
+  fileprivate static let deletePinsUpTo = Query("DELETE FROM pins WHERE dialog = ?1 AND position <= ?2")
+  fileprivate static let deleteMentionsUpTo = Query("DELETE FROM mentions WHERE dialog = ?1 AND ordinal <= ?2")
+  fileprivate static let deleteEndedCall = Query("DELETE FROM calls WHERE position = ?1 AND due IS NULL")
+  fileprivate static let deleteEntriesBefore = Query("DELETE FROM entries WHERE dialog = ?1 AND position < ?2")
+  fileprivate static let makeBase = Query(
+    """
+    UPDATE entries SET flags = \(EntryFlags.erased.rawValue), own = iif(?3, 0, own) WHERE dialog = ?1 AND position = ?2
+    """)
+  fileprivate static let setExpired = Query("UPDATE dialogs SET expired = ?2, expired_ordinal = ?3 WHERE id = ?1")
+}
