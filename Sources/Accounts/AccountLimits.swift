@@ -139,4 +139,12 @@ public enum AccountLimits {
   public static let auditKept: Duration = .seconds(400 * 86_400)
   /// Bytes of the object in a record; a longer one is cut.
   public static let auditObjectBytesMax = 512
+
+  // Retention.
+  /// The time after a start in which no account is deleted as unused.
+  static let idleAccountsAfterStart: Duration = .seconds(86_400)
+  /// The accounts that one read looks at, some ten microseconds each.
+  static let idleLookedAtMax = 200
+  /// Holds, which each piece of retention looks at; the next is `too-many-holds`.
+  static let holdsMax = 1_000
 }

@@ -16,6 +16,7 @@ public final class Accounts: Sendable {
   let accountPace = AccountPace()
   let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()
+  let startedAt: Timestamp
   private let common: Mutex<Set<SCRAMHash>>
   private let derivers: ThreadPool
 
@@ -37,6 +38,7 @@ public final class Accounts: Sendable {
   public init(_ parley: Parley, _ options: Options = Options()) {
     self.parley = parley
     self.options = options
+    startedAt = parley.clock.now
     derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
     common = Mutex((try? parley.store.read { try $0.commonHashes() }) ?? Set(SCRAMHash.allCases))
   }

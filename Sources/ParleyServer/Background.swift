@@ -21,7 +21,8 @@ struct Background: Service {
 }
 
 extension Background {
-  /// Returns the services that act at the time that rows or clocks say: they remove expired files and guests, resume
+  /// Returns the services that act at the time that rows or clocks say: they remove expired files, guests, and messages
+  /// and accounts by their age, resume
   /// the deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end
   /// calls that rang too long, what servers elsewhere do not take, and typing that was not renewed.
   static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
@@ -41,6 +42,13 @@ extension Background {
           if count > 0 { logger.debug("guests removed", metadata: ["count": "\(count)"]) }
         } catch {
           logger.error("guests could not be removed", metadata: ["reason": "\(error.text)"])
+        }
+      },
+      Background(every: ServerLimits.retentionInterval) {
+        do throws(Problem) { try await accounts.retain() } catch {
+          // An operator's own run does the same.
+          if error.kind == .conflict { return }
+          logger.error("retention has failed", metadata: ["reason": "\(error.text)"])
         }
       },
       Background(every: ServerLimits.accountTaskInterval) {

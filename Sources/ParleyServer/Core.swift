@@ -69,6 +69,7 @@ package struct Core: Sendable {
       options.services = settings.services
       options.callRinging = settings.callRinging
       options.pushes = settings.pushes.policy(webPushKey)
+      options.retention = settings.retention
       if let beforeSend, let settings = settings.beforeSend {
         let policy = BeforeSendPolicy(
           passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)

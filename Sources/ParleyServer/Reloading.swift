@@ -19,12 +19,14 @@ final class Reloading: RunningServer {
   private let xmpp: XMPPService
   private let log: ServerLog
   private let backups: ScheduledBackups?
+  private let retention: RetentionState
   private let logger: Logger
   private let reread: @Sendable () throws -> Settings
 
   init(
     _ settings: Settings, _ certificates: Certificates, _ xmpp: XMPPService, _ log: ServerLog,
-    _ backups: ScheduledBackups?, _ logger: Logger, reread: @escaping @Sendable () throws -> Settings
+    _ backups: ScheduledBackups?, _ retention: RetentionState, _ logger: Logger,
+    reread: @escaping @Sendable () throws -> Settings
   ) {
     started = settings
     applied = Mutex(settings)
@@ -32,6 +34,7 @@ final class Reloading: RunningServer {
     self.xmpp = xmpp
     self.log = log
     self.backups = backups
+    self.retention = retention
     self.logger = logger
     self.reread = reread
   }
@@ -58,6 +61,7 @@ final class Reloading: RunningServer {
         try xmpp.reload(now)
         try certificates.reload(now)
         log.level = now.logLevel
+        retention.policy = now.retention
         let changes = changes(from: applied, to: now)
         applied = now
         for change in changes where change.effect == .restart {

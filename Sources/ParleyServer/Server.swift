@@ -75,7 +75,8 @@ public enum Server {
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
     let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
-    let reloading = Reloading(settings, certificates, xmpp, log, backups, logger, reread: reread)
+    let reloading = Reloading(
+      settings, certificates, xmpp, log, backups, core.parley.registries.retention, logger, reread: reread)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(core, federation: xmpp.federation, startedAt: startedAt)
     let context = AdminContext(

@@ -17,6 +17,8 @@ enum ServerLimits {
   static let guestSweepInterval: Duration = .seconds(5)
   /// The interval of retries of failed account tasks.
   static let accountTaskInterval: Duration = .seconds(60)
+  /// The interval of runs of retention; the first is at the start. Ages are days.
+  static let retentionInterval: Duration = .seconds(3_600)
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 

@@ -110,8 +110,10 @@ extension Key where Value == Bool {
 }
 
 extension Key where Value == Int {
-  static func number(_ name: String, _ fallback: Int?, _ range: ClosedRange<Int>, _ unit: String) -> Key {
-    Key(name, fallback.map { String($0) }) { text in
+  static func number(
+    _ name: String, _ fallback: Int?, _ range: ClosedRange<Int>, _ unit: String, change: KeyChange = .restart
+  ) -> Key {
+    Key(name, fallback.map { String($0) }, change: change) { text in
       if let number = Int(text), range.contains(number) { return (number, nil) }
       return (
         range.lowerBound, "\(unit): a whole number from \(range.lowerBound) to \(range.upperBound) is expected"
@@ -149,7 +151,9 @@ extension Key where Value: RawRepresentable<String> & CaseIterable {
 
 extension Key where Value == Void {
   /// Declares a list of maps, which `RawSettings.entries` contains.
-  static func entries(_ name: String, _ fields: [String], lists: Set<String> = [], secret: Bool = false) -> Key {
-    Key(name, secret: secret, form: .entries(fields: fields, lists: lists)) { _ in ((), nil) }
+  static func entries(
+    _ name: String, _ fields: [String], lists: Set<String> = [], change: KeyChange = .restart, secret: Bool = false
+  ) -> Key {
+    Key(name, change: change, secret: secret, form: .entries(fields: fields, lists: lists)) { _ in ((), nil) }
   }
 }

@@ -146,6 +146,11 @@ package struct Keys: Sendable {
   let backupEvery = Key<Duration>.time("backup.every")
   let backupKeep = Key.number("backup.keep", 7, 1...1_000, "backups")
   let backupFolder = Key.path("backup.folder")
+  /// The maximum is a century; 0 means that nothing goes.
+  let retentionPrivateDays = Key.number("retention.private_days", 0, 0...36_500, "days", change: .reload)
+  let retentionRoomDays = Key.number("retention.room_days", 0, 0...36_500, "days", change: .reload)
+  let retentionDomains = Key.entries("retention.domains", ["name", "private_days", "room_days"], change: .reload)
+  let retentionAccountDays = Key.number("retention.account_days", 0, 0...36_500, "days", change: .reload)
   let adminSocket = Key.path("admin.socket")
   let metricsHost = Key.host("metrics.host", "127.0.0.1")
   package let metricsPort = Key.port("metrics.port", 9522)

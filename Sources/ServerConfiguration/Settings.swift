@@ -140,6 +140,8 @@ public struct Settings: Hashable, Sendable {
   public let beforeSend: BeforeSend?
   /// nil if the server makes no backups by itself.
   public let backups: Backups?
+  /// The ages at which messages and accounts go.
+  public let retention: RetentionPolicy
   /// The absolute path of the Unix socket for admin commands.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -288,7 +290,7 @@ struct SettingsReader {
       outgoing: outgoing(),
       delivery: delivery(),
       beforeSend: beforeSend(),
-      backups: backups(data: data),
+      backups: backups(data: data), retention: retention(among: domains),
       adminSocket: adminSocket(data: data),
       logLevel: read(keys.logLevel),
       logFormat: read(keys.logFormat),

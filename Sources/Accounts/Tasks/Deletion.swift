@@ -38,7 +38,8 @@ extension Accounts {
     return task
   }
 
-  /// Completes a task. Does nothing if it is running already, or done.
+  /// Completes a task. Does nothing if it is running already, or done. Nothing is deleted of a user who is held: their
+  /// task stays until the hold is removed.
   public func finish(_ task: AccountTask) async throws(Problem) {
     guard tasks.claim(task.id) else { return }
     defer { tasks.release(task.id) }
@@ -46,7 +47,10 @@ extension Accounts {
     guard let task = try await parley.read({ try $0.accountTask(task.id) }), task.state == .pending else { return }
     switch task.kind {
     case .deletion, .erasure:
-      guard let user = try await parley.read({ try $0.user(task.user) }) else { return }
+      guard let (user, isHeld) = try await parley.read({ reader in
+        try reader.user(task.user).map { ($0, try reader.isHeld($0.id)) }
+      }), !isHeld
+      else { return }
       if task.kind == .erasure { try await takeBack(task, of: user) }
       try await delete(user, by: task)
     case .export: try await gather(task)

@@ -1,0 +1,134 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Accounts
+@testable import Dialogs
+
+/// What goes by its age, and what a hold keeps.
+@Suite struct RetentionTests {
+  private static let day: Int64 = 86_400_000
+  private static let begin: Int64 = 1_700_000_000_000
+
+  private func policy(privately: Int? = nil, rooms: Int? = nil, accounts: Int? = nil) -> RetentionPolicy {
+    var policy = RetentionPolicy()
+    func age(_ days: Int?) -> Duration? { days.map { .seconds($0 * 86_400) } }
+    policy.ages = .init(privately: age(privately), rooms: age(rooms))
+    policy.accounts = age(accounts)
+    return policy
+  }
+
+  private func texts(_ stage: Stage, _ dialog: DialogID) async throws -> [String] {
+    try await stage.parley.read { reader in
+      try reader.history(
+        of: .server(dialog, .rules), after: .zero, before: .end, limit: 99, ascending: true
+      ).compactMap { entry in
+        guard case .message(let message) = entry.fact else { return nil }
+        return message.content.text
+      }
+    }
+  }
+
+  @Test func messagesGoByTheAgeOfTheirKindOfDialog() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room("verona", by: juliet, with: [(romeo, .member)])
+    var dialog: DialogID?
+    for day in 0..<10 {
+      stage.clock.set(Self.begin + Int64(day) * Self.day)
+      // More than one piece.
+      for _ in 0..<8 { dialog = try await stage.say("\(day)", from: romeo, to: juliet).dialog?.id }
+      _ = try await stage.say("\(day)", in: room, by: romeo)
+    }
+    let own = try #require(dialog)
+    let state = stage.parley.registries.retention
+    // Nothing goes by default.
+    #expect(try await stage.accounts.retain().messages == 0)
+    state.policy = policy(privately: 3)
+    var report = try await stage.accounts.retain(onlyCounting: true)
+    #expect((report.messages, report.dialogs) == (48, 1))
+    #expect(try await texts(stage, own).count == 80)
+    #expect(state.last?.messages == 0)
+    report = try await stage.accounts.retain()
+    #expect((report.messages, report.dialogs, report.held) == (48, 1, 0))
+    #expect(try await texts(stage, own) == (6..<10).flatMap { day in (0..<8).map { _ in "\(day)" } })
+    #expect(try await texts(stage, room.dialog).count == 10)
+    #expect(try await stage.unread(juliet) == 32 + 10)
+    #expect(state.last == report)
+    // Another domain's ages are not this one's; this one's own stand before those of all.
+    state.policy = policy(privately: 1, rooms: 3)
+    state.policy.byDomain = ["localhost": .init(rooms: .seconds(8 * 86_400)), "mantua": .init()]
+    // With the room's notices of that time.
+    let counted = try await stage.accounts.retain(onlyCounting: true).messages
+    #expect(try await stage.accounts.retain().messages == counted)
+    #expect(try await texts(stage, own).count == 32)
+    #expect(try await texts(stage, room.dialog) == (1..<10).map { "\($0)" })
+    #expect(try await stage.accounts.retain().messages == 0)
+    // Posts that are judged in one batch with a piece find the counts as it has left them.
+    state.policy = policy(privately: 1)
+    let id = try #require(try await stage.say("last", from: romeo, to: juliet).entry).id
+    let run = Task { try await stage.accounts.retain() }
+    for _ in 0..<5 { _ = try await stage.say("new", from: romeo, to: juliet) }
+    _ = try await run.value
+    #expect(try await stage.unread(juliet) == 8 + 8 + 1 + 5 + 9)
+    try await stage.parley.post(
+      .marker(MarkerDraft(with: romeo.address, kind: .displayed, target: .entry(id))), by: juliet)
+    #expect(try await stage.unread(juliet) == 5 + 9)
+  }
+
+  @Test func aHoldKeepsWhatIsHeldAndADeletionWaits() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog?.id)
+    stage.clock.set(Self.begin + 3 * Self.day)
+    let accounts = stage.accounts
+    stage.parley.registries.retention.policy = policy(privately: 1)
+    try await accounts.hold(Hold(.user(juliet.id), in: juliet.realm, note: nil, since: stage.clock.now))
+    let report = try await accounts.retain()
+    #expect((report.messages, report.held) == (0, 1))
+    #expect(try await accounts.retain(onlyCounting: true).held == 1)
+    // The account is closed at once, and what is in it stays.
+    try await accounts.finish(try await accounts.beginDeletion(of: juliet.id, erasing: true))
+    #expect(try await stage.parley.read { try $0.user(juliet.id)?.state } == .disabled)
+    try await accounts.resumeAccountTasks()
+    #expect(try await stage.parley.read { try $0.pendingAccountTasks().count } == 1)
+    #expect(try await texts(stage, dialog) == ["love"])
+    try await accounts.removeHold(of: .user(juliet.id))
+    try await accounts.resumeAccountTasks()
+    #expect(try await stage.parley.read { try $0.user(juliet.id)?.state } == .deleted)
+    #expect(try await accounts.retain().messages == 1)
+    await #expect(throws: Problem.self) { try await accounts.removeHold(of: .user(juliet.id)) }
+  }
+
+  @Test func accountsGoThatNobodyHasUsedForLong() async throws {
+    let stage = try Stage(admins: [try BareJID("escalus@localhost")])
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (nurse, escalus) = (try await stage.user("nurse"), try await stage.user("escalus"))
+    let tybalt = try await stage.user("tybalt")
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog?.id)
+    let session = try await stage.session(juliet, "balcony")
+    stage.parley.registries.retention.policy = policy(accounts: 40)
+    stage.clock.set(Self.begin + 30 * Self.day)
+    try await stage.parley.post(.leave(stage.clock.now), by: nurse)
+    try await stage.accounts.hold(Hold(.user(tybalt.id), in: tybalt.realm, note: nil, since: stage.clock.now))
+    #expect(try await stage.accounts.retain().accounts == 0)
+    stage.clock.set(Self.begin + 40 * Self.day)
+    #expect(try await stage.accounts.retain(onlyCounting: true).accounts == 1)
+    let report = try await stage.accounts.retain()
+    #expect((report.accounts, report.held) == (1, 1))
+    let states = try await stage.parley.read { reader in
+      try [romeo, juliet, nurse, escalus, tybalt].map { try reader.user($0.id)?.state }
+    }
+    #expect(states == [.deleted, .active, .active, .active, .active])
+    // As when an operator deletes them: the other keeps the conversation.
+    #expect(try await texts(stage, dialog) == ["love"])
+    #expect(session.party == juliet)
+    // After a start nobody is deleted at once: who was online when a server was killed has no later sign.
+    stage.clock.set(Self.begin + 70 * Self.day)
+    try await stage.accounts.removeHold(of: .user(tybalt.id))
+    let fresh = Accounts(stage.parley)
+    #expect(try await fresh.retain().accounts == 0)
+    #expect(try await stage.accounts.retain().accounts == 2)
+  }
+}

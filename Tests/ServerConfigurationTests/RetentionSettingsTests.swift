@@ -1,0 +1,49 @@
+import Dialogs
+import Testing
+
+@testable import ServerConfiguration
+
+/// The configuration of retention.
+@Suite struct RetentionSettingsTests {
+  private func load(_ text: String) throws -> Settings {
+    var raw = RawSettings()
+    SettingsFile.read(text: text, path: "parley.yaml", into: &raw)
+    var reader = SettingsReader(raw)
+    let settings = reader.settings(file: nil)
+    guard reader.errors.isEmpty else { throw StartupError(reader.errors) }
+    return settings
+  }
+  private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+
+  @Test func agesAreReadWithThoseOfDomains() throws {
+    let policy = try load(
+      """
+      domain: a.example
+      domains:
+        - name: b.example
+      retention:
+        private_days: 90
+        account_days: 400
+        domains:
+          - name: b.example
+            room_days: 30
+      """
+    ).retention
+    #expect(policy.ages(in: "a.example") == .init(privately: days(90)))
+    #expect(policy.ages(in: "b.example") == .init(privately: days(90), rooms: days(30)))
+    #expect(policy.accounts == days(400))
+    #expect(try load("domain: a.example").retention == RetentionPolicy())
+  }
+
+  @Test(arguments: [
+    ("retention.private_days", "  private_days: -1"), ("retention.room_days", "  room_days: a week"),
+    ("retention.account_days", "  account_days: 29"),
+    ("retention.domains.name", "  domains:\n    - name: c.example"),
+    ("retention.domains.room_days", "  domains:\n    - name: a.example\n      room_days: 36501"),
+    ("retention.domains.name", "  domains:\n    - name: a.example\n    - name: a.example"),
+  ])
+  func errorsNameTheKey(key: String, text: String) throws {
+    let error = #expect(throws: StartupError.self) { try load("domain: a.example\nretention:\n" + text) }
+    #expect(error?.lines.joined().contains(key) == true, "\(error?.lines ?? [])")
+  }
+}
