@@ -48,6 +48,22 @@ struct Dice {
     #expect(FeedFollower(behind: Position(99), attended: Position(7)).told == Position(7))
   }
 
+  @Test func whatIsGoneEndsInResyncBeforeTheFirstPage() {
+    var follower = FeedFollower(behind: Position(5), attended: Position(90))
+    _ = follower.read()
+    let skips = follower.skipsGone(Position(6), head: Position(91))
+    #expect(skips)
+    let behind = follower.read()
+    #expect(behind == Position(91))
+    // Nothing was missed at the place where it is now, nor by who has caught up.
+    let again = follower.skipsGone(Position(6), head: Position(92))
+    #expect(!again)
+    let last = follower.told(page([], end: 92), head: Position(92))
+    #expect(last == .live(held: [], caughtUp: Position(92)))
+    let later = follower.skipsGone(Position(99), head: Position(99))
+    #expect(!later)
+  }
+
   @Test func tooFarBehindEndsInResync() {
     var follower = FeedFollower(behind: .zero, attended: Position(1_000), behindMax: 20)
     _ = follower.read()

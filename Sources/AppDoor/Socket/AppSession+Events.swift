@@ -88,7 +88,8 @@ extension AppSession {
         return (
           feed: feed, head: try reader.head().position,
           totals: wantsNumbers && feed.log.isLast
-            ? (unread: try reader.unread(of: user.id), mentions: try reader.mentions(of: user.id, in: nil)) : nil
+            ? (unread: try reader.unread(of: user.id), mentions: try reader.mentions(of: user.id, in: nil)) : nil,
+          expired: wantsNumbers ? try reader.expired(in: LogAccess.own(user)) : .zero
         )
       }
     ) { result in
@@ -101,6 +102,11 @@ extension AppSession {
       case .success(let page):
         // Live changes are newer than the page.
         session.memberships.merge(page.feed.memberships) { max($0, $1) }
+        if me.isWritable, session.follower.skipsGone(page.expired, head: page.head) {
+          me.tellResync(.expired, session)
+          me.readOn(session)
+          break
+        }
         me.tell(page.feed, head: page.head, totals: page.totals, session)
       }
       me.flush()
@@ -129,18 +135,22 @@ extension AppSession {
         if !session.isAnnounced { announce(session) }
       }
       for held in held { tell(held.entry, isAnonymized: held.form == .feedAnonymized, session) }
-    case .resync:
-      // The message that ended somebody's typing may be among those that are not sent.
-      let stale = Set(session.typingUsers.keys.map(\.dialog))
-      session.typingUsers = [:]
-      for dialog in stale { tellTyping(in: dialog, session) }
-      session.cursor = session.rendering.cursor(session.follower.told)
-      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
+    case .resync: tellResync(.tooFarBehind, session)
     case .more: break
     }
     // This may have made the channel unwritable; the next page then waits, as nothing more can be sent.
     flush()
     readOn(session)
+  }
+
+  /// Tells the client to fetch its dialogs anew, and to go on from where the follower is now.
+  private func tellResync(_ reason: ResyncBody.Reason, _ session: OpenSession) {
+    // The message that ended somebody's typing may be among those that are not sent.
+    let stale = Set(session.typingUsers.keys.map(\.dialog))
+    session.typingUsers = [:]
+    for dialog in stale { tellTyping(in: dialog, session) }
+    session.cursor = session.rendering.cursor(session.follower.told)
+    tell(.resync, ResyncBody(reason: reason, cursor: session.cursor), cursor: session.cursor)
   }
 
   /// Continues after the client reads again.

@@ -42,6 +42,15 @@ struct FeedFollower: Equatable, Sendable {
   /// a page is being read.
   mutating func read() -> Position? { log.read() ? log.position : nil }
 
+  /// Moves to the end of the log if entries that were missed have gone by their age, up to `expired`. Returns whether
+  /// this is so: then send `resync` with the cursor's position in place of the page that was read.
+  mutating func skipsGone(_ expired: Position, head: Position) -> Bool {
+    guard !isCaughtUp, log.position < expired else { return false }
+    log.interrupt()
+    log.skip(to: head)
+    return true
+  }
+
   /// Abandons the page being read, as the client does not read; it is read again later.
   mutating func interrupt() { log.interrupt() }
 

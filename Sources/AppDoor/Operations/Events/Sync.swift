@@ -28,7 +28,10 @@ enum Sync: ServedOperation {
       return .ok(SyncBody(events: [], cursor: call.rendering.cursor(head)))
     }
     guard let after = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
-      return .ok(try await resync(call))
+      return .ok(try await resync(.cursorUnknown, call))
+    }
+    if try await call.parley.read({ try $0.expired(in: LogAccess.own(caller.user)) }) > after {
+      return .ok(try await resync(.expired, call))
     }
     var page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
     if page.events.isEmpty && wait > 0 {
@@ -80,12 +83,14 @@ enum Sync: ServedOperation {
     }
   }
 
-  private static func resync(_ call: RequestContext) async throws(Problem) -> SyncBody {
+  private static func resync(
+    _ reason: ResyncBody.Reason, _ call: RequestContext
+  ) async throws(Problem) -> SyncBody {
     let head = try await call.parley.read { try $0.head() }
     let cursor = call.rendering.cursor(head.position)
     var writer = JSONWriter()
     EventFrame(
-      .resync, time: call.parley.clock.now, data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
+      .resync, time: call.parley.clock.now, data: ResyncBody(reason: reason, cursor: cursor)
     ).write(to: &writer)
     return SyncBody(events: [RawObject(trusted: writer.text)], cursor: cursor)
   }

@@ -235,6 +235,8 @@ struct ResyncBody: Hashable, Sendable, JSONObjectWritable {
     case cursorUnknown
     /// More events were missed than are replayed.
     case tooFarBehind
+    /// Events that were missed have gone by their age.
+    case expired
   }
   var reason: Reason
   var cursor: String

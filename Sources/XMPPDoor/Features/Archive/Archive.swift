@@ -13,7 +13,10 @@ import XMPP
 /// private messages of rooms, under the addresses of occupants.
 struct Archive: Feature {
   static let xep = XEP(
-    313, "1.1.3", "Message Archive Management", note: "Archives of users and of rooms. `<count/>` is omitted (4.3.2).")
+    313, "1.1.3", "Message Archive Management",
+    note:
+      "Archives of users and of rooms. `<count/>` is omitted (4.3.2). Ids of messages that went by retention are `item-not-found`."
+  )
 
   static let query = Name("query", NS.mam)
   private static let metadata = Name("metadata", NS.mam)
@@ -367,20 +370,23 @@ struct ArchiveRequest: Sendable {
   ) throws -> ArchivePage? {
     // Entries before the floor do not exist for this reader.
     if let ids, ids.contains(where: { $0 <= messages.behind }) { return nil }
-    return try page(with: nil, reader) { try reader.archive(of: messages, $0) }
+    return try page(with: nil, reader, expired: { try reader.expired(in: messages) }) {
+      try reader.archive(of: messages, $0)
+    }
   }
 
   /// Returns the page of a user's archive, ascending; `nil` if an id is not in it. Called on a reader's thread.
   func page(of user: Party, _ reader: any StoreReader) throws -> ArchivePage? {
     var dialog: DialogID?
+    let expired = { try reader.expired(in: LogAccess.own(user)) }
     if let with {
       guard let found = try Self.dialog(of: user, with: with.bare, reader) else {
-        let known = try hasAnchors(reader) { try reader.archive(of: .own(user), $0) }
+        let known = try hasAnchors(reader, expired: expired) { try reader.archive(of: .own(user), $0) }
         return known && ids == nil ? ArchivePage(entries: [], complete: true) : nil
       }
       dialog = found
     }
-    return try page(with: dialog, reader) { try reader.archive(of: .own(user), $0) }
+    return try page(with: dialog, reader, expired: expired) { try reader.archive(of: .own(user), $0) }
   }
 
   /// Returns the dialog with a user, or with a room, whose whispers it contains.
@@ -392,10 +398,10 @@ struct ArchiveRequest: Sendable {
   }
 
   private func page(
-    with dialog: DialogID?, _ reader: any StoreReader,
+    with dialog: DialogID?, _ reader: any StoreReader, expired: () throws -> Position,
     _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> ArchivePage? {
-    guard try hasAnchors(reader, archive) else { return nil }
+    guard try hasAnchors(reader, expired: expired, archive) else { return nil }
     if let ids { return try page(ids, in: dialog, archive) }
     // If no results are asked for, one entry shows whether there are any.
     var query = ArchiveQuery(limit: max(1, limit))
@@ -412,9 +418,12 @@ struct ArchiveRequest: Sendable {
   }
 
   /// Returns whether the bounds are valid. One that has been removed since it was issued still is: a marker, say, that
-  /// was the last of the archive until a later one replaced it.
+  /// was the last of the archive until a later one replaced it. One that may have gone by its age is not (XEP-0313
+  /// 4.1.3): the client would not notice what is missing.
+  ///
+  /// - Parameter expired: returns the position up to which entries have gone so.
   private func hasAnchors(
-    _ reader: any StoreReader, _ archive: (ArchiveQuery) throws -> ArchivePage
+    _ reader: any StoreReader, expired: () throws -> Position, _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> Bool {
     if anchors.isEmpty { return true }
     var check = ArchiveQuery(limit: anchors.count)
@@ -422,7 +431,9 @@ struct ArchiveRequest: Sendable {
     // A message that the user has deleted for themself is still a valid bound.
     check.includesHidden = true
     let missing = anchors.subtracting(try archive(check).entries.map(\.position))
-    return try missing.allSatisfy { try !reader.hasEntry(at: $0, in: nil) }
+    if missing.isEmpty { return true }
+    let gone = try expired()
+    return try missing.allSatisfy { try $0 > gone && !reader.hasEntry(at: $0, in: nil) }
   }
 
   /// Returns single messages: all must exist (4.1.3); other filters select among them.
