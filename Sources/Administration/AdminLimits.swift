@@ -13,6 +13,8 @@ enum AdminLimits {
   static let answerWait: Duration = .seconds(120)
   /// The time that `parley backup` waits for its answer: a terabyte at 50 MB/s takes six hours.
   static let backupWait: Duration = .seconds(6 * 3_600)
+  /// The time that `parley retention run` waits for its end: some ten million messages.
+  static let retentionWait: Duration = .seconds(6 * 3_600)
   /// The maximum number of databases in a folder of backups; more would be copies of the same.
   static let backupsKeptMax = 1_000
   /// The maximum number of accounts in one XEP-0133 command: each may take a key derivation or a pass over rosters.

@@ -141,6 +141,7 @@ enum AdminOperations {
     ListFederation.self, ShowFederation.self, TestFederation.self, ListFederationRules.self, SetFederationRule.self,
     RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
     DropFederationQueue.self,
+    ShowRetention.self, RunRetention.self, AddHold.self, ListHolds.self, RemoveHold.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

@@ -321,6 +321,16 @@ async def conversations(checks, server, key):
         expect(key.do("POST", "/reloads")["changes"] == [], "something has changed")
         expect(key.do("GET", "/log-level") == {"level": "info", "configured": "info"}, "the level is not that of the configuration")
         elsewhere.refused("POST", "/reloads", 403, "key-of-another-domain")
+    with checks.check("retention and legal holds by a key"):
+        shown = key.do("GET", "/retention")
+        expect((shown["domains"][0], shown["holds"]) == ({"domain": "localhost"}, 0), f"{shown}")
+        made = key.do("PUT", "/holds/romeo@localhost", {"note": "case 17"})
+        expect((made["kind"], made["subject"], made["note"]) == ("user", "romeo@localhost", "case 17"), f"{made}")
+        expect(key.do("GET", "/holds")["items"] == [made], "another hold")
+        expect(elsewhere.do("GET", "/holds")["items"] == [], "a hold of another domain")
+        elsewhere.refused("PUT", "/holds/romeo@localhost", 404, "hold-subject-unknown")
+        key.do("DELETE", "/holds/romeo@localhost")
+        key.refused("DELETE", "/holds/romeo@localhost", 404, "hold-unknown")
     await romeo.disconnect()
 
 

@@ -19,6 +19,8 @@ public struct AppKey: Hashable, Sendable {
     case notifications
     case webhooks
     case audit
+    /// Legal holds.
+    case holds
     case federationRead = "federation:read"
     case federationWrite = "federation:write"
     /// The running server: its log's level, reloading its configuration.

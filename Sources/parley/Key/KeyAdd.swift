@@ -9,7 +9,7 @@ struct KeyAdd: AdminCommand {
     abstract: "Makes a key and prints its secret. Nobody can be shown it again.",
     discussion: """
       Scopes: users:read, users:write, sessions:write (log users in), dialogs:read, dialogs:write, messages:read, \
-      messages:write, messages:moderate, reports, announcements, notifications, webhooks, audit, federation:read, federation:write, \
+      messages:write, messages:moderate, reports, announcements, notifications, webhooks, audit, holds, federation:read, federation:write, \
       server; * is all of them.
 
       Examples:

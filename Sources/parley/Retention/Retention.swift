@@ -1,0 +1,78 @@
+import Administration
+import ArgumentParser
+
+struct RetentionCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retention",
+    abstract: "Messages and accounts that go because of their age (settings retention.*).",
+    discussion: """
+      Examples:
+        parley retention status
+        parley retention run --dry-run
+      """,
+    subcommands: [RetentionStatus.self, RetentionRun.self])
+}
+
+struct RetentionStatus: AdminCommand {
+  typealias Operation = ShowRetention
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Shows the ages of each domain, and the last run.",
+    discussion: """
+      The server removes what is old enough at its start and every hour.
+
+      Examples:
+        parley retention status
+        parley retention status --json
+      """)
+
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input { Empty() }
+
+  func text(_ status: Operation.Output) -> String {
+    func age(_ days: Int64?) -> String { days.map { "\($0) days" } ?? "for ever" }
+    var table = TextTable("Domain", "Private dialogs", "Rooms")
+    for domain in status.domains { table.add([domain.domain, age(domain.privateDays), age(domain.roomDays)]) }
+    var lines = [table.text()]
+    lines.append(
+      status.accountDays.map { "Accounts are deleted after \($0) days without use." }
+        ?? "Accounts stay however long they are not used.")
+    lines.append("Holds: \(status.holds).")
+    if status.isRunning { lines.append("A run is under way.") }
+    if let last = status.last {
+      lines.append("Last run: \(last.finishedAt). \(RetentionRun.text(last, isDone: true))")
+      if let failure = last.failure { lines.append("It ended early: \(failure)") }
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+struct RetentionRun: AdminCommand {
+  typealias Operation = RunRetention
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Removes now what is old enough, and waits for it.",
+    discussion: """
+      It goes in small pieces beside the traffic: about a thousand messages a second. What a run has not done when it is \
+      interrupted, the next one does.
+
+      Examples:
+        parley retention run --dry-run
+        parley retention run
+      """)
+
+  @Flag(name: .long, help: "Only counts what would go.") var dryRun = false
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input { .init(onlyCounting: dryRun) }
+
+  func text(_ report: Operation.Output) -> String { Self.text(report, isDone: !dryRun) }
+
+  static func text(_ report: RetentionRow, isDone: Bool) -> String {
+    let verb = isDone ? "Removed" : "Would remove"
+    var text = "\(verb) \(report.messages) messages of \(report.dialogs) dialogs, and \(report.accounts) accounts."
+    if report.held > 0 { text += " Held: \(report.held)." }
+    return text
+  }
+}
