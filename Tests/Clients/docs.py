@@ -438,6 +438,7 @@ def helps(checks, book, prepared):
     prepared.shell("parley user add bob@localhost --generate; cp -r data without-alice")
     prepared.shell("""parley user add alice@localhost --generate; parley user add alice@example.org --generate
                       parley federation deny rule.example
+                      parley hold add alice@localhost
                       parley roster add alice@localhost bob@localhost --mutual
                       parley dialog create team --owner alice@localhost --member bob@localhost
                       parley dialog create garden --owner alice@localhost""")
@@ -457,6 +458,9 @@ def helps(checks, book, prepared):
         # Of the backup that a sentence wants tested.
         shutil.copy(prepared.work / "data/parley.db", server.folder / "var/backups/parley.db")
         with server.serving():
+            with checks.check("docs: operations, retention and holds"):
+                for block in book.take("docs/operations.md", "Retention"):
+                    server.shell(block)
             for where, text in book.commands():
                 with checks.check(f"docs: {where}: {text}"):
                     if wants_federation(text):

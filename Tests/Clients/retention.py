@@ -80,7 +80,7 @@ def ages(checks, server):
     said = [romeo.say(dialog, f"vanishing {number}") for number in range(OLD)]
     place = f"/v1/dialogs/{dialog}/messages/"
     for code, answer in [romeo.call("PATCH", place + said[0]["id"], {"content": {"type": "text", "text": "vanishing edit"}}),
-                         juliet.call("PUT", place + said[1]["id"] + "/reactions/" + urllib.parse.quote("❤"))]:
+                         juliet.call("PUT", place + said[1]["id"] + "/reactions", {"emoji": ["❤"]})]:
         expect(code < 300, f"{code} {answer}")
     made = upload(server, romeo, b"vanishing bytes" * 100)
     message = attach(romeo, dialog, made, "file")

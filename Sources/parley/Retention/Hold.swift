@@ -10,7 +10,7 @@ struct HoldCommands: AsyncParsableCommand {
       Examples:
         parley hold add bob@localhost --note "case 17"
         parley hold list
-        parley hold remove bob@localhost
+        parley hold remove alice@localhost
       """,
     subcommands: [HoldAdd.self, HoldList.self, HoldRemove.self])
 }
@@ -27,7 +27,7 @@ struct HoldAdd: AdminCommand {
 
       Examples:
         parley hold add bob@localhost --note "case 17"
-        parley hold add orchard@conference.localhost
+        parley hold add garden@conference.localhost
       """)
 
   @Argument(help: "The address of a user or room, or a dialog's id for apps.") var subject: String
@@ -67,7 +67,7 @@ struct HoldRemove: AdminCommand {
     abstract: "Removes a hold: what has waited for it goes within the hour.",
     discussion: """
       Example:
-        parley hold remove bob@localhost
+        parley hold remove alice@localhost
       """)
 
   @Argument(help: "The subject, as in the list.") var subject: String
