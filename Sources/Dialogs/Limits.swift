@@ -362,7 +362,7 @@ public enum Limits {
   /// take about twenty minutes.
   static let retentionPauseMin: Duration = .milliseconds(10)
   static let retentionPauseShare = 4
-  /// Dialogs that one read of retention looks at, two microseconds each.
+  /// Dialogs or files that one read of retention looks at, some microseconds each.
   static let agingDialogsAtOnce = 500
 
   /// Threads that read the store: more than a store has connections would only wait there.

@@ -31,7 +31,7 @@ package struct Keys: Sendable {
   let uploadsUserBytes = Key.number("uploads.user_bytes", 1_073_741_824, 0...Int.max, "bytes")
   let uploadsUserDayBytes = Key.number("uploads.user_day_bytes", 536_870_912, 0...Int.max, "bytes")
   /// The maximum is a century; 0 means without limit.
-  let uploadsDays = Key.number("uploads.days", 365, 0...36_500, "days")
+  let uploadsDays = Key.number("uploads.days", 365, 0...36_500, "days", change: .reload)
   let uploadsEndWithMessages = Key.flag("uploads.end_with_messages", true)
   let uploadsThumbnails = Key.flag("uploads.thumbnails", true)
   let uploadsScanClamd = Key.text("uploads.scan.clamd")

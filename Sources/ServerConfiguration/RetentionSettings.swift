@@ -3,8 +3,9 @@ import Dialogs
 
 extension SettingsReader {
   /// Reads the ages at which messages and accounts go.
-  mutating func retention(among domains: [Settings.Domain]) -> RetentionPolicy {
+  mutating func retention(among domains: [Settings.Domain], _ uploads: Settings.Uploads?) -> RetentionPolicy {
     var policy = RetentionPolicy()
+    policy.files = uploads?.lifetime
     let accounts = read(keys.retentionAccountDays)
     if (1..<ConfigurationLimits.idleAccountDaysMin).contains(accounts) {
       reject(

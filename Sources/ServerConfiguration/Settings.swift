@@ -262,6 +262,7 @@ struct SettingsReader {
       (keys.metricsPort, metrics),
     ])
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
+    let uploads = self.uploads()
     let settings = Settings(
       domains: domains,
       data: data,
@@ -271,7 +272,7 @@ struct SettingsReader {
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(),
       certificate: certificateFiles(),
-      uploads: uploads(),
+      uploads: uploads,
       allowsRegistration: read(keys.registration),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),
@@ -290,7 +291,7 @@ struct SettingsReader {
       outgoing: outgoing(),
       delivery: delivery(),
       beforeSend: beforeSend(),
-      backups: backups(data: data), retention: retention(among: domains),
+      backups: backups(data: data), retention: retention(among: domains, uploads),
       adminSocket: adminSocket(data: data),
       logLevel: read(keys.logLevel),
       logFormat: read(keys.logFormat),

@@ -137,7 +137,7 @@ public enum UploadResult: Int, Series {
 
 /// What goes by its age.
 public enum RetainedKind: Int, Series {
-  case messages, accounts
+  case messages, files, accounts
   public static let labels = ["kind"]
 }
 

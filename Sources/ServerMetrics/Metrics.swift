@@ -44,7 +44,7 @@ public final class Metrics: Sendable {
     "parley_read_seconds", "Time of a read of the store, from the request to its result.",
     microseconds: Metrics.latencies)
   public let retained = Counter<RetainedKind>(
-    "parley_retention_removed_total", "Messages and accounts that were removed because of their age.")
+    "parley_retention_removed_total", "Messages, files and accounts that were removed because of their age.")
   public let databaseBytes = Reading<Single>("parley_database_bytes", "Size of the database file.")
   public let walBytes = Reading<Single>("parley_wal_bytes", "Size of the file of the write-ahead log.")
   public let checkpointSeconds = Histogram<Single>(

@@ -101,6 +101,37 @@ import Testing
     await #expect(throws: Problem.self) { try await accounts.removeHold(of: .user(juliet.id)) }
   }
 
+  @Test func filesOfATimeWithAnotherPolicyGoByThePresentOne() async throws {
+    let policy = BlobPolicy(links: BlobLinks(base: "https://files.example"), lifetime: .seconds(100 * 86_400))
+    let stage = try Stage(blobs: (policy: policy, store: NoFiles()))
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let created = stage.clock.now
+    func blob(_ number: UInt64, _ owner: Party, _ purpose: Blob.Purpose, days: Int64?) -> Blob {
+      Blob(
+        id: BlobID(PublicID(high: 0, low: number)), realm: owner.realm, owner: owner.id, name: "f", mediaType: nil,
+        size: 1, purpose: purpose, state: .stored, createdAt: created,
+        expiresAt: days.map { Timestamp(milliseconds: Self.begin + $0 * Self.day) })
+    }
+    let blobs = [
+      blob(1, romeo, .message, days: 100), blob(2, romeo, .message, days: nil), blob(3, romeo, .profile, days: nil),
+      blob(4, romeo, .ephemeral, days: 5), blob(5, juliet, .message, days: nil),
+    ]
+    try await stage.parley.work { writer in for blob in blobs { try writer.put(blob) } }
+    let state = stage.parley.registries.retention
+    #expect(state.policy.files == .seconds(100 * 86_400))
+    try await stage.accounts.hold(Hold(.user(juliet.id), in: juliet.realm, note: nil, since: stage.clock.now))
+    stage.clock.set(Self.begin + 10 * Self.day)
+    #expect(try await stage.accounts.retain().files == 0)
+    state.policy.files = .seconds(10 * 86_400)
+    #expect(try await stage.accounts.retain(onlyCounting: true).files == 2)
+    #expect(try await stage.accounts.retain().files == 2)
+    let ends = try await stage.parley.read { reader in
+      try reader.storedBlobs(after: nil, limit: 9).map { $0.expiresAt.map { ($0.milliseconds - Self.begin) / Self.day } }
+    }
+    #expect(ends == [10, 10, nil, 5, nil])
+    #expect(try await stage.parley.read { try $0.storedBlobs(after: blobs[3].id, limit: 9).map(\.id) } == [blobs[4].id])
+  }
+
   @Test func accountsGoThatNobodyHasUsedForLong() async throws {
     let stage = try Stage(admins: [try BareJID("escalus@localhost")])
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -131,4 +162,16 @@ import Testing
     #expect(try await fresh.retain().accounts == 0)
     #expect(try await stage.accounts.retain().accounts == 2)
   }
+}
+
+/// A store in which no bytes are.
+private struct NoFiles: BlobStore {
+  let isRemote = false
+  let room: Int64 = 0
+  let unsettled: [BlobID] = []
+  func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter { throw BlobFailure(isFull: true, "") }
+  func resume(_ name: BlobName) throws(BlobFailure) -> any BlobWriter { throw BlobFailure(isFull: true, "") }
+  func open(_ name: BlobName) -> (any BlobReader)? { nil }
+  func remove(_ name: BlobName) {}
+  func settle(_ name: BlobName) {}
 }

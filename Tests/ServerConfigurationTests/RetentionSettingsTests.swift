@@ -32,7 +32,11 @@ import Testing
     #expect(policy.ages(in: "a.example") == .init(privately: days(90)))
     #expect(policy.ages(in: "b.example") == .init(privately: days(90), rooms: days(30)))
     #expect(policy.accounts == days(400))
-    #expect(try load("domain: a.example").retention == RetentionPolicy())
+    // By default files alone have an age, `uploads.days`.
+    var standard = RetentionPolicy()
+    standard.files = days(365)
+    #expect(try load("domain: a.example").retention == standard)
+    #expect(try load("uploads:\n  days: 0").retention == RetentionPolicy())
   }
 
   @Test(arguments: [

@@ -4,7 +4,7 @@ public import Dialogs
 import Logging
 import ServerMetrics
 
-/// The runs of retention: messages (`Retention`), then accounts that nobody has used for long.
+/// The runs of retention: messages and files (`Retention`), then accounts that nobody has used for long.
 extension Accounts {
   /// Removes what the policy says is old enough, or only counts it.
   ///
@@ -16,6 +16,7 @@ extension Accounts {
     var report = RetentionReport(startedAt: parley.clock.now)
     if onlyCounting {
       try await retention.removeMessages(onlyCounting: true, &report)
+      try await retention.endFiles(onlyCounting: true, &report)
       try await removeIdleAccounts(onlyCounting: true, &report)
       report.finishedAt = parley.clock.now
       return report
@@ -25,6 +26,7 @@ extension Accounts {
     }
     do throws(Problem) {
       try await retention.removeMessages(onlyCounting: false, &report)
+      try await retention.endFiles(onlyCounting: false, &report)
       try await removeIdleAccounts(onlyCounting: false, &report)
     } catch {
       report.finishedAt = parley.clock.now
@@ -34,12 +36,12 @@ extension Accounts {
     }
     report.finishedAt = parley.clock.now
     retention.state.end(report)
-    if report.messages + report.accounts > 0 {
+    if report.messages + report.files + report.accounts > 0 {
       parley.logger.notice(
         "retention",
         metadata: [
-          "messages": "\(report.messages)", "dialogs": "\(report.dialogs)", "accounts": "\(report.accounts)",
-          "held": "\(report.held)",
+          "messages": "\(report.messages)", "dialogs": "\(report.dialogs)", "files": "\(report.files)",
+          "accounts": "\(report.accounts)", "held": "\(report.held)",
           "seconds": "\((report.finishedAt.milliseconds - report.startedAt.milliseconds) / 1_000)",
         ])
     }

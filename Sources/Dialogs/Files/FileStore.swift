@@ -5,6 +5,8 @@ public protocol FileReader {
   func blob(_ id: BlobID, _ access: FileAccess) throws -> Blob?
   /// Returns a user's use of file storage, with the requests within `Limits.blobDay` before `time`.
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
+  /// Returns the stored files of all users behind an id, ascending.
+  func storedBlobs(after: BlobID?, limit: Int) throws -> [Blob]
   /// Returns stored files that have expired at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
   /// or refused ones that no longer count for the day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]

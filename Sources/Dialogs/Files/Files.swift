@@ -96,7 +96,7 @@ extension Judge {
         """, field: "size")
     }
     if draft.size > room { throw Problem.blobsFull }
-    var expires = draft.purpose == .profile ? nil : policy.lifetime.map { time + $0 }
+    var expires = draft.purpose == .profile ? nil : retention.policy.files.map { time + $0 }
     if draft.purpose == .ephemeral {
       guard let before = draft.expiresBefore, time < before else {
         throw Problem(.malformed, "expiry-malformed", "This file would be over before it is here.")

@@ -15,6 +15,7 @@ struct Judge {
   let hub: Hub
   /// The policy and store of files; `nil` if uploads are off.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
+  let retention: RetentionState
   let pushes: PushRegistry
   let guests: GuestRegistry
   let hooks: HookRegistry
@@ -96,6 +97,7 @@ struct Judge {
     guests = registries.guests
     hooks = registries.hooks
     pushes = registries.pushes
+    retention = registries.retention
     metrics = registries.metrics
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all)

@@ -50,8 +50,10 @@ public final class Parley: Sendable {
     self.clock = clock
     self.options = options
     self.logger = logger
-    registries = try store.read { 
-      try Registries($0, served, guests: options.guests, retention: options.retention, metrics: metrics)
+    var retention = options.retention
+    retention.files = retention.files ?? options.blobs?.policy.lifetime
+    registries = try store.read { [retention] in
+      try Registries($0, served, guests: options.guests, retention: retention, metrics: metrics)
     }
     hub = Hub(guests: registries.guests, realms: realmTable, clock: clock)
     let inbox = Inbox(metrics: metrics)

@@ -84,6 +84,43 @@ public struct Retention: Sendable {
     if messages > 0 { report.dialogs += 1 }
   }
 
+  /// Ends the files in messages that are older than the policy allows, as far as they would stay longer: those of a
+  /// time with another policy. They cannot be read from then on, and the next sweep removes them.
+  public func endFiles(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
+    guard parley.blobs != nil, let age = state.policy.files else { return }
+    var after: BlobID?
+    while !Task.isCancelled {
+      let (from, now) = (after, parley.clock.now)
+      let (page, ended) = try await parley.read { reader in
+        let page = try reader.storedBlobs(after: from, limit: Limits.agingDialogsAtOnce)
+        let ended = try page.filter { blob in
+          let end = blob.createdAt + age
+          guard blob.purpose != .profile, end <= now, blob.expiresAt.map({ end < $0 }) ?? true else { return false }
+          return try !reader.isHeld(blob.owner)
+        }
+        return (page, ended)
+      }
+      report.files += ended.count
+      var rest = onlyCounting ? [] : ended[...]
+      while !rest.isEmpty, !Task.isCancelled {
+        let piece = Array(rest.prefix(Limits.expiredAtOnce))
+        rest = rest.dropFirst(piece.count)
+        let began = ContinuousClock.now
+        try await parley.work(keepingCaches: true) { writer in
+          for blob in piece {
+            guard var blob = try writer.blob(blob.id, .server(.rules)), blob.state == .stored else { continue }
+            blob.expiresAt = blob.createdAt + age
+            try writer.put(blob)
+          }
+        }
+        parley.metrics.retained.add(.files, piece.count)
+        await pause(after: ContinuousClock.now - began)
+      }
+      guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
+      after = last.id
+    }
+  }
+
   /// Leaves the committer to others.
   public func pause(after duration: Duration) async {
     // The sleep throws when the task is cancelled.

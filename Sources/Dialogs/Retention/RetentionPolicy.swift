@@ -1,7 +1,7 @@
 public import Basics
 import Synchronization
 
-/// The ages at which messages and accounts go; without an age nothing does.
+/// The ages at which messages, files and accounts go; without an age nothing does.
 public struct RetentionPolicy: Hashable, Sendable {
   /// The ages of messages in one realm.
   public struct Ages: Hashable, Sendable {
@@ -19,6 +19,8 @@ public struct RetentionPolicy: Hashable, Sendable {
   /// The ages in realms that `byDomain` does not name.
   public var ages = Ages()
   public var byDomain: [String: Ages] = [:]
+  /// The time from a file's upload to its end (`Blob.expiresAt`), of those in messages.
+  public var files: Duration?
   /// The time without use after which an account is deleted.
   public var accounts: Duration?
 
@@ -34,6 +36,7 @@ public struct RetentionReport: Hashable, Sendable {
   public var messages = 0
   /// The dialogs of these messages.
   public var dialogs = 0
+  public var files = 0
   public var accounts = 0
   /// The dialogs and accounts of which something stays because of a hold.
   public var held = 0

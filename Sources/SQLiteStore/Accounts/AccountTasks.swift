@@ -23,6 +23,11 @@ extension Reader {
       .all { try Self.id($0.bytes(0)) }
       .compactMap { try blob($0, .server(.rules)) }
   }
+
+  func storedBlobs(after: BlobID?, limit: Int) throws -> [Blob] {
+    try connection(.storedBlobs, after?.value.bytes ?? [], bound(limit)).all { try Self.id($0.bytes(0)) }
+      .compactMap { try blob($0, .server(.rules)) }
+  }
 }
 
 extension Writer {
@@ -32,6 +37,7 @@ extension Writer {
 extension Query {
   fileprivate static let authored = Query(
     "SELECT position, dialog, author, kind FROM payloads WHERE position > ?1 ORDER BY position LIMIT ?2")
+  fileprivate static let storedBlobs = Query("SELECT id FROM blobs WHERE id > ?1 AND state = 1 ORDER BY id LIMIT ?2")
   fileprivate static let blobsOfUser = Query(
     "SELECT id FROM blobs WHERE owner = ?1 AND id > ?2 AND state = 1 ORDER BY id LIMIT ?3")
   fileprivate static let endAllBlobsOfUser = Query(

@@ -38,6 +38,7 @@ struct RetentionStatus: AdminCommand {
     lines.append(
       status.accountDays.map { "Accounts are deleted after \($0) days without use." }
         ?? "Accounts stay however long they are not used.")
+    lines.append("Files are kept \(status.fileDays.map { "\($0) days" } ?? "for ever").")
     lines.append("Holds: \(status.holds).")
     if status.isRunning { lines.append("A run is under way.") }
     if let last = status.last {
@@ -71,7 +72,8 @@ struct RetentionRun: AdminCommand {
 
   static func text(_ report: RetentionRow, isDone: Bool) -> String {
     let verb = isDone ? "Removed" : "Would remove"
-    var text = "\(verb) \(report.messages) messages of \(report.dialogs) dialogs, and \(report.accounts) accounts."
+    var text =
+      "\(verb) \(report.messages) messages of \(report.dialogs) dialogs, \(report.files) files and \(report.accounts) accounts."
     if report.held > 0 { text += " Held: \(report.held)." }
     return text
   }

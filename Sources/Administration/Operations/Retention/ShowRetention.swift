@@ -20,6 +20,8 @@ package enum ShowRetention: AdminOperation {
     package let domains: [Domain]
     /// The days without use after which an account is deleted; nil: none is.
     package let accountDays: Int64?
+    /// The days that files in messages are kept; nil: for ever, or there are none.
+    package let fileDays: Int64?
     package let holds: Int
     package let isRunning: Bool
     /// The last run of the server that is running; nil if there was none.
@@ -34,7 +36,7 @@ package enum ShowRetention: AdminOperation {
       domains: parley.realms.map { realm in
         let ages = policy.ages(in: realm.domain)
         return Domain(domain: realm.domain, privateDays: days(ages.privately), roomDays: days(ages.rooms))
-      }, accountDays: days(policy.accounts), holds: holds, isRunning: state.isRunning,
+      }, accountDays: days(policy.accounts), fileDays: days(policy.files), holds: holds, isRunning: state.isRunning,
       last: state.last.map(RetentionRow.init))
   }
 
@@ -48,6 +50,7 @@ package struct RetentionRow: Codable, Hashable, Sendable {
   package let messages: Int
   /// The dialogs of these messages.
   package let dialogs: Int
+  package let files: Int
   package let accounts: Int
   /// The dialogs and accounts of which something stays because of a hold.
   package let held: Int
@@ -59,6 +62,7 @@ package struct RetentionRow: Codable, Hashable, Sendable {
     finishedAt = report.finishedAt
     messages = report.messages
     dialogs = report.dialogs
+    files = report.files
     accounts = report.accounts
     held = report.held
     failure = report.failure
