@@ -126,7 +126,9 @@ import Testing
     #expect(try await stage.accounts.retain(onlyCounting: true).files == 2)
     #expect(try await stage.accounts.retain().files == 2)
     let ends = try await stage.parley.read { reader in
-      try reader.storedBlobs(after: nil, limit: 9).map { $0.expiresAt.map { ($0.milliseconds - Self.begin) / Self.day } }
+      try reader.storedBlobs(after: nil, limit: 9).map {
+        $0.expiresAt.map { ($0.milliseconds - Self.begin) / Self.day }
+      }
     }
     #expect(ends == [10, 10, nil, 5, nil])
     #expect(try await stage.parley.read { try $0.storedBlobs(after: blobs[3].id, limit: 9).map(\.id) } == [blobs[4].id])
@@ -169,7 +171,9 @@ private struct NoFiles: BlobStore {
   let isRemote = false
   let room: Int64 = 0
   let unsettled: [BlobID] = []
-  func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter { throw BlobFailure(isFull: true, "") }
+  func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter {
+    throw BlobFailure(isFull: true, "")
+  }
   func resume(_ name: BlobName) throws(BlobFailure) -> any BlobWriter { throw BlobFailure(isFull: true, "") }
   func open(_ name: BlobName) -> (any BlobReader)? { nil }
   func remove(_ name: BlobName) {}

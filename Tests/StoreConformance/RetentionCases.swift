@@ -63,7 +63,8 @@ extension StoreConformance {
       try scene.write { writer in
         for party in [scene.romeo, scene.juliet] {
           try equal(
-            try writer.history(of: dialog, after: .zero, before: .end, limit: 99, ascending: true).map(\.position), rest)
+            try writer.history(of: dialog, after: .zero, before: .end, limit: 99, ascending: true).map(\.position), rest
+          )
           try equal(try writer.archive(of: party.id, ArchiveQuery(limit: 99)).entries.map(\.position), rest)
           try equal(try writer.feed(of: party.id, after: .zero, limit: 99, all: true).map(\.position), rest)
         }
@@ -187,11 +188,13 @@ extension StoreConformance {
         }
       }
       try scene.read { reader in
-        let sum = try reader.dialogs(of: scene.romeo.id, before: .end, limit: 99).reduce(0) {
-          $0 + $1.mark.unread(ordinal: $1.dialog.ordinal)
-        } + reader.rooms(of: scene.romeo.id, before: .end, limit: 99).reduce(0) {
-          $0 + $1.mark.unread(ordinal: $1.room.ordinal)
-        }
+        let sum =
+          try reader.dialogs(of: scene.romeo.id, before: .end, limit: 99).reduce(0) {
+            $0 + $1.mark.unread(ordinal: $1.dialog.ordinal)
+          }
+          + reader.rooms(of: scene.romeo.id, before: .end, limit: 99).reduce(0) {
+            $0 + $1.mark.unread(ordinal: $1.room.ordinal)
+          }
         try equal(try reader.unread(of: scene.romeo.id), sum)
       }
     },

@@ -47,10 +47,10 @@ extension Accounts {
     guard let task = try await parley.read({ try $0.accountTask(task.id) }), task.state == .pending else { return }
     switch task.kind {
     case .deletion, .erasure:
-      guard let (user, isHeld) = try await parley.read({ reader in
-        try reader.user(task.user).map { ($0, try reader.isHeld($0.id)) }
-      }), !isHeld
-      else { return }
+      let found = try await parley.read { reader in
+        try reader.user(task.user).map { ($0, isHeld: try reader.isHeld($0.id)) }
+      }
+      guard let (user, isHeld) = found, !isHeld else { return }
       if task.kind == .erasure { try await takeBack(task, of: user) }
       try await delete(user, by: task)
     case .export: try await gather(task)

@@ -28,7 +28,8 @@ public struct Retention: Sendable {
       let page = try await parley.read { try $0.agingDialogs(after: from, limit: Limits.agingDialogsAtOnce) }
       for dialog in page {
         let ends = ends[parley.home(of: dialog.realm)]
-        guard let oldest = dialog.oldest, let end = dialog.isOfRoom ? ends?.rooms : ends?.privately, oldest <= end else {
+        guard let oldest = dialog.oldest, let end = dialog.isOfRoom ? ends?.rooms : ends?.privately, oldest <= end
+        else {
           continue
         }
         try await remove(of: dialog.id, through: end, onlyCounting: onlyCounting, &report)

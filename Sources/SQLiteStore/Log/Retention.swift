@@ -35,8 +35,9 @@ extension Writer {
   /// Unread messages that go are read, as it were. That costs no write per member: queries never look behind
   /// `expired_ordinal`. Of a member who has not read so far, what counted against that (their own messages, and those
   /// they have deleted for themselves) goes with it.
-  func expire(_ dialog: DialogID, through end: Position, limit: Int, endingFiles time: Timestamp?) throws -> ExpiredPiece
-  {
+  func expire(
+    _ dialog: DialogID, through end: Position, limit: Int, endingFiles time: Timestamp?
+  ) throws -> ExpiredPiece {
     var piece = ExpiredPiece()
     guard try !isHeld(dialog) else {
       piece.isHeld = true

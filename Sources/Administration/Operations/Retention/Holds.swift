@@ -95,7 +95,8 @@ extension AdminContext {
       for realm in realms {
         guard let number = parley.dialog(of: id, in: realm.id) else { continue }
         if let room = try reader.room(number), room.name.realm == realm.id { return (.dialog(number), realm.id) }
-        if let dialog = try reader.dialog(number), [dialog.first, dialog.second].contains(where: { $0.realm == realm.id })
+        if let dialog = try reader.dialog(number),
+          [dialog.first, dialog.second].contains(where: { $0.realm == realm.id })
         {
           return (.dialog(number), realm.id)
         }
