@@ -21,6 +21,8 @@ struct HTTPCall: Sendable {
   /// The domain asked for: it decides whose users are meant.
   let host: String
   let loop: any EventLoop
+  /// The Unix socket to connect to in place of the port.
+  var socket: String?
 
   /// The prefix of `body`, and of answers in a play, that are bytes in base 64 and not JSON.
   static let bytes = "base64:"
@@ -53,14 +55,18 @@ struct HTTPCall: Sendable {
     promise.futureResult.whenComplete { _ in timer.cancel() }
     let channel: any Channel
     do {
-      channel = try await ClientBootstrap(group: loop)
+      let bootstrap = ClientBootstrap(group: loop)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHTTPClientHandlers()
             try channel.pipeline.syncOperations.addHandler(AnswerHandler(promise: promise))
           }
         }
-        .connect(host: "127.0.0.1", port: port).get()
+      if let socket {
+        channel = try await bootstrap.connect(unixDomainSocketPath: socket).get()
+      } else {
+        channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+      }
     } catch {
       promise.fail(error)
       return try await promise.futureResult.get()

@@ -23,7 +23,10 @@ public struct Address: Hashable, Sendable {
   public let xmpp: Int
   public let xmppTLS: Int
   public let http: Int
-  public init(xmpp: Int, xmppTLS: Int, http: Int) {
+  /// The path of the admin socket.
+  public let adminSocket: String
+  public init(xmpp: Int, xmppTLS: Int, http: Int, adminSocket: String) {
+    self.adminSocket = adminSocket
     self.xmpp = xmpp
     self.xmppTLS = xmppTLS
     self.http = http

@@ -113,12 +113,14 @@ public enum Act: Sendable {
   /// The unread items of these players are discarded.
   case skipsTheRest([String])
   case does(String, Request)
+  /// A call of the admin socket.
+  case operatorDoes(Request)
   /// All that is unread is forgotten.
   case sceneBegins(String)
   case serverRestarts
   case serverIsKilled
 
-  /// A call of the app's REST protocol. Body and path may have captures.
+  /// A call of the app's REST protocol, or of the admin socket. Body and path may have captures.
   public struct Request: Sendable {
     public var method: String
     public var path: String

@@ -43,6 +43,9 @@ public struct PlayParser {
         try needsNoSkip(number)
         if play.scenes.contains(name) { throw error(number, "there is a scene \"\(name)\" already") }
         play.lines.append(Play.Line(number: number, act: .sceneBegins(name)))
+      case _ where head.hasPrefix("operator does: "):
+        let request = try request(nil, [(number, head.dropFirst(15))] + block(), number)
+        play.lines.append(Play.Line(number: number, act: .operatorDoes(request)))
       case "server restarts": play.lines.append(Play.Line(number: number, act: .serverRestarts))
       case "server is killed": play.lines.append(Play.Line(number: number, act: .serverIsKilled))
       default: play.lines.append(Play.Line(number: number, act: try act(head, number)))
@@ -298,9 +301,9 @@ public struct PlayParser {
 
   /// `METHOD path {json}`, more JSON, then `-> STATUS {json}` and more JSON.
   private func request(
-    _ role: Role, _ body: [(line: Int, text: Substring)], _ line: Int
+    _ role: Role?, _ body: [(line: Int, text: Substring)], _ line: Int
   ) throws(PlayError) -> Act.Request {
-    guard role.door == .app else { throw error(line, "only app players do requests") }
+    guard role?.door != .xmpp else { throw error(line, "only app players do requests") }
     let arrow = body.firstIndex { $0.text.hasPrefix("->") } ?? body.endIndex
     var asked = Array(body[..<arrow])
     var answered = Array(body[arrow...])

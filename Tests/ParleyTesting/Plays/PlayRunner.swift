@@ -238,6 +238,12 @@ public final class PlayRunner {
       try await settle()
       for name in names { try player(name).inbox.clear() }
     case .does(let name, let request): try await carryOut(request, by: name)
+    case .operatorDoes(let request):
+      let call = HTTPCall(
+        port: server.address.http, host: "localhost", loop: group.next(), socket: server.address.adminSocket)
+      let answer = try await call.send(
+        request.method, fill(request.path, .none), body: request.body.map { try fill($0, .json) })
+      try check(answer, of: request, by: "operator")
     case .sceneBegins(let name):
       scene = "\(name): "
       try await forget()
@@ -275,13 +281,17 @@ public final class PlayRunner {
     let answer = try await player.call(
       request.method, fill(request.path, .none),
       body: request.body.map { try $0.hasPrefix(HTTPCall.bytes) ? $0 : fill($0, .json) })
+    // RFC 9457 3: every refusal says what it is.
+    if answer.status >= 400, answer.headers.first(name: "Content-Type") != "application/problem+json" {
+      throw PlayerError("\(name) was refused without a problem: \(answer.status)")
+    }
+    try check(answer, of: request, by: name)
+  }
+
+  private func check(_ answer: HTTPCall.Answer, of request: Act.Request, by name: String) throws {
     let text = "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
     let isRight = request.status.map { $0 == answer.status } ?? (200..<300).contains(answer.status)
     guard isRight else { throw PlayerError("\(name) was answered \(text)") }
-    // RFC 9457 3: every refusal says what it is.
-    if answer.status >= 400, answer.headers.first(name: "Content-Type") != "application/problem+json" {
-      throw PlayerError("\(name) was refused without a problem: \(text)")
-    }
     guard let pattern = request.answer else { return }
     if let bytes = pattern.string, bytes.hasPrefix(HTTPCall.bytes) {
       guard answer.bytes == bytes else { throw PlayerError("\(name) was answered \(text)") }

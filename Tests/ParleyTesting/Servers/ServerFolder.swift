@@ -11,7 +11,8 @@ struct ServerFolder: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "parley-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     path = folder.path
-    address = Address(xmpp: FreePorts.take(), xmppTLS: FreePorts.take(), http: FreePorts.take())
+    address = Address(
+      xmpp: FreePorts.take(), xmppTLS: FreePorts.take(), http: FreePorts.take(), adminSocket: path + "/data/admin.sock")
     // An empty file, so that none of the machine's own is read.
     try Data("# Empty.\n".utf8).write(to: folder.appending(path: "parley.yaml"))
     var settings = [
