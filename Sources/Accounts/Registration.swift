@@ -83,7 +83,10 @@ extension Accounts {
           if let invite = row.invite, case .success(let user) = result {
             posts += try meeting(invite, user, writer).map { [$0] } ?? []
           }
-          if case .success(let user) = result { try note(.userCreated, of: user.id, in: user.realm, writer) }
+          if case .success(let user) = result {
+            posts.append(Parley.enrolment(of: user.id))
+            try note(.userCreated, of: user.id, in: user.realm, writer)
+          }
           results.append(result)
         }
         return (results, posts)
@@ -141,7 +144,7 @@ extension Accounts {
     // An unavailable name must not use up the code.
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
-    return try await parley.work { writer in
+    return try await parley.enrolling { writer in
       if try writer.user(of: identity, in: realm) != nil {
         throw Problem(.conflict, "identity-taken", "Another user has this identity.")
       }

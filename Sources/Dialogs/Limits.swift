@@ -57,6 +57,19 @@ public enum Limits {
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000
+  /// Contact groups of one realm, which are all in memory; the next is refused with `too-many-contact-groups`.
+  public static let contactGroupsMax = 256
+  /// Members of one contact group: each who joins or leaves is told to all others, and shows them their presence. More
+  /// are refused with `contact-group-full`; a user who comes into a full group of everyone is left out of it.
+  public static let contactGroupMembersMax = 1_000
+  /// Contact groups of one user: with all of their members a roster stays below what stream management holds for a
+  /// client (1 MiB). More are refused with `too-many-contact-groups`.
+  public static let contactGroupsPerUserMax = 8
+  /// Octets of a contact group's name, which stands in paths; a longer one is refused with `contact-group-name`.
+  public static let contactGroupNameBytesMax = 64
+  /// Octets of its display name, which stands in each of its contacts; a longer one is refused with
+  /// `contact-group-display-name`.
+  public static let contactGroupDisplayNameBytesMax = 64
   /// Addresses in both lists of one user's archive preferences: each message compares them.
   public static let archivePreferencesMax = 200
 

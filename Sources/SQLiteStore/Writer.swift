@@ -40,7 +40,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     case .message, .room, .call: try insertEntry(entry, feeds)
     // Members of a room follow its entries: a marker that only the reader may see is not among them.
     case .marker: if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds) }
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
+    case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage, .notification, .undelivered:
       break
     }
@@ -84,7 +84,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     switch fact {
     case .message(let message): message.traits.contains(.archived)
     case .room(let change): if case .topic = change.change { true } else { false }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
+      .draft,
       .scheduledMessage, .call, .notification, .undelivered:
       false
     }

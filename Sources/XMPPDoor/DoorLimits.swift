@@ -130,6 +130,8 @@ enum DoorLimits {
   /// The contacts whose last items are looked up at once, so that a roster of thousands leaves the store's readers to
   /// others in between.
   static let lastItemsContacts = 64
+  /// The roster pushes of one change of a contact group that a client is sent before it has to take them.
+  static let rosterPushesAtOnce = 64
   /// The bytes of contacts' last items that a client has to take before more are looked up.
   static let lastItemsBytesMax = 128 * 1024
   /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.

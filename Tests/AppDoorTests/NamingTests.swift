@@ -98,8 +98,8 @@ import Testing
             fact: .invitation(Invitation(room: room, inviter: author, reason: "Come", password: nil, name: "N")),
             id: PublicID(high: 1, low: 2), isSemiAnonymous: true))
       // These are entries of the user alone, or of two users who know each other.
-      case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draftOrScheduled, .call,
-        .notification, .undelivered:
+      case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draftOrScheduled,
+        .call, .notification, .undelivered:
         break
       }
     }

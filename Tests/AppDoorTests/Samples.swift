@@ -68,7 +68,7 @@ enum Samples {
   static let receipt = ReceiptBody(userId: "romeo", delivered: true, read: true, deliveredAt: time, readAt: time)
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
-    userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
+    userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual, shared: true)
   static let iceServer = IceServerBody(
     urls: ["turn:relay:3478?transport=udp"], username: "1:romeo@localhost", credential: "c=", expiresAt: time)
   static let identity = IdentityBody(id: "i", type: "provider", provider: "google", subject: "1", createdAt: time)
@@ -235,6 +235,7 @@ enum Samples {
         CustomEventBody(
           dialogId: "d", senderId: "romeo", kind: "wave", payload: RawObject(trusted: #"{"hand":"left"}"#))),
       try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
+      try durable(.contactsChanged, ContactsChangedBody(change: "joined", userIds: ["romeo"])),
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),
       try durable(.dialogCreated, DialogCreatedBody(dialog: dialog, message: message)),

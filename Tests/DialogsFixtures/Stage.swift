@@ -179,6 +179,7 @@ package enum Heard: Equatable {
   case marked(Marker.Kind, by: String, told: Bool, asked: Bool)
   case contact(String, Subscription, act: SubscriptionAct?, push: Bool)
   case contactRemoved(String)
+  case contactGroup(ContactGroupChange.Act, moved: [String])
   case blocks([String], BlockChange.Act)
   case profile(String?)
   case dialog
@@ -223,6 +224,7 @@ package enum Heard: Equatable {
           ? .contactRemoved(change.contact.address.description)
           : .contact(
             change.contact.address.description, change.contact.subscription, act: change.act, push: change.push)
+      case .contactGroup(let change): self = .contactGroup(change.act, moved: change.moved.map(\.name))
       case .blocks(let change): self = .blocks(change.patterns.map { $0.jid.description }, change.act)
       case .profile(let profile): self = .profile(profile.displayName)
       case .dialogOpened: self = .dialog

@@ -51,6 +51,7 @@ import Testing
       "0048-epochs": 16_997_922_027_037_322_788,
       "0050-retention": 6_312_823_874_580_500_507,
       "0047-audit": 18_097_677_706_522_916_724,
+      "0049-contact-groups": 12_668_667_710_023_917_250,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

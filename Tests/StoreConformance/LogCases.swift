@@ -295,6 +295,8 @@ extension StoreConformance {
       .blocks(BlockChange(act: .unblock, patterns: [])),
       .profile(Profile(displayName: "R \u{1F339}", status: "", avatarHash: "00ff", metadata: "{}")),
       .profile(Profile()),
+      .contactGroup(ContactGroupChange(act: .left, moved: [scene.juliet], others: [scene.nurse, scene.romeo])),
+      .contactGroup(ContactGroupChange(act: .renamed, moved: [], others: [])),
       .dialogOpened,
     ]
   }

@@ -25,7 +25,8 @@ public enum StoreConformance {
   }
 
   public static let cases: [Case] =
-    users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
+    users + contacts + contactGroups + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability
+    + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + perUserMessages + codes
     + nonces + attachments + backends + draftsAndScheduledMessages + finding + userSettings + calls
     + records + outbox + retention

@@ -34,7 +34,7 @@ extension Accounts {
   ) async throws(Problem) -> Login {
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let now = parley.clock.now
-    let user: User = try await parley.work { [self] writer in
+    let user = try await parley.enrolling { [self] writer in
       if let id = try writer.user(of: identity, in: realm), var user = try writer.user(id) {
         try Self.checkActive(user)
         try update(&user, false, writer)

@@ -95,7 +95,10 @@ extension Accounts {
   }
 
   /// Frees the guest's place, and ends their restrictions.
-  public func noteUpgrade(of user: UserID) { parley.registries.guests.remove(user) }
+  public func noteUpgrade(of user: UserID) {
+    parley.registries.guests.remove(user)
+    parley.submitSurely(Parley.enrolment(of: user))
+  }
 }
 
 extension SignInPolicy {

@@ -38,7 +38,7 @@ extension Accounts {
       keys = try await derive { Self.keys(for: [password], iterations: AccountLimits.scramIterations)[0] }.get()
     }
     let now = parley.clock.now
-    return try await parley.work { [self, address, keys] writer in
+    return try await parley.enrolling { [self, address, keys] writer in
       let user: User
       if let address {
         if let obstacle = try Self.obstacle(to: address, nil, in: realm.id, now: now, writer) { throw obstacle }

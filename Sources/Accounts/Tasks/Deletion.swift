@@ -122,7 +122,8 @@ extension Accounts {
 
   /// Removes a deleted user from the rosters of others, who are told.
   func leaveRosters(_ user: User) async throws(Problem) {
-    let contacts = try await parley.read { try $0.contacts(of: user.id) }
+    try await parley.post(.contactGroup(.leave(user.id)), by: Parley.nobody)
+    let contacts = try await parley.read { try $0.ownContacts(of: user.id) }
     for contact in contacts {
       guard let peer = contact.peer, let other = try await parley.read({ try $0.party(peer) }) else { continue }
       do throws(Problem) {

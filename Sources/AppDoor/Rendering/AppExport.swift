@@ -17,7 +17,7 @@ public struct AppExport: ExportForm {
     if let avatar = try await parley.read({ try $0.avatar(of: user) }) {
       try await archive.add("avatar", avatar.bytes)
     }
-    let (contacts, blocks) = try await parley.read { (try $0.contacts(of: user.id), try $0.blocks(of: user.id)) }
+    let (contacts, blocks) = try await parley.read { (try $0.ownContacts(of: user.id), try $0.blocks(of: user.id)) }
     try await archive.add("contacts.jsonl", Self.lines(contacts.map { rendering.contact($0, domain: domain) }))
     try await archive.add("blocks.jsonl", Self.lines(blocks.map { rendering.block($0, domain: domain) }))
     let (grants, identities) = try await parley.read { (try $0.grants(of: user.id), try $0.identities(of: user.id)) }

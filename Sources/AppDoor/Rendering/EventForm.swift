@@ -42,6 +42,9 @@ final class EventForm: Sendable {
     _ entry: Entry, _ rendering: Rendering, isAnonymized: Bool, for viewer: UserID,
     _ subjects: FeedPage.Subjects = FeedPage.Subjects()
   ) -> EventForm {
+    if case .contactGroup(let change) = entry.fact, let party = change.onlyContact(of: viewer) {
+      return form(of: party, for: viewer, entry, rendering, subjects)
+    }
     guard isAnonymized, let room = entry.anonymizedRoom else {
       return entry.forms.form(for: .app) { make(entry, rendering, .open, subjects) }
     }
@@ -79,6 +82,10 @@ final class EventForm: Sendable {
       return form(
         .contactUpdated, entry, cursor,
         ContactUpdatedBody(contact: rendering.contact(change.contact, domain: domain), removed: change.removed))
+    case .contactGroup(let change):
+      return form(
+        .contactsChanged, entry, cursor,
+        ContactsChangedBody(change: change.act.word, userIds: change.moved.map { naming.id($0) }))
     case .blocks(let change):
       return form(
         .blockUpdated, entry, cursor,
@@ -116,6 +123,21 @@ final class EventForm: Sendable {
     // Apps see XMPP nodes in the profile, or not at all.
     case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)
     }
+  }
+
+  /// Returns the event of the only contact that a contact group has changed for a viewer, whose own name for it is in it.
+  private static func form(
+    of party: Party, for viewer: UserID, _ entry: Entry, _ rendering: Rendering, _ subjects: FeedPage.Subjects
+  ) -> EventForm {
+    let found =
+      subjects.contacts[party.id] ?? rendering.parley.hub.contactSnapshot(of: viewer)?.contact(party.address)
+    let contact = found.flatMap { $0.subscription.isInRoster ? $0 : nil }
+    let gone = Contact(
+      owner: viewer, address: party.address, peer: party.id, subscription: .none, version: entry.position)
+    return form(
+      .contactUpdated, entry, rendering.cursor(entry.position),
+      ContactUpdatedBody(
+        contact: rendering.contact(contact ?? gone, domain: party.address.domain), removed: contact == nil))
   }
 
   /// Returns an event with a complete message.
@@ -244,4 +266,15 @@ final class EventForm: Sendable {
 
   /// Returns the frame; `nil` if there is none.
   func frame(after prevCursor: String) -> Frame? { head.map { Frame(head: $0, prevCursor: prevCursor) } }
+}
+
+extension ContactGroupChange.Act {
+  /// The name in `contacts.changed`.
+  fileprivate var word: String {
+    switch self {
+    case .joined: "joined"
+    case .left: "left"
+    case .renamed: "renamed"
+    }
+  }
 }

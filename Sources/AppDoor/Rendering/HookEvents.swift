@@ -31,10 +31,12 @@ public struct HookEvents: HookRendering {
     default: break
     }
     let rendering = Rendering(parley: parley, realm: realm)
-    let form = EventForm.of(entry, rendering, isAnonymized: false, for: entry.author.id, subjects)
+    // A contact group is changed by operators: no user did it, nor is it told as one of them sees it.
+    let author: Party? = if case .contactGroup = entry.fact { nil } else { entry.author }
+    let form = EventForm.of(entry, rendering, isAnonymized: false, for: (author ?? Parley.nobody).id, subjects)
     guard let name = form.name?.rawValue, let head = form.head else { return nil }
     let data = Array(head.readableBytesView)[form.dataStart...]
-    return (name, Self.body(name, entry.time, by: entry.author.name, data))
+    return (name, Self.body(name, entry.time, by: author?.name, data))
   }
 
   public func event(

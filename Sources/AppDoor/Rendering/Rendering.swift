@@ -64,7 +64,7 @@ struct Rendering: Sendable {
   func contact(_ contact: Contact, domain: String) -> ContactBody {
     ContactBody(
       userId: userID(contact.address, domain: domain), jid: contact.address.description, name: contact.name,
-      groups: contact.groups, state: contact.subscription.wireState)
+      groups: contact.groups, state: contact.subscription.wireState, shared: !contact.sharedBy.isEmpty)
   }
 
   func block(_ pattern: BlockPattern, domain: String) -> BlockBody {

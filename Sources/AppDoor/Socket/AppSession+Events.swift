@@ -352,8 +352,8 @@ extension AppSession {
       }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .draft, .scheduledMessage,
-      .call, .notification, .undelivered:
+    case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .draft,
+      .scheduledMessage, .call, .notification, .undelivered:
       return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }

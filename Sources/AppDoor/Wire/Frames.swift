@@ -33,6 +33,7 @@ enum EventName: String, Sendable, CaseIterable {
   case messageDeleted = "message.deleted"
   case markerUpdated = "marker.updated"
   case contactUpdated = "contact.updated"
+  case contactsChanged = "contacts.changed"
   case blockUpdated = "block.updated"
   case userUpdated = "user.updated"
   case dialogCreated = "dialog.created"
@@ -58,8 +59,8 @@ enum EventName: String, Sendable, CaseIterable {
   /// is durable, a contact's is not.
   var isDurable: Bool {
     switch self {
-    case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
-      .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
+    case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .contactsChanged,
+      .blockUpdated, .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
       .settingsUpdated, .dialogCleared, .messageStarred, .draftUpdated, .scheduledUpdated, .callUpdated:
       true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway,

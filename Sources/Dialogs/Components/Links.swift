@@ -139,7 +139,7 @@ extension Hub {
     }
     let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
     if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return false }
-    let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true
+    let isContact = online.contactSnapshot.contact(from)?.subscription.to == true
     let hasRecord = isKept && remotePresences.note(presence, to: address, begins: isContact)
     var batch = LaneBatch()
     for onlineSession in online.onlineSessions {

@@ -14,6 +14,9 @@ public struct Contact: Hashable, Sendable {
   public var request: [UInt8]?
   /// The log position of the last change: the roster version (RFC 6121 2.6).
   public var version: Position
+  /// The display names of the contact groups that both users are in. Then it is a contact whatever the owner's own item
+  /// says, and cannot be removed. Never stored.
+  public internal(set) var sharedBy: [String] = []
 
   public init(
     owner: UserID, address: BareJID, peer: UserID?, name: String? = nil, groups: [String] = [],
@@ -72,18 +75,21 @@ public struct BlockPattern: Hashable, Sendable {
 /// The contacts and blocks of an online user as one immutable snapshot, which the committer replaces on each change.
 public final class ContactSnapshot: Sendable {
   public let user: User
-  /// The contacts by address, so that stanzas are routed without reading the store.
-  public let contacts: [BareJID: Contact]
+  /// The user's own items by address, so that stanzas are routed without reading the store. `contact(_:)` has them as
+  /// the roster shows them.
+  let own: [BareJID: Contact]
+  /// The contact groups that the user is in.
+  let shared: [SharedContacts]
   public let blocks: [BlockPattern]
-  /// The local users who see this user's presence (`from`, `both`).
-  public let subscribers: [UserID]
-  /// The local users whose presence this user sees (`to`, `both`).
-  public let subscriptions: [UserID]
+  /// The local users who see this user's presence (`from`, `both`) by the user's own items.
+  let ownSubscribers: [UserID]
+  /// The local users whose presence this user sees (`to`, `both`) by the user's own items.
+  let ownSubscriptions: [UserID]
   /// The same for contacts who are no local users: presence is sent to and requested from their server, if there is a
   /// link to it.
   public let remoteSubscribers: [BareJID]
   public let remoteSubscriptions: [BareJID]
-  /// The highest contact version, removals included: the roster's `ver`.
+  /// The highest contact version, removals and contact groups included: the roster's `ver`.
   public let rosterVersion: Position
   /// The user's setting (`UserSettings.messagesFrom`).
   let messagesFrom: Visibility
@@ -91,19 +97,20 @@ public final class ContactSnapshot: Sendable {
   public let forms = FormSlot()
 
   public init(
-    user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position,
-    messagesFrom: Visibility
+    user: User, contacts own: [BareJID: Contact], shared: [SharedContacts] = [], blocks: [BlockPattern],
+    rosterVersion: Position, messagesFrom: Visibility
   ) {
     self.messagesFrom = messagesFrom
     self.user = user
-    self.contacts = contacts
+    self.own = own
+    self.shared = shared
     self.blocks = blocks
     self.rosterVersion = rosterVersion
     var subscribers: [UserID] = []
     var subscriptions: [UserID] = []
     var remoteSubscribers: [BareJID] = []
     var remoteSubscriptions: [BareJID] = []
-    for contact in contacts.values {
+    for contact in own.values {
       guard let peer = contact.peer else {
         if contact.subscription.from { remoteSubscribers.append(contact.address) }
         if contact.subscription.to { remoteSubscriptions.append(contact.address) }
@@ -112,19 +119,29 @@ public final class ContactSnapshot: Sendable {
       if contact.subscription.from { subscribers.append(peer) }
       if contact.subscription.to { subscriptions.append(peer) }
     }
-    self.subscribers = subscribers
-    self.subscriptions = subscriptions
+    ownSubscribers = subscribers
+    ownSubscriptions = subscriptions
     self.remoteSubscribers = remoteSubscribers
     self.remoteSubscriptions = remoteSubscriptions
   }
 
   /// Creates the snapshot from the store.
-  public convenience init(of user: User, _ reader: any StoreReader) throws {
+  public convenience init(of user: User, in groups: ContactGroupRegistry, _ reader: any StoreReader) throws {
     try self.init(
       user: user,
-      contacts: Dictionary(reader.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
-      blocks: reader.blocks(of: user.id), rosterVersion: reader.rosterVersion(of: user.id),
-      messagesFrom: reader.userSettings(of: user.id).messagesFrom)
+      contacts: Dictionary(reader.ownContacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
+      shared: groups.groups(of: user.id), blocks: reader.blocks(of: user.id),
+      rosterVersion: reader.rosterVersion(of: user.id), messagesFrom: reader.userSettings(of: user.id).messagesFrom)
+  }
+
+  /// Returns the snapshot with some parts replaced.
+  func with(
+    user: User? = nil, contacts: [BareJID: Contact]? = nil, shared: [SharedContacts]? = nil,
+    blocks: [BlockPattern]? = nil, rosterVersion: Position? = nil, messagesFrom: Visibility? = nil
+  ) -> ContactSnapshot {
+    ContactSnapshot(
+      user: user ?? self.user, contacts: contacts ?? own, shared: shared ?? self.shared, blocks: blocks ?? self.blocks,
+      rosterVersion: max(rosterVersion ?? .zero, self.rosterVersion), messagesFrom: messagesFrom ?? self.messagesFrom)
   }
 
   public func blocks(_ jid: JID) -> Bool {

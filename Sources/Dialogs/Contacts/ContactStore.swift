@@ -1,14 +1,15 @@
 public import Addresses
 
-/// Reads contacts and blocks.
+/// Reads contacts and blocks: the users' own items, of which `StoreReader.contact(of:_:)` and its like compose what a
+/// roster shows.
 public protocol ContactReader {
-  func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
-  func contacts(of owner: UserID) throws -> [Contact]
+  func ownContact(of owner: UserID, _ address: BareJID) throws -> Contact?
+  func ownContacts(of owner: UserID) throws -> [Contact]
   /// Returns the items changed after `version`, removed ones included, by version ascending; `push` is true if the
   /// roster shows the item.
-  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
+  func ownContactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
   /// Returns the highest version of any item, removed ones included; `.zero` if there is none yet.
-  func rosterVersion(of owner: UserID) throws -> Position
+  func ownRosterVersion(of owner: UserID) throws -> Position
   func blocks(of owner: UserID) throws -> [BlockPattern]
 }
 

@@ -17,24 +17,28 @@ extension Judge {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "jid")
     }
     var contact = try item(of: owner, address, creating: true)
-    contact.name = name
-    contact.groups = groups
     let before = contact.subscription
+    let sharing = try contactGroupNames(owner, with: address)
+    contact.name = name
+    // A client sends back what it was shown: only what is not a contact group's becomes the user's own.
+    contact.groups = groups.filter { !sharing.contains($0) || contact.groups.contains($0) }
     contact.subscription = (subscription ?? before).listed
     if !contact.subscription.pendingIn { contact.request = nil }
-    try record(ContactChange(contact: contact, push: true), of: owner, by: post)
-    showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
+    let isEmpty = !sharing.isEmpty && name == nil && contact.groups.isEmpty && contact.subscription == .none.listed
+    try record(ContactChange(contact: contact, removed: isEmpty, push: true), of: owner, by: post)
+    try showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
     settle(post)
   }
 
   mutating func removeContact(_ post: Post, _ address: BareJID) throws {
     let owner = post.author
-    guard let contact = try writer.contact(of: owner.id, address), contact.subscription.isInRoster else {
+    try checkNotShared(owner, address)
+    guard let contact = try writer.ownContact(of: owner.id, address), contact.subscription.isInRoster else {
       throw Problem(.missing, "contact-unknown", "\(address) is not in the roster.", field: "jid")
     }
     let before = contact.subscription
     try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post)
-    showPresence(of: owner, to: contact.address, before: before.from, after: false)
+    try showPresence(of: owner, to: contact.address, before: before.from, after: false)
     // The contact is told of the ended subscriptions (RFC 6121 2.5.2).
     for act in before.removalActs {
       try receive(act, from: owner, at: address, stanza: nil, post)
@@ -70,8 +74,8 @@ extension Judge {
   private mutating func item(
     of owner: Party, _ address: BareJID, creating: Bool
   ) throws -> Contact {
-    if let contact = try writer.contact(of: owner.id, address) { return contact }
-    if creating, try writer.contacts(of: owner.id).count >= Limits.contactsMax {
+    if let contact = try writer.ownContact(of: owner.id, address) { return contact }
+    if creating, try writer.ownContacts(of: owner.id).count >= Limits.contactsMax {
       throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
     }
     let peer =
@@ -92,15 +96,41 @@ extension Judge {
     } else {
       try writer.put(contact)
     }
-    let entry = try insertOwn(.contact(change), of: owner, at: position)
+    let peer = try peer(contact, of: owner)
+    let sharing = try peer.map { try writer.contactGroupNames(owner.id, with: $0) } ?? []
+    let shown = peer.map { change.shared(by: sharing, as: $0) } ?? change
+    let entry = try insertOwn(.contact(shown), of: owner, at: position)
     // The snapshot first: sessions that process the entry see the roster after it.
     tell(.contactSnapshot(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
     try reviewSubscriptions(of: contact.address, with: owner)
   }
 
-  private mutating func showPresence(of user: Party, to viewer: BareJID, before: Bool, after: Bool) {
-    guard before != after else { return }
+  /// Returns the local user whom an item is about, who may have come after the item.
+  private mutating func peer(_ contact: Contact, of owner: Party) throws -> UserID? {
+    try contact.peer ?? party(at: contact.address, of: owner.realm)?.id
+  }
+
+  /// Returns the user of a realm at an address; `nil` for any other address.
+  private mutating func party(at address: BareJID, of realm: RealmID) throws -> Party? {
+    guard realms.realm(domain: address.domain)?.id == realm else { return nil }
+    return try user(address, seenFrom: realm)?.party
+  }
+
+  /// Returns the display names of the contact groups in which a user sees the one at an address.
+  private mutating func contactGroupNames(_ owner: Party, with address: BareJID) throws -> [String] {
+    guard let peer = try party(at: address, of: owner.realm)?.id else { return [] }
+    return try writer.contactGroupNames(owner.id, with: peer)
+  }
+
+  /// Checks that a contact is the user's own, and no contact group's.
+  private mutating func checkNotShared(_ owner: Party, _ address: BareJID) throws {
+    let sharing = try contactGroupNames(owner, with: address)
+    if !sharing.isEmpty { throw Problem.contactShared(address, sharing) }
+  }
+
+  private mutating func showPresence(of user: Party, to viewer: BareJID, before: Bool, after: Bool) throws {
+    guard before != after, try contactGroupNames(user, with: viewer).isEmpty else { return }
     tell(.presence(of: user.id, to: viewer, available: after))
   }
 
@@ -131,6 +161,11 @@ extension Judge {
   private mutating func send(
     _ act: SubscriptionAct, from owner: Party, to address: BareJID, stanza: [UInt8]?, _ post: Post
   ) throws {
+    switch act {
+    // Members of a contact group are subscribed to each other, and remain so.
+    case .subscribe, .subscribed: if try !contactGroupNames(owner, with: address).isEmpty { return }
+    case .unsubscribe, .unsubscribed: try checkNotShared(owner, address)
+    }
     var contact = try item(of: owner, address, creating: act == .subscribe || act == .subscribed)
     let before = contact.subscription
     let outcome = before.sending(act)
@@ -140,9 +175,9 @@ extension Judge {
       try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post)
     }
     // Presence ends before "unsubscribed" and begins after "subscribed" (RFC 6121 3.2.2, 3.1.5).
-    if before.from { showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
+    if before.from { try showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
     if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post) }
-    if !before.from { showPresence(of: owner, to: contact.address, before: false, after: outcome.state.from) }
+    if !before.from { try showPresence(of: owner, to: contact.address, before: false, after: outcome.state.from) }
   }
 
   /// Processes a received stanza (RFC 6121 Appendix A.3), in the addressee's roster.
@@ -176,12 +211,12 @@ extension Judge {
         ContactChange(
           contact: contact, push: outcome.push, act: outcome.route ? act : nil, stanza: outcome.route ? stanza : nil),
         of: owner, by: nil)
-      if before.from { showPresence(of: owner, to: sender.address, before: true, after: outcome.state.from) }
+      if before.from { try showPresence(of: owner, to: sender.address, before: true, after: outcome.state.from) }
     }
     if let reply = outcome.autoReply {
       try receive(reply, from: owner, at: sender.address, stanza: nil, post)
       // The owner's presence is sent to the approved contact, also if the approval had been given before.
-      if reply == .subscribed { showPresence(of: owner, to: sender.address, before: false, after: true) }
+      if reply == .subscribed { try showPresence(of: owner, to: sender.address, before: false, after: true) }
     }
   }
 
@@ -217,7 +252,7 @@ extension Judge {
     }
     let owner = post.author
     guard mutual else {
-      var contact = try writer.contact(of: owner.id, address) ?? item(of: owner, address, creating: false)
+      var contact = try writer.ownContact(of: owner.id, address) ?? item(of: owner, address, creating: false)
       contact.name = name
       contact.groups = groups ?? contact.groups
       contact.subscription = contact.subscription.listed
@@ -229,14 +264,14 @@ extension Judge {
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {
       var contact =
-        try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false)
+        try writer.ownContact(of: one.id, other.address) ?? item(of: one, other.address, creating: false)
       let before = contact.subscription
       if let name { contact.name = name }
       if let groups { contact.groups = groups }
       contact.subscription = Subscription.both.listed
       contact.request = nil
       try record(ContactChange(contact: contact, push: true), of: one, by: post)
-      showPresence(of: one, to: other.address, before: before.from, after: true)
+      try showPresence(of: one, to: other.address, before: before.from, after: true)
     }
     settle(post)
   }
@@ -274,7 +309,7 @@ extension Judge {
     receipt.isRepeat = contact == before
     guard !receipt.isRepeat else { return settle(post, receipt) }
     try record(ContactChange(contact: contact, push: true), of: post.author, by: post)
-    showPresence(
+    try showPresence(
       of: post.author, to: contact.address, before: before.subscription.from, after: contact.subscription.from)
     receipt.position = head
     settle(post, receipt)
@@ -316,9 +351,7 @@ extension Judge {
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
     tell(
       .contactSnapshot(owner.id) {
-        ContactSnapshot(
-          user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion,
-          messagesFrom: $0.messagesFrom)
+        $0.with(blocks: patterns)
       })
     tell(.entry(entry, author: nil))
   }
@@ -352,10 +385,8 @@ extension ContactChange {
 extension ContactSnapshot {
   /// Returns the snapshot after one change of a roster item.
   func applying(_ change: ContactChange) -> ContactSnapshot {
-    var contacts = contacts
+    var contacts = own
     contacts[change.contact.address] = change.removed ? nil : change.contact
-    return ContactSnapshot(
-      user: user, contacts: contacts, blocks: blocks, rosterVersion: max(rosterVersion, change.contact.version),
-      messagesFrom: messagesFrom)
+    return with(contacts: contacts, rosterVersion: change.contact.version)
   }
 }

@@ -53,7 +53,7 @@ extension Hub {
   /// Returns the sessions of apps of a user, if they have subscribed to the presence of a contact and have not blocked it.
   public func appSessions(of host: BareJID, subscribedTo contact: BareJID) -> [OnlineSession] {
     guard let user = user(at: host), let theirs = contactSnapshot(of: user),
-      theirs.contacts[contact]?.subscription.to == true, !theirs.blocks(JID(contact))
+      theirs.contact(contact)?.subscription.to == true, !theirs.blocks(JID(contact))
     else { return [] }
     return onlineSessions(of: user).filter { $0.door == .app }
   }

@@ -26,7 +26,8 @@ extension Judge {
     // Posted by the backend; guests have no devices.
     case .push(.notify): return
     // Intents with a lasting effect, or that concern others who did not ask for it.
-    case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .remoteProfile, .node, .visit,
+    case .contact, .contactGroup, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .remoteProfile,
+      .node, .visit,
       .archivePreferences, .setPrivateXML, .push, .settings, .draft, .scheduledMessage, .imported:
       break
     }

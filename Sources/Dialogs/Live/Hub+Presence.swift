@@ -69,7 +69,8 @@ extension Hub {
   /// - Parameter isNews: whether the session became available or unavailable.
   func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
     let contactSnapshot = online.contactSnapshot
-    for subscriber in contactSnapshot.subscribers {
+    let subscribers = contactSnapshot.subscribers
+    for subscriber in subscribers {
       guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
       for onlineSession in other.onlineSessions where onlineSession.isAvailable {
         batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
@@ -80,7 +81,7 @@ extension Hub {
     }
     show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
     // Each component gets it once, independently of the number of recipients among its users (XEP-0356 7).
-    let isSeen = !contactSnapshot.subscribers.isEmpty
+    let isSeen = !subscribers.isEmpty
     for link in links(of: contactSnapshot.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
     where !contactSnapshot.blocks(JID(link.party.address)) {
       batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
@@ -91,12 +92,12 @@ extension Hub {
     _ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
   ) {
     show(
-      presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true },
+      presence, to: targets.filter { contactSnapshot.contact($0)?.subscription.from != true },
       contactSnapshot: contactSnapshot, into: &batch)
     for address in targets {
       guard let other = online(at: address, near: presence.from) else { continue }
       // Subscribers have received the broadcast.
-      if contactSnapshot.contacts[address]?.subscription.from == true { continue }
+      if contactSnapshot.contact(address)?.subscription.from == true { continue }
       if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
       for onlineSession in other.onlineSessions where onlineSession.isAvailable {
         batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)

@@ -47,14 +47,16 @@ public final class Hub: Sendable {
 
   let guests: GuestRegistry
   let realms: RealmTable
+  public let contactGroups: ContactGroupRegistry
   public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
   public let remotePresences = RemotePresences()
   let typing = Typing()
   let clock: any Clock
 
-  init(guests: GuestRegistry, realms: RealmTable, clock: any Clock) {
+  init(guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, clock: any Clock) {
     self.guests = guests
+    self.contactGroups = contactGroups
     self.realms = realms
     self.clock = clock
   }

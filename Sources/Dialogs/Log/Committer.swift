@@ -131,7 +131,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .entry(let entry, let author):
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
-        if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot) {
+        // The groups as the posts before it have left them.
+        let shared = hub.contactGroups.groups(of: onlineSession.session.party.id)
+        if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot?.with(shared: shared)) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
         }
       case .handedOver(let old, let new):
@@ -144,6 +146,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
       case .contactSnapshot(let user, let change):
         hub.setContactSnapshot(user, change)
+      case .contactGroup(let before, let after, let version): hub.replace(before, by: after, version: version)
+      case .contactGroupPresences(let change, let group):
+        lanes.send()
+        lanes = LaneBatch()
+        hub.showPresences(change, in: group, time: judge.time)
       case .presence(let user, let viewer, let available):
         // Presences are sent after the entries that caused them.
         lanes.send()
@@ -213,6 +220,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       guard case .contact = entry.fact else { break }
       for link in hub.links(of: entry.author.realm, where: \.isToldOfRosters) {
         lanes.add(.entry(entry, .direct), to: link)
+      }
+    case .contactGroup(let change):
+      for party in change.members {
+        for onlineSession in hub.onlineSessions(of: party.id) {
+          lanes.add(.entry(entry, onlineSession.door == .app ? .feed : .direct), to: onlineSession.session)
+        }
       }
     case .dialogOpened:
       for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id]) {
@@ -403,6 +416,10 @@ enum Effect {
   case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
   case contactSnapshot(UserID, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
+  /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.
+  case contactGroup(SharedContacts, SharedContacts?, Position)
+  /// The presences of those who joined or left a contact group, and of its other members.
+  case contactGroupPresences(ContactGroupChange, in: Int64)
   case closed(UserID, CloseReason)
   /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
   /// it.

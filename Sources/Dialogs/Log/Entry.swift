@@ -84,6 +84,8 @@ public enum Fact: Sendable {
   case marker(Marker)
   /// A changed roster item (in the owner's `self` dialog).
   case contact(ContactChange)
+  /// A changed contact group (in the `self` dialog of one of its members, and in the feeds of all).
+  case contactGroup(ContactGroupChange)
   /// A changed block list (in the owner's `self` dialog).
   case blocks(BlockChange)
   /// A changed profile (in the owner's `self` dialog).
@@ -128,6 +130,7 @@ public enum Fact: Sendable {
     case draftOrScheduled = 25
     case call = 26
     case undelivered = 27
+    case contactGroup = 28
     case notification = 40
   }
 
@@ -136,6 +139,7 @@ public enum Fact: Sendable {
     case .message: .message
     case .marker: .marker
     case .contact: .contact
+    case .contactGroup: .contactGroup
     case .blocks: .blocks
     case .profile: .profile
     case .dialogOpened: .dialogOpened
@@ -161,7 +165,7 @@ extension Fact {
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
     case .call(let change): change.message
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
+    case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage, .notification, .undelivered:
       nil
     }

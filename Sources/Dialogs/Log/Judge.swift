@@ -36,6 +36,9 @@ struct Judge {
 
   var users: [SeenAddress: CachedUser?] = [:]
   var strangers = StrangerCounts()
+  /// The contact groups that this batch has changed, with their members; `nil` for a deleted one. The hub has them after
+  /// the batch.
+  var sharedContacts: [Int64: SharedContacts?] = [:]
   var forwardedReports = ForwardedReportCounts()
   private var blocks: [UserID: [BlockPattern]] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
@@ -175,6 +178,7 @@ struct Judge {
     rooms.rollBack()
     outbox = nil
     isGathering = false
+    sharedContacts = [:]
   }
 
   mutating func take() -> [Effect] {
@@ -184,6 +188,7 @@ struct Judge {
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
     arriving.removeAll(keepingCapacity: true)
+    sharedContacts.removeAll(keepingCapacity: true)
     defer { effects = [] }
     return effects
   }
@@ -212,6 +217,7 @@ struct Judge {
     case .befriend(let address, let name): try befriend(post, address, name: name)
     case .link(let address, let name, let groups, let mutual):
       try link(post, address, name: name, groups: groups, mutual: mutual)
+    case .contactGroup(let intent): try contactGroup(post, intent)
     case .redeem(let token, let address, let stanza):
       try redeem(post, token, from: address, stanza: stanza)
     case .block(let patterns, let reports): try block(post, patterns, reports)
@@ -512,15 +518,17 @@ struct Judge {
   }
 
   /// Writes an entry in a user's `self` dialog: contact, block list, profile.
+  ///
+  /// - Parameter feeds: the rows of those whom it concerns; `nil` for its owner alone.
   mutating func insertOwn(
     _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], isSemiAnonymous: Bool = false,
-    isInFeed: Bool = true, key: RepeatKey? = nil
+    isInFeed: Bool = true, feeds: [FeedRow]? = nil, key: RepeatKey? = nil
   ) throws -> Entry {
     let (state, _) = try dialog(of: owner, and: owner)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: realms.entryID(position, in: owner.realm), isSemiAnonymous: isSemiAnonymous)
-    try writer.insert(entry, feeds: isInFeed ? FeedRow.rows(of: owner, traits) : [], key: key)
+    try writer.insert(entry, feeds: feeds ?? (isInFeed ? FeedRow.rows(of: owner, traits) : []), key: key)
     state.dialog.last = position
     touch(state)
     return entry
@@ -543,7 +551,7 @@ struct Judge {
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author) }
-    let contactSnapshot = try ContactSnapshot(of: user, writer)
+    let contactSnapshot = try ContactSnapshot(of: user, in: hub.contactGroups, writer)
     var onlineSession = onlineSession
     onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))

@@ -46,6 +46,7 @@ extension Parley {
     public let metrics: Metrics
     public let retention: RetentionState
     let announcements: AnnouncementCache
+    let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry
     /// Wakes the timer that ends calls.
     package let calls = WakeSignal()
@@ -61,6 +62,7 @@ extension Parley {
       self.metrics = metrics
       self.retention = RetentionState(retention)
       announcements = try AnnouncementCache(realms, reader)
+      contactGroups = try ContactGroupRegistry(reader, realms)
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)
       self.guests = GuestRegistry(guests)

@@ -55,7 +55,7 @@ public final class Parley: Sendable {
     registries = try store.read { [retention] in
       try Registries($0, served, guests: options.guests, retention: retention, metrics: metrics)
     }
-    hub = Hub(guests: registries.guests, realms: realmTable, clock: clock)
+    hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
     let inbox = Inbox(metrics: metrics)
     self.inbox = inbox
     let threads = max(2, options.threads)

@@ -101,6 +101,8 @@ public enum Intent: Sendable {
   /// Sets a roster item by an operator; `mutual` sets both sides to `both`, without asking either; `nil` leaves a name
   /// and groups unchanged.
   case link(BareJID, name: String?, groups: [String]?, mutual: Bool)
+  /// Changes the contact groups of a realm, for an operator.
+  case contactGroup(ContactGroupIntent)
   /// Requests a subscription with the hash of an invitation's token (XEP-0379).
   case redeem(token: [UInt8], from: BareJID, stanza: [UInt8]?)
   /// Blocks addresses. `Receipt.value` is the list of stored reports.

@@ -26,16 +26,14 @@ extension Judge {
     users[SeenAddress(address: user.address, home: user.realm)]??.messagesFrom = setting
     tell(
       .contactSnapshot(user.id) {
-        ContactSnapshot(
-          user: $0.user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion,
-          messagesFrom: setting)
+        $0.with(messagesFrom: setting)
       })
   }
 }
 
 extension ContactSnapshot {
   /// Returns whether an address is in the roster, whatever the subscription.
-  func hasInRoster(_ address: BareJID) -> Bool { contacts[address]?.subscription.isInRoster == true }
+  func hasInRoster(_ address: BareJID) -> Bool { contact(address)?.subscription.isInRoster == true }
 }
 
 extension Problem {

@@ -17,7 +17,7 @@ extension Hub {
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
-      for contact in contactSnapshot.contacts.values where contact.subscription.from {
+      for contact in contactSnapshot.contacts where contact.subscription.from {
         guard let peer = contact.peer else {
           addElsewhere(event, to: contact, contactSnapshot, into: &batch)
           continue
@@ -34,7 +34,7 @@ extension Hub {
       if subscription.state == .pending, event.kind != .deleted { continue }
       let address = subscription.address.bare
       if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
-        let relation = people.relation(of: address, contactSnapshot?.contacts[address])
+        let relation = people.relation(of: address, contactSnapshot?.contact(address))
         if event.configuration.denial(to: relation) != nil { continue }
       }
       add(event, to: subscription.address, contactSnapshot, &told, into: &batch)

@@ -367,10 +367,7 @@ extension Judge {
     guard !owner.id.isService, hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else {
       return nil
     }
-    let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
-    return ContactSnapshot(
-      user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),
-      rosterVersion: .zero, messagesFrom: .everybody)
+    return try ContactSnapshot(of: user, in: hub.contactGroups, writer)
   }
 
   /// Announces the whole list of bookmarks (XEP-0048 3.2), to clients that know only the list.

@@ -76,9 +76,7 @@ extension Judge {
     let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition())
     tell(
       .contactSnapshot(user.id) {
-        ContactSnapshot(
-          user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion,
-          messagesFrom: $0.messagesFrom)
+        $0.with(user: user)
       })
     tell(.entry(entry, author: nil))
     tell(.profile(post.author, user.profile, by: session(of: post), try contactSnapshot(of: post.author)))

@@ -6,6 +6,8 @@ public struct FeedPage: Sendable {
     public var rooms: [DialogID: Room] = [:]
     /// The messages that entries change, as far as the user may read them.
     public var targets: [Position: Entry] = [:]
+    /// The contacts that contact groups have changed one at a time; none for those who are no contacts any more.
+    public var contacts: [UserID: Contact] = [:]
     /// The rooms whose people the user may not know.
     public fileprivate(set) var anonymized: Set<DialogID> = []
     /// The entries to leave out: messages that the user has deleted for themselves, and changes of them.
@@ -67,6 +69,9 @@ public struct FeedPage: Sendable {
         let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
+      case .contactGroup(let change):
+        guard let party = change.onlyContact(of: user.id) else { continue }
+        subjects.contacts[party.id] = try reader.contact(of: user.id, party.address)
       case .undelivered(let undelivered): try follow(undelivered.target, in: undelivered.dialog, of: entry)
       case .perUser(let change) where change.change == .delivery:
         try follow(change.target, in: change.dialog, of: entry)

@@ -43,12 +43,12 @@ extension Hub {
     if address != viewer.bare {
       let isShown =
         viewer.local == nil
-        ? theirs.contacts.contains { $0.key.hasDomain(viewer.domain) && $0.value.subscription.from }
-        : theirs.contacts[viewer.bare]?.subscription.from == true
+        ? theirs.own.contains { $0.key.hasDomain(viewer.domain) && $0.value.subscription.from }
+        : theirs.contact(viewer.bare)?.subscription.from == true
       guard isShown, !theirs.blocks(viewer) else { return nil }
       // A viewer's roster is their own server's.
       if let own = self.user(at: viewer.bare).flatMap({ contactSnapshot(of: $0) }),
-        own.contacts[address]?.subscription.to != true
+        own.contact(address)?.subscription.to != true
       {
         return nil
       }

@@ -53,6 +53,8 @@ extension StoreWriter {
     try remove(CallRow.self, .equal(.callee, user))
     try remove(StoredUserSettings.self, .equal(.user, user))
     try remove(UserNote.self, .equal(.user, user))
+    try remove(ContactGroupMember.self, .equal(.user, user))
+    try remove(SharedContactsVersion.self, .equal(.user, user))
     try remove(MatchKey.self, .equal(.user, user))
     try remove(RealmLocation.self, .equal(.user, user))
     try eraseData(of: user)

@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser,
+    case .marker, .contact, .contactGroup, .blocks, .profile, .room, .invitation, .node, .settings, .perUser,
       .draft, .scheduledMessage, .call, .notification, .undelivered:
       out.write(version)
     }
@@ -19,6 +19,10 @@ enum FactCoding {
     case .message, .dialogOpened: return nil
     case .marker(let marker): write(marker, &out)
     case .contact(let change): write(change, &out)
+    case .contactGroup(let change):
+      out.write(Int64(change.act.rawValue))
+      out.write(change.moved) { $0.write($1.id.number) }
+      out.write(change.others) { $0.write($1.id.number) }
     case .blocks(let change):
       out.write(Int64(change.act.rawValue))
       out.write(change.patterns) { $0.write($1.jid.description) }
@@ -51,7 +55,8 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .perUser, .draftOrScheduled,
+    case .marker, .contact, .contactGroup, .blocks, .profile, .room, .invitation, .node, .settings, .perUser,
+      .draftOrScheduled,
       .call, .notification, .undelivered:
       break
     }
@@ -61,6 +66,11 @@ enum FactCoding {
     case .message, .dialogOpened: throw damaged
     case .marker: return .marker(try marker(&from, in: dialog, stanza: stanza, seal: seal))
     case .contact: return .contact(try contactChange(&from))
+    case .contactGroup:
+      guard let act = ContactGroupChange.Act(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+      let moved = try from.list { from throws(StoreFailure) in UserID(try from.int()) }
+      let others = try from.list { from throws(StoreFailure) in UserID(try from.int()) }
+      return .contactGroup(ContactGroupChange(act: act, moved: try moved.map(party), others: try others.map(party)))
     case .blocks:
       guard let act = BlockChange.Act(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
       let patterns = try from.list { from throws(StoreFailure) in

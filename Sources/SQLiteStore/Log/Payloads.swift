@@ -33,7 +33,8 @@ extension Reader {
     let fact: Fact =
       switch kind {
       case .message: .message(try said(row, seal))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
+      case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings,
+        .perUser,
         .draftOrScheduled, .call, .notification, .undelivered:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },

@@ -7,15 +7,15 @@ import Dialogs
 /// left the roster, so that a client that has seen it is told, even if a subscription request (which is not shown) has
 /// made a new row of it since.
 extension Reader {
-  func contact(of owner: UserID, _ address: BareJID) throws -> Contact? {
+  func ownContact(of owner: UserID, _ address: BareJID) throws -> Contact? {
     try connection(.contact, owner, address.description).first(Self.contact)
   }
 
-  func contacts(of owner: UserID) throws -> [Contact] {
+  func ownContacts(of owner: UserID) throws -> [Contact] {
     try connection(.contacts, owner).all(Self.contact)
   }
 
-  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] {
+  func ownContactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] {
     try connection(.contactChanges, owner, version).all { row in
       let contact = try Self.contact(row)
       let isRemoved = row.int(8) != 0
@@ -25,7 +25,7 @@ extension Reader {
     }
   }
 
-  func rosterVersion(of owner: UserID) throws -> Position {
+  func ownRosterVersion(of owner: UserID) throws -> Position {
     try connection(.rosterVersion, owner).first { Position($0.int(0)) } ?? .zero
   }
 

@@ -319,17 +319,18 @@ struct PEP: Feature {
       guard case .success(let events) = result, session.isAvailable, let contactSnapshot = session.contactSnapshot
       else { return }
       for event in events { NodeWriter.send(event, .direct, to: session) }
-      let contacts = contactSnapshot.contacts.values.compactMap { publisher($0, contactSnapshot, session) }
+      let contacts = contactSnapshot.contacts.compactMap { publisher($0, contactSnapshot, session) }
       tellLast(of: contacts.sorted { $0.id < $1.id }[...], interests, on: [.onPresence], session)
     }
   }
 
-  /// Sends the last items of a contact who has just approved the user's subscription.
-  static func subscribed(to contact: Contact, _ session: XMPPSession) {
+  /// Sends the last items of contacts to whose presence the user has just been subscribed.
+  static func subscribed(to contacts: [Contact], _ session: XMPPSession) {
     guard session.isAvailable, let interests = session.onlineSession?.interests, !interests.isEmpty,
-      let contactSnapshot = session.contactSnapshot, let publisher = publisher(contact, contactSnapshot, session)
+      let contactSnapshot = session.contactSnapshot
     else { return }
-    tellLast(of: [publisher], interests, on: [.onSubscription, .onPresence], session)
+    let publishers = contacts.compactMap { publisher($0, contactSnapshot, session) }
+    tellLast(of: publishers[...], interests, on: [.onSubscription, .onPresence], session)
   }
 
   /// Returns the contact as a publisher; `nil` if the user gets no items of theirs.

@@ -74,7 +74,8 @@ enum RoomOutbound {
     case .room(let change):
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .undelivered,
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
+      .undelivered,
       .draft, .scheduledMessage, .call, .notification:
       return nil
     }

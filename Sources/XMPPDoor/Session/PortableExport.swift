@@ -128,7 +128,8 @@ public enum PortableExport {
         profile: user.profile, fullName: try reader.fullName(of: user.id),
         vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes),
         avatar: try reader.avatar(of: user))
-      contacts = try reader.contacts(of: user.id)
+      // What contact groups add is the operators', and stays with their server.
+      contacts = try reader.ownContacts(of: user.id)
       blocks = try reader.blocks(of: user.id)
       privateXML = try reader.values(of: user.id, node: ValueKey.privateXML)
     }

@@ -115,6 +115,8 @@ extension StanzaError {
     case .unauthenticated: self.init(.notAuthorized, problem.text)
     // RFC 6120 8.3.3.12: "words that are prohibited by the service" is its own example.
     case .refused: self.init(.policyViolation, problem.text, type: .modify)
+    // The roster's owner may not, whoever they are (RFC 6120 8.3.3.10).
+    case .forbidden where problem.code == Problem.contactSharedCode: self.init(.notAllowed, problem.text)
     case .forbidden: self.init(.forbidden, problem.text)
     case .missing: self.init(.itemNotFound, problem.text)
     case .conflict: self.init(.conflict, problem.text)

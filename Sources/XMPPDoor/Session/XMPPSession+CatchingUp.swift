@@ -114,7 +114,7 @@ extension XMPPSession {
     guard let message = entry.fact.stanza else {
       switch entry.fact {
       case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
-      case .contact, .blocks, .profile: return .direct
+      case .contact, .contactGroup, .blocks, .profile: return .direct
       case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
       case .undelivered(let undelivered):
         guard let resource = undelivered.fromResource, resource != jid.resource else { return .direct }

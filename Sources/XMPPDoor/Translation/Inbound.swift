@@ -260,7 +260,7 @@ enum Inbound {
   /// Sends pending subscription requests again at every initial presence until they are answered (RFC 6121 3.1.3).
   private static func requests(_ session: XMPPSession) {
     guard let contactSnapshot = session.contactSnapshot else { return }
-    for contact in contactSnapshot.contacts.values where contact.subscription.pendingIn {
+    for contact in contactSnapshot.contacts where contact.subscription.pendingIn {
       Outbound.subscription(.subscribe, from: contact.address, stanza: contact.request, to: session)
     }
   }

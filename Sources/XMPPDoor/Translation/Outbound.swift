@@ -22,7 +22,8 @@ enum Outbound {
         subscription(act, from: change.contact.address, stanza: change.stanza, to: session)
       }
       if change.push { Roster.push(change, to: session) }
-      if change.act == .subscribed { PEP.subscribed(to: change.contact, session) }
+      if change.act == .subscribed { PEP.subscribed(to: [change.contact], session) }
+    case .contactGroup(let change): Roster.push(change, at: entry.position, to: session)
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
@@ -89,7 +90,8 @@ enum Outbound {
     case .message(let message): message.isUnspoken ? nil : message
     case .call(let change): change.stanza
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser, .draft,
+    case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
+      .draft,
       .scheduledMessage, .notification, .undelivered:
       nil
     }

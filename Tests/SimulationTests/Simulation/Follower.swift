@@ -110,7 +110,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
   static func isCompared(_ entry: Entry, by party: Party) -> Bool {
     switch entry.fact {
     case .message, .marker, .room: true
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
+    case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage, .call, .notification, .undelivered:
       entry.author.id != party.id
     }

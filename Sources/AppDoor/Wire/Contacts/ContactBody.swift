@@ -12,6 +12,8 @@ struct ContactBody: Hashable, Sendable, JSONObjectWritable {
   var name: String?
   var groups: [String]
   var state: State
+  /// Whether it is a contact by a contact group of the operators: then it cannot be removed.
+  var shared: Bool
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("userId", userId)
@@ -19,6 +21,7 @@ struct ContactBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("name", name)
     writer.member("groups", groups)
     writer.member("state", state.rawValue)
+    writer.member("shared", shared)
   }
 }
 

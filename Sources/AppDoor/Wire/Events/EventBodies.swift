@@ -60,6 +60,19 @@ struct ContactUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   }
 }
 
+/// `contacts.changed`, durable: an operator has changed a contact group, and with it several contacts.
+struct ContactsChangedBody: Hashable, Sendable, JSONObjectWritable {
+  /// `joined`, `left` or `renamed`.
+  var change: String
+  /// The users who joined or left; if the caller is among them, all members are new contacts, or none is one by this
+  /// group any more.
+  var userIds: [String]
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("change", change)
+    writer.member("userIds", userIds)
+  }
+}
+
 /// `block.updated`, durable: the block list was changed.
 struct BlockUpdatedBody: Hashable, Sendable, JSONObjectWritable {
   /// The items that were added to the block list, or removed from it.

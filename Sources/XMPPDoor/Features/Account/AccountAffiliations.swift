@@ -47,7 +47,7 @@ struct AccountAffiliations: Feature {
   /// who is offline nothing is told.
   static func told(of author: Party, to stranger: BareJID, _ hub: Hub) -> User? {
     guard let snapshot = hub.contactSnapshot(of: author.id), !author.realm.isRemote,
-      snapshot.contacts[stranger]?.subscription.to != true
+      snapshot.contact(stranger)?.subscription.to != true
     else { return nil }
     return snapshot.user
   }

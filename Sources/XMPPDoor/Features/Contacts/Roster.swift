@@ -56,8 +56,8 @@ struct Roster: Feature {
       } reply: { (snapshot) throws(StanzaError) in
         let (version, changes) = snapshot
         let contactSnapshot = try interest(turn)
-        guard contactSnapshot.rosterVersion == version, changes.count <= contactSnapshot.contacts.count,
-          changes.allSatisfy(isTellable)
+        guard contactSnapshot.rosterVersion == version, let changes,
+          changes.count <= contactSnapshot.contacts.count, changes.allSatisfy(isTellable)
         else { return replyWhole(turn, contactSnapshot) }
         turn.reply()
         for change in changes { sendPush(change, to: turn.session) }
@@ -90,7 +90,7 @@ struct Roster: Feature {
 
   /// Returns `<query/>` with every visible item, ordered by address.
   static func encoded(_ contactSnapshot: ContactSnapshot, version: String) -> ByteBuffer {
-    let contacts = contactSnapshot.contacts.values.filter(\.subscription.isInRoster)
+    let contacts = contactSnapshot.contacts.filter(\.subscription.isInRoster)
       .sorted { $0.address.description < $1.address.description }
     var writer = ElementWriter()
     writer.element(.roster) { writer in
@@ -188,6 +188,33 @@ struct Roster: Feature {
     // A change in an earlier answer may still have been on its way here.
     guard session.onlineSession?.wantsRoster == true, change.contact.version > session[told] else { return }
     sendPush(change, to: session)
+  }
+
+  /// Pushes what a contact group has changed, as the roster is now, with the last items of new contacts: a few contacts
+  /// at a time, as the client takes them. Only the last push has the version of the change, so that a client that does
+  /// not get all of them asks again.
+  static func push(_ change: ContactGroupChange, at position: Position, to session: XMPPSession) {
+    push(change.contacts(of: session.party.id)[...], of: change, at: position, to: session)
+  }
+
+  private static func push(
+    _ parties: ArraySlice<Party>, of change: ContactGroupChange, at position: Position, to session: XMPPSession
+  ) {
+    guard let contactSnapshot = session.contactSnapshot else { return }
+    let isWanted = session.onlineSession?.wantsRoster == true && position > session[told]
+    let rest = parties.dropFirst(DoorLimits.rosterPushesAtOnce)
+    var contacts: [Contact] = []
+    for party in parties.prefix(DoorLimits.rosterPushesAtOnce) {
+      let found = contactSnapshot.contact(party.address).flatMap { $0.subscription.isInRoster ? $0 : nil }
+      let owner = session.party.id
+      var contact =
+        found ?? Contact(owner: owner, address: party.address, peer: party.id, subscription: .none, version: .zero)
+      contact.version = rest.isEmpty && party == parties.last ? position : position.previous
+      if isWanted { sendPush(ContactChange(contact: contact, removed: found == nil, push: true), to: session) }
+      contacts.append(contact)
+    }
+    if change.act == .joined { PEP.subscribed(to: contacts, session) }
+    if !rest.isEmpty { session.whenTaken { push(rest, of: change, at: position, to: session) } }
   }
 
   private static func sendPush(_ change: ContactChange, to session: XMPPSession) {

@@ -203,7 +203,8 @@ struct PrivilegedEntity: Feature {
     let hub = turn.parley.hub
     turn.fetch { reader -> (Party, ContactSnapshot)? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
-      let contactSnapshot = try hub.contactSnapshot(of: user.id) ?? ContactSnapshot(of: user, reader)
+      let contactSnapshot =
+        try hub.contactSnapshot(of: user.id) ?? ContactSnapshot(of: user, in: hub.contactGroups, reader)
       return (Party(id: user.id, realm: user.realm, address: user.address), contactSnapshot)
     } reply: { (found) throws(StanzaError) in
       guard let (user, contactSnapshot) = found, link.work != nil else { throw StanzaError(.forbidden) }
