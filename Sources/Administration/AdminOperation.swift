@@ -123,6 +123,8 @@ enum AdminOperations {
     AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self, DeleteUser.self,
     ExportUser.self,
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
+    ListContactGroups.self, ShowContactGroup.self, PutContactGroup.self, ChangeContactGroup.self,
+    DeleteContactGroup.self,
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
     ListSessions.self, ShowSession.self, CloseSession.self, EndSessions.self, Announce.self, SetMessageOfTheDay.self,

@@ -74,7 +74,12 @@ struct CommandContext {
   }
 
   /// Returns an address; a text without an @ is a localpart of the first domain.
-  func address(_ text: String) -> String { text.contains("@") ? text : "\(text)@\(settings.domains[0].name)" }
+  func address(_ text: String) -> String { address(text, in: nil) }
+
+  /// Returns an address; a text without an @ is a localpart of the domain, or of the first.
+  func address(_ text: String, in domain: String?) -> String {
+    text.contains("@") ? text : "\(text)@\(domain ?? settings.domains[0].name)"
+  }
 }
 
 /// The source of a password. It is never an argument, since other users of the machine see those.

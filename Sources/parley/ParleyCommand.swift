@@ -25,10 +25,10 @@ struct ParleyCommand: AsyncParsableCommand {
       """,
     version: "\(Version.name) \(Version.number)",
     subcommands: [
-      Serve.self, Initialize.self, User.self, Session.self, Roster.self, Dialog.self, AnnounceText.self, Motd.self,
-      Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self, FederationCommands.self,
-      RetentionCommands.self, HoldCommands.self, BackupData.self, Restore.self, ImportCommands.self,
-      ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
+      Serve.self, Initialize.self, User.self, Session.self, Roster.self, ContactGroupCommands.self, Dialog.self,
+      AnnounceText.self, Motd.self, Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self,
+      FederationCommands.self, RetentionCommands.self, HoldCommands.self, BackupData.self, Restore.self,
+      ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
       LogCommands.self, Reload.self,
     ])
 

@@ -263,6 +263,24 @@ async def conversations(checks, server, key):
         expect(other.do("GET", "/sessions")["items"] == [], "another realm's sessions")
         expect(json.loads(server.command("session", "list", "--json")) == [first, second], "the command lists others")
         expect("romeo@localhost" not in server.command("session", "list", "juliet"), "romeo is no session of juliet's")
+    with checks.check("contact groups, each of its own domain"):
+        group = "/contact-groups/sales"
+        made = key.do("PUT", group, {"displayName": "Sales"})
+        expect(made == {"name": "sales", "displayName": "Sales", "everyone": False, "members": 0}, f"{made}")
+        for _ in range(2):
+            expect(key.do("PATCH", group + "/members", {"add": ["romeo", "juliet@localhost"]})["members"] == 2, "not both")
+        expect(key.do("GET", group)["members"] == ["juliet@localhost", "romeo@localhost"], "others")
+        key.refused("PATCH", group + "/members", 404, "user-unknown", {"add": ["rosaline"]})
+        key.refused("PATCH", group + "/members", 400, "member-repeated", {"add": ["nurse"], "remove": ["nurse"]})
+        key.refused("PUT", "/contact-groups/Sales", 400, "contact-group-name", {})
+        expect(other.do("GET", "/contact-groups")["items"] == [], "another realm's groups")
+        other.refused("GET", group, 404, "contact-group-unknown")
+        other.refused("PUT", group, 403, "scope-missing", {})
+        key.do("DELETE", group)
+        key.refused("DELETE", group, 404, "contact-group-unknown")
+        expect(key.do("GET", "/contact-groups")["items"] == [], "a group is left")
+        audit = [row for row in json.loads(server.command("audit", "--json")) if row["operation"] == "contact-groups.change"]
+        expect(any(row["object"] == "sales +romeo +juliet@localhost" for row in audit), f"{audit}")
     with checks.check("what is for devices (the rest: push_services.py)"):
         told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
         expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")

@@ -440,6 +440,8 @@ def helps(checks, book, prepared):
                       parley federation deny rule.example
                       parley hold add alice@localhost
                       parley roster add alice@localhost bob@localhost --mutual
+                      parley contact-group create sales
+                      parley contact-group add sales alice@localhost
                       parley dialog create team --owner alice@localhost --member bob@localhost
                       parley dialog create garden --owner alice@localhost""")
     # Numbers that stand in the documents.

@@ -42,8 +42,12 @@ def rule():
     return domain
 
 
+def group():
+    return made(ask("PUT", f"/v1/admin/contact-groups/{uuid.uuid4().hex[:12]}", {}), "name")
+
+
 def usual(turn, names):
-    known = {"domain": "elsewhere.example", "jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
+    known = {"group": "standing", "domain": "elsewhere.example", "jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
     return path(**{name: value for name, value in known.items() if name in names})
 
 
@@ -67,6 +71,10 @@ hooks.KNOWN = {
         "sender": "romeo", "dialog": SCENE["workshop"], "clientId": str(uuid.uuid4()), "text": "Good night"}},
     "reports.show": lambda turn: report(),
     "reports.dismiss": lambda turn: report(),
+    "contact-groups.show": lambda turn: path(group=group()),
+    "contact-groups.put": lambda turn: {"path": {"group": "made-" + uuid.uuid4().hex[:12]}, "whole": {"displayName": "Made"}},
+    "contact-groups.change": lambda turn: {"path": {"group": group()}, "whole": {"add": ["nurse"], "remove": ["juliet"]}},
+    "contact-groups.delete": lambda turn: path(group=group()),
     "federation.forget": lambda turn: path(domain=rule()),
     "webhooks.add": lambda turn: {"body": {"url": SCENE["url"], "events": ["message.*"]}},
     "webhooks.update": lambda turn: {"path": {"id": SCENE["webhook"]}, "body": {"url": SCENE["url"], "events": ["message.*"]}},

@@ -23,6 +23,8 @@ package enum ListRoster: AdminOperation {
     package let asks: Bool
     /// False for a contact that is not in the roster and has only a pending request.
     package let listed: Bool
+    /// Whether it is a contact by a contact group.
+    package let shared: Bool
   }
 
   package typealias Output = [Item]
@@ -35,7 +37,8 @@ package enum ListRoster: AdminOperation {
         Item(
           jid: contact.address.description, name: contact.name, groups: contact.groups,
           subscription: contact.subscription.rosterSubscription, asked: contact.subscription.pendingOut,
-          asks: contact.subscription.pendingIn, listed: contact.subscription.isInRoster)
+          asks: contact.subscription.pendingIn, listed: contact.subscription.isInRoster,
+          shared: !contact.sharedBy.isEmpty)
       }
       .sorted { $0.jid < $1.jid }
   }

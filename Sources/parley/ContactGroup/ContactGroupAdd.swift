@@ -1,0 +1,27 @@
+import Administration
+import ArgumentParser
+
+struct ContactGroupAdd: AdminCommand {
+  typealias Operation = ChangeContactGroup
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Puts users into a contact group.",
+    discussion: """
+      Those who are in it already stay. If one is refused, nobody is added.
+
+      Examples:
+        parley contact-group add sales alice@localhost
+        parley contact-group add sales alice@localhost bob@localhost
+      """)
+
+  @Argument(help: "The group.") var group: String
+  @Argument(help: "The users' addresses.") var users: [String]
+  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(group: group, domain: domain, add: users.map { context.address($0, in: domain) }, remove: [])
+  }
+
+  func text(_ changed: ContactGroupRow) -> String { "\(changed.name) has \(changed.size)." }
+}

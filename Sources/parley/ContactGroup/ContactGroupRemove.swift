@@ -1,0 +1,27 @@
+import Administration
+import ArgumentParser
+
+struct ContactGroupRemove: AdminCommand {
+  typealias Operation = ChangeContactGroup
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Takes users out of a contact group.",
+    discussion: """
+      They keep the contacts of their own, and those by other groups. If one is refused, nobody is taken out.
+
+      Examples:
+        parley contact-group remove sales alice@localhost
+        parley contact-group remove sales alice@localhost bob@localhost
+      """)
+
+  @Argument(help: "The group.") var group: String
+  @Argument(help: "The users' addresses.") var users: [String]
+  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(group: group, domain: domain, add: [], remove: users.map { context.address($0, in: domain) })
+  }
+
+  func text(_ changed: ContactGroupRow) -> String { "\(changed.name) has \(changed.size)." }
+}
