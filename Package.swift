@@ -149,7 +149,7 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "ImportSources",
-        "XMPP", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", nioCore, nioPosix, nioHTTP1, logging,
+        "XMPP", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", "WebClient", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),

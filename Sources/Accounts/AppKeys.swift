@@ -39,7 +39,7 @@ extension Accounts {
   }
 
   /// The prefix of every key's secret, which makes a leaked one recognisable.
-  static let appKeyPrefix = "parley_"
+  package static let appKeyPrefix = "parley_"
 
   public func appKeys(in realm: RealmID) async throws(Problem) -> [AppKey] {
     try await parley.read { try $0.appKeys(in: realm) }

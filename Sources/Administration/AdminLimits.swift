@@ -35,6 +35,15 @@ enum AdminLimits {
   /// The maximum length of the body of a call with an app key, in bytes: the longest message fits with its JSON. A
   /// longer one is answered with 413.
   static let bodyBytesMax = 131_072
+  /// The same for a call of an operation by its name, as commands elsewhere make them: a batch of `importBatchRows` users
+  /// with long names and passwords fits.
+  static let operationBytesMax = 4 * 1_048_576
+  /// The bytes of a file with an app key. A file that is longer is another one.
+  static let keyFileBytesMax = 4_096
+  /// The bytes of a file of authorities (`--ca`): all that Debian trusts are a fifth of it.
+  static let authoritiesBytesMax = 1_048_576
+  /// The times that a command waits as long as a server asks it to (429), before it gives up.
+  static let waitsMax = 5
   /// The maximum number of account tasks in one answer, oldest first; further ones are listed when these are done.
   static let tasksMax = 1_000
   /// The maximum number of rules for domains elsewhere, which are all in memory; `too-many-rules` beyond it. Patterns

@@ -16,8 +16,11 @@ package protocol AdminOperation: Sendable {
   static var name: String { get }
   /// The time that a command waits for the answer.
   static var answerWait: Duration { get }
-  /// The HTTP routes for backends; empty for an operation of the operator only.
+  /// The HTTP routes for backends; empty for an operation that they have no use for.
   static var routes: [AdminRoute] { get }
+  /// The scope that an app key needs, at a route and from a shell elsewhere (`parley --server`); nil for an operation that
+  /// is performed on the server's own machine only.
+  static var scope: AppKey.Scope? { get }
   /// Whether it changes nothing: such an operation is not an act, and not in the audit unless a key calls it.
   static var isReading: Bool { get }
   /// Returns the names of what the operation is about, for the audit; no secret.
@@ -28,6 +31,7 @@ package protocol AdminOperation: Sendable {
 extension AdminOperation {
   package static var answerWait: Duration { AdminLimits.answerWait }
   package static var routes: [AdminRoute] { [] }
+  package static var scope: AppKey.Scope? { routes.first?.scope }
   package static var isReading: Bool { !routes.isEmpty && routes.allSatisfy { $0.method == .get } }
   package static func object(of input: Input) -> String { AuditObject.text(of: input) }
 }
@@ -48,6 +52,8 @@ package struct AdminContext: Sendable {
   package let readings: (@Sendable () async -> Readings)?
   /// The only realm that the caller's key can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
+  /// The scopes of the caller's key; nil for the operator, who needs none.
+  private(set) var scopes: Set<AppKey.Scope>?
   /// The caller, for the audit; nil in a context that only tests call.
   private(set) var actor: AuditActor?
 
@@ -65,10 +71,11 @@ package struct AdminContext: Sendable {
     self.backups = backups
   }
 
-  /// Returns the same context restricted to a realm.
-  func within(_ realm: Realm) -> AdminContext {
+  /// Returns the same context for the holder of a key with these scopes in a realm.
+  func within(_ realm: Realm, scopes: Set<AppKey.Scope> = []) -> AdminContext {
     var context = self
     context.realm = realm
+    context.scopes = scopes
     return context
   }
 

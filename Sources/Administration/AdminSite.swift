@@ -8,8 +8,9 @@ import Hummingbird
 import JSON
 package import Logging
 
-/// The operations as HTTP routes for backends: `/v1/admin/...` with an app key. A key's access is limited to its realm
-/// and its scopes; every call, also one that only reads, is in the audit before it is answered.
+/// The operations over HTTP, with an app key: as routes for backends, `/v1/admin/...`, and all of them by their names for
+/// commands elsewhere, `/v1/admin/operations/...`. A key's access is limited to its realm and its scopes; every call, also
+/// one that only reads, is in the audit before it is answered.
 package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let runner: OperationRunner
@@ -36,6 +37,15 @@ package struct AdminSite: Sendable {
           runner.route(route.method, route.path) { try await answer(operation, route, $0, $1, $2) })
       }
     }
+    routes.append(
+      runner.route(.post, AdminRoute.named.path) { request, context, rates in
+        let name = context.parameters.get("operation") ?? ""
+        guard let operation = AdminOperations.named(name) else {
+          _ = try await caller(request, context, rates)
+          throw Problem(.missing, "operation-unknown", "There is no operation \(Line.safe(name)).")
+        }
+        return try await answer(operation, .named(operation), request, context, rates)
+      })
     return HTTPSite(routes: routes)
   }
 
@@ -52,28 +62,33 @@ package struct AdminSite: Sendable {
     let response: Response
     do {
       try keyRate.take(key.id, now: admin.parley.clock.now, telling: rates)
-      guard key.scopes.contains(route.scope) else {
+      guard let scope = route.scope else {
         throw Problem(
-          .forbidden, "scope-missing", "The key \(key.name) lacks the scope \(route.scope.rawValue).", field: "scope")
+          .forbidden, "operation-local",
+          "\(operation.name) is performed on the server's own machine only, without a key.")
+      }
+      guard key.scopes.contains(scope) else {
+        throw Problem(
+          .forbidden, "scope-missing", "The key \(key.name) lacks the scope \(scope.rawValue).", field: "scope")
       }
       guard let realm = admin.parley.realms.first(where: { $0.id == key.realm }) else {
         throw Problem(.unauthenticated, "key-invalid", "The key is not valid.")
       }
-      if route.scope.isOfServer, let first = admin.parley.realms.first, realm.id != first.id {
+      if scope.isOfServer, let first = admin.parley.realms.first, realm.id != first.id {
         throw Problem(
           .forbidden, "key-of-another-domain",
-          "The scope \(route.scope.rawValue) is about the whole server: use a key of \(first.domain).", field: "scope")
+          "The scope \(scope.rawValue) is about the whole server: use a key of \(first.domain).", field: "scope")
       }
       var input = try await OperationInput(
         request, context, route.method, pathParameters: route.pathParameters,
-        bytesMax: AdminLimits.bodyBytesMax)
+        bytesMax: route.bytesMax)
       for (name, value) in route.defaults where input.parameters[name] == nil && input.json[name] == nil {
         input.parameters[name] = value
       }
       input.parameters.merge(route.fixed) { $1 }
       let call = try prepare(operation, input)
       if !call.object.isEmpty { object = call.object }
-      let bytes = try await call.perform(admin.within(realm))
+      let bytes = try await call.perform(admin.within(realm, scopes: key.scopes))
       response = OperationRunner.response(route.status, bytes)
       // A call that is not in the audit is not acknowledged.
       try await note(bytes == nil ? 204 : route.status)

@@ -41,6 +41,13 @@ package enum Files {
     return end < 0 ? nil : Int64(end)
   }
 
+  /// Whether every user of the machine may read the file.
+  package static func isReadableForOthers(_ path: String) throws(Failure) -> Bool {
+    var found = stat()
+    guard stat(path, &found) == 0 else { throw Failure(path: path, code: errno) }
+    return found.st_mode & S_IROTH != 0
+  }
+
   package static func read(_ path: String, bytesMax: Int) throws(Failure) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw Failure(path: path, code: errno) }

@@ -6,12 +6,13 @@ import Glibc
 import Logging
 package import ServerConfiguration
 
-/// A command's access to the data: through the running server that holds the data folder, otherwise by opening the
-/// folder. The operations are the same.
+/// A command's access to the data: through the running server that holds the data folder, by opening the folder if none
+/// runs, or through a server elsewhere. The operations are the same.
 package final class AdminConnection: Sendable {
   private enum Way: Sendable {
     case server(AdminClient)
     case folder(Core, AdminContext, Logger)
+    case remote(RemoteClient)
   }
 
   private let way: Way
@@ -55,6 +56,17 @@ package final class AdminConnection: Sendable {
     }
   }
 
+  /// Creates a connection to a server elsewhere, with an app key. The first call connects.
+  ///
+  /// - Parameter authorities: A PEM file of authorities that are trusted besides the system's.
+  package static func remote(
+    _ url: String, key: String, authorities: String?
+  ) throws(StartupError) -> AdminConnection {
+    let logger = ServerLog(level: .warning).logger("parley")
+    let client = try RemoteClient(url: url, key: key, authorities: authorities, logger: logger)
+    return AdminConnection(.remote(client), folder: "")
+  }
+
   /// Returns a connection to a running server; nil if none is running.
   package static func server(_ settings: Settings) async -> AdminConnection? {
     let client = AdminClient(path: settings.adminSocket)
@@ -80,6 +92,7 @@ package final class AdminConnection: Sendable {
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {
     switch way {
+    case .remote(let client): return try await client.call(operation, input)
     case .folder(_, let context, _): return try await context.perform(operation, input)
     case .server(let client):
       do {
@@ -93,6 +106,10 @@ package final class AdminConnection: Sendable {
   }
 
   package func close() async {
-    if case .folder(let core, _, let logger) = way { await core.close(logger) }
+    switch way {
+    case .server: break
+    case .folder(let core, _, let logger): await core.close(logger)
+    case .remote(let client): client.stop()
+    }
   }
 }

@@ -213,10 +213,13 @@ final class Transfer: @unchecked Sendable {
   func result(_ code: CURLcode) -> Result<WebAnswer, WebFailure> {
     guard code == CURLE_OK else {
       if let failure { return .failure(failure) }
-      let text = String(cString: curl_easy_strerror(code))
       let kind: WebFailure.Kind =
-        code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT ? .malformed : .unreachable
-      return .failure(WebFailure(kind, text))
+        switch code {
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .malformed
+        case CURLE_PEER_FAILED_VERIFICATION: .untrusted
+        default: .unreachable
+        }
+      return .failure(WebFailure(kind, String(cString: curl_easy_strerror(code))))
     }
     var status = 0
     _ = parley_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)

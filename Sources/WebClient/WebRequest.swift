@@ -79,8 +79,10 @@ public struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed
     /// The URL leads to an address that is not public.
     case forbidden
-    /// The server does not answer, or not in time, or without a trusted certificate.
+    /// The server does not answer, or not in time.
     case unreachable
+    /// The server has no trusted certificate.
+    case untrusted
     /// A mail server refuses this mail permanently.
     case refused
     case tooLarge

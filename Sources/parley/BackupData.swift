@@ -31,7 +31,8 @@ struct BackupData: AsyncParsableCommand {
   func run() async throws {
     try await options.withData { context in
       let target = Files.absolute(path)
-      let watch = Task { if !files { await Self.show(target + ".part", of: context.settings.data + "/parley.db") } }
+      let database = context.settings.map { $0.data + "/parley.db" }
+      let watch = Task { if !files, let database { await Self.show(target + ".part", of: database) } }
       defer { watch.cancel() }
       let made = try await context.call(Backup.self, Backup.Input(path: target, files: files, keep: keep))
       watch.cancel()

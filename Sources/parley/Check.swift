@@ -25,7 +25,7 @@ struct Check: AsyncParsableCommand {
         PARLEY_XMPP_PORT=15222 parley check --print --json
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: LocalOptions
   @OptionGroup var output: OutputOptions
   @Flag(name: .customLong("print"), help: "Prints the value of every key and where it comes from; secrets are masked.")
   var prints = false

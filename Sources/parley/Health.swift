@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import ParleyServer
-import ServerConfiguration
 
 struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -15,14 +14,10 @@ struct Health: AsyncParsableCommand {
         parley health --json
       """)
 
-  @OptionGroup var options: ConfigurationOptions
-  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    let settings = try options.settings()
-    guard let server = await AdminConnection.server(settings) else {
-      throw StartupError("no server answers at \(settings.adminSocket)")
-    }
+    let server = try await options.remote.running(options.configuration)
     let status = try await server.call(ServerStatus.self, Empty())
     var table = TextTable("Parley \(status.version)", status.problem?.code ?? "healthy")
     if let problem = status.problem { table.add(["reason", problem.text]) }
@@ -45,7 +40,7 @@ struct Health: AsyncParsableCommand {
         "last backup", (status.lastBackupAt ?? "none") + (status.backupFailure.map { " (FAILED since: \($0))" } ?? ""),
       ])
     }
-    try output.print(status, table.text())
+    try options.output.print(status, table.text())
     if !status.isReady { throw ExitCode(1) }
   }
 }

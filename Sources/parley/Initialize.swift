@@ -16,7 +16,7 @@ struct Initialize: AsyncParsableCommand {
         parley init --no-demo --data /var/lib/parley
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: LocalOptions
   @Flag(
     inversion: .prefixedNo,
     help: "Makes the users juliet and romeo with random passwords; by default where the domain is localhost.")

@@ -26,7 +26,92 @@ struct ConfigurationOptions: ParsableArguments {
       }
       arguments.values.append((String(value[..<equals]), String(value[value.index(after: equals)...]), "--set"))
     }
-    return try Settings.load(arguments, environment: ProcessInfo.processInfo.environment)
+    let environment = ProcessInfo.processInfo.environment.filter { !RemoteOptions.variables.contains($0.key) }
+    return try Settings.load(arguments, environment: environment)
+  }
+
+  /// Whether the data of this machine is meant.
+  var isGiven: Bool { config != nil || data != nil || !values.isEmpty }
+}
+
+/// The options that perform a command on a server elsewhere (docs/decisions/0041). The root command has them, too, so
+/// that they may stand before the command's name.
+struct RemoteOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "The server elsewhere that is meant, as https://chat.example.org; else PARLEY_SERVER, else this machine's.",
+      valueName: "url"))
+  var server: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("A file with an app key of that server; else PARLEY_KEY is the key.", valueName: "file"),
+    completion: .file())
+  var keyFile: String?
+
+  @Option(
+    name: .customLong("ca"),
+    help: ArgumentHelp("A PEM file of authorities to trust besides the system's; else PARLEY_CA.", valueName: "file"),
+    completion: .file(extensions: ["pem", "crt"]))
+  var authorities: String?
+
+  private static let serverVariable = "PARLEY_SERVER"
+  private static let keyVariable = "PARLEY_KEY"
+  private static let authoritiesVariable = "PARLEY_CA"
+  /// The variables of commands, which are no keys of the configuration.
+  static let variables: Set = [serverVariable, keyVariable, authoritiesVariable]
+
+  private static func variable(_ name: String) -> String? {
+    ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Returns a connection to the server elsewhere; nil if this machine is meant, which options decide before variables.
+  func connection(_ local: ConfigurationOptions) throws -> AdminConnection? {
+    if server == nil, local.isGiven {
+      guard keyFile == nil, authorities == nil else { throw ValidationError("--key-file and --ca are for --server") }
+      return nil
+    }
+    guard let url = server ?? Self.variable(Self.serverVariable) else {
+      guard keyFile == nil, authorities == nil else {
+        throw ValidationError("--key-file and --ca are for --server (or PARLEY_SERVER)")
+      }
+      return nil
+    }
+    if local.isGiven { throw ValidationError("--config, --data and --set are of this machine, --server of another") }
+    guard let key = try keyFile.map({ try RemoteClient.key(in: $0) }) ?? Self.variable(Self.keyVariable) else {
+      throw StartupError("\(url) wants an app key: --key-file FILE, or PARLEY_KEY", .usage)
+    }
+    return try AdminConnection.remote(
+      url, key: key, authorities: authorities ?? Self.variable(Self.authoritiesVariable))
+  }
+
+  /// Returns the server that runs, here or elsewhere.
+  func running(_ local: ConfigurationOptions) async throws -> AdminConnection {
+    if let elsewhere = try connection(local) { return elsewhere }
+    let settings = try local.settings()
+    if let here = await AdminConnection.server(settings) { return here }
+    throw StartupError("no server answers at \(settings.adminSocket)")
+  }
+
+  /// Makes sure that this machine is meant.
+  func refuse(_ local: ConfigurationOptions) throws {
+    if server != nil || !local.isGiven && Self.variable(Self.serverVariable) != nil {
+      throw StartupError(
+        "this command is of this machine only (command-local): run it there, without "
+          + (server == nil ? Self.serverVariable : "--server"), .usage)
+    }
+  }
+}
+
+/// The options of a command of this machine only.
+struct LocalOptions: ParsableArguments {
+  @OptionGroup var configuration: ConfigurationOptions
+  @OptionGroup(visibility: .hidden) var remote: RemoteOptions
+
+  func settings() throws -> Settings {
+    try remote.refuse(configuration)
+    return try configuration.settings()
   }
 }
 
@@ -45,13 +130,20 @@ struct OutputOptions: ParsableArguments {
 struct CommandOptions: ParsableArguments {
   @OptionGroup var output: OutputOptions
   @OptionGroup var configuration: ConfigurationOptions
+  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
 
   /// Calls `body` with access to the data.
   ///
   /// - Parameter creating: Whether a missing data folder is created; otherwise it is an error.
   func withData(creating: Bool = false, _ body: (CommandContext) async throws -> Void) async throws {
-    let settings = try configuration.settings()
-    let administration = try await AdminConnection.open(settings, creating: creating)
+    let settings: Settings?
+    let administration: AdminConnection
+    if let elsewhere = try remote.connection(configuration) {
+      (settings, administration) = (nil, elsewhere)
+    } else {
+      let local = try configuration.settings()
+      (settings, administration) = (local, try await AdminConnection.open(local, creating: creating))
+    }
     do {
       try await body(CommandContext(settings: settings, administration: administration))
     } catch {
@@ -64,7 +156,8 @@ struct CommandOptions: ParsableArguments {
 
 /// The data that a command works on.
 struct CommandContext {
-  let settings: Settings
+  /// The configuration of this machine; nil if the data is elsewhere.
+  let settings: Settings?
   let administration: AdminConnection
 
   func call<Operation: AdminOperation>(
@@ -73,12 +166,14 @@ struct CommandContext {
     try await administration.call(operation, input)
   }
 
-  /// Returns an address; a text without an @ is a localpart of the first domain.
+  /// Returns an address; a text without an @ is a localpart of the first domain. A server elsewhere takes it for one of
+  /// the key's domain.
   func address(_ text: String) -> String { address(text, in: nil) }
 
-  /// Returns an address; a text without an @ is a localpart of the domain, or of the first.
+  /// Returns an address; a text without an @ is a localpart of the domain, if one is named.
   func address(_ text: String, in domain: String?) -> String {
-    text.contains("@") ? text : "\(text)@\(domain ?? settings.domains[0].name)"
+    guard !text.contains("@"), let domain = domain ?? settings?.domains[0].name else { return text }
+    return "\(text)@\(domain)"
   }
 }
 

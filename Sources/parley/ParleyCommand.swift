@@ -14,12 +14,13 @@ struct ParleyCommand: AsyncParsableCommand {
     abstract: "An XMPP server and an app messaging backend over one store of conversations.",
     discussion: """
       Commands act on the running server through its admin socket, and on the data folder directly when no server \
-      runs.
+      runs. With --server they act on a server elsewhere, with an app key of that server and its scopes.
 
       Examples:
         parley serve
         parley user add alice@localhost --password-stdin < secret.txt
         parley roster add alice@localhost bob@localhost --mutual
+        parley --server https://chat.example.org --key-file ~/.parley-key user list
 
       Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
       """,
@@ -31,6 +32,8 @@ struct ParleyCommand: AsyncParsableCommand {
       ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
       LogCommands.self, Reload.self,
     ])
+
+  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
 
   static func main() async {
     // A closed pipe (`parley user list | head`) ends the command quietly; writes to a server's sockets return an error.

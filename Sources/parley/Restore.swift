@@ -27,7 +27,7 @@ struct Restore: AsyncParsableCommand {
   @Argument(help: "The backup.", completion: .file(extensions: ["db"])) var backup: String
   @Flag(name: .long, help: "Takes the place of the data that is in the folder.") var replace = false
   @OptionGroup var output: OutputOptions
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: LocalOptions
 
   func run() async throws {
     let settings = try options.settings()

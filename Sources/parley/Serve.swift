@@ -18,7 +18,7 @@ struct Serve: AsyncParsableCommand {
         parley serve --set log.level=debug
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var options: LocalOptions
   @Flag(
     inversion: .prefixedNo,
     help: "On the first start, makes the users juliet and romeo; by default where the domain is localhost.")

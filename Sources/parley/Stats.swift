@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import ParleyServer
-import ServerConfiguration
 
 struct Stats: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -15,15 +14,11 @@ struct Stats: AsyncParsableCommand {
         parley stats --json
       """)
 
-  @OptionGroup var options: ConfigurationOptions
-  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    let settings = try options.settings()
-    guard let server = await AdminConnection.server(settings) else {
-      throw StartupError("no server answers at \(settings.adminSocket)")
-    }
+    let server = try await options.remote.running(options.configuration)
     let stats = try await server.call(ServerStats.self, Empty())
-    try output.print(stats, StatsText.table(stats))
+    try options.output.print(stats, StatsText.table(stats))
   }
 }

@@ -19,17 +19,17 @@ struct Top: AsyncParsableCommand {
 
   @Option(name: .long, help: ArgumentHelp("The seconds between two looks, 1 to 3600.", valueName: "seconds"))
   var every = 2
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var configuration: ConfigurationOptions
+  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
 
   func validate() throws {
     guard (1...3_600).contains(every) else { throw ValidationError("--every is a number of seconds from 1 to 3600") }
   }
 
   func run() async throws {
-    let settings = try options.settings()
     let screen = try Screen(for: "parley top")
     defer { screen.leave() }
-    var view = await look(settings, after: nil)
+    var view = await look(after: nil)
     await withTaskGroup(of: Void.self) { group in
       let (looks, look) = AsyncStream.makeStream(of: Void.self)
       group.addTask { [every] in
@@ -46,7 +46,7 @@ struct Top: AsyncParsableCommand {
         case .key?: break
         case .resized?: draw(view, on: screen)
         case nil:
-          view = await self.look(settings, after: view)
+          view = await self.look(after: view)
           draw(view, on: screen)
         }
       }
@@ -62,14 +62,13 @@ struct Top: AsyncParsableCommand {
     let numbers: StatsNumbers?
   }
 
-  private func look(_ settings: Settings, after before: Look?) async -> Look {
+  private func look(after before: Look?) async -> Look {
     let time = SystemClock.now
     do {
-      guard let server = await AdminConnection.server(settings) else {
-        throw StartupError("no server answers at \(settings.adminSocket)")
-      }
+      let server = try await remote.running(configuration)
       let status = try await server.call(ServerStatus.self, Empty())
       let stats = try await server.call(ServerStats.self, Empty())
+      await server.close()
       var earlier: ServerStats.Output?
       if case .success(let found)? = before?.found, found.status.uptimeSeconds <= status.uptimeSeconds {
         earlier = found.stats

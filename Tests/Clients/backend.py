@@ -146,6 +146,11 @@ def keys(checks, server, backend):
         poor.refused("GET", "/users", 403, "scope-missing")
         poor.refused("POST", "/users", 403, "scope-missing", {"externalId": "1"})
         poor.do("GET", "/dialogs")
+        poor.refused("POST", "/operations/users.list", 403, "scope-missing", {"limit": 1})
+        key.do("POST", "/operations/users.list", {"limit": 1})
+        key.refused("POST", "/operations/users.list", 400, "input-malformed", {})
+        key.refused("POST", "/operations/users.liszt", 404, "operation-unknown", {})
+        key.refused("POST", "/operations/backup", 403, "operation-local", {})
         server.command("key", "revoke", str(poor.id))
         poor.refused("GET", "/dialogs", 401, "key-invalid")
     with checks.check("a user's token is no key, and a key no user's token"):

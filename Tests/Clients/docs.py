@@ -125,8 +125,8 @@ class Machine:
             (self.folder / name).symlink_to(BINARY.resolve())
         self.xmpp, self.tls, self.http, self.metrics = free_port(), free_port(), free_port(), free_port()
         self.environment = environment(
-            xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls, http__port=self.http, https__port=0,
-            metrics__port=self.metrics, **settings)
+            xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls, http__port=self.http,
+            metrics__port=self.metrics, **{"https__port": 0, **settings})
         for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]:  # of the make that runs the tests
             self.environment.pop(name, None)
         self.environment.update(
@@ -262,6 +262,7 @@ def run(checks):
     with Machine(domains="example.org") as prepared:
         helps(checks, book, prepared)
     backend(checks, book)
+    elsewhere(checks, book)
     moving_in(checks, book)
     with checks.check("docs: every block was run, or is known not to be"):
         for piece in book.left:
@@ -375,6 +376,18 @@ def backend(checks, book):
         for text in ['"accessToken"', '"name":"Order 17"', '"text":"It is on its way."', '"devices":0', "whsec_", "There are no failures.",
                      "is disabled", "Removed webhook"]:
             expect(text in output, f"\"{text}\" is not in\n{output}")
+
+
+def elsewhere(checks, book):
+    """The commands of another machine's operator, typed where the server is."""
+    port = free_port()
+    with checks.check("docs: operations, several machines from one shell"), \
+            Machine(https__port=port) as machine, machine.serving("parley serve --no-demo"):
+        key, commands = book.take("docs/operations.md", "Several machines from one shell")
+        machine.shell(key)
+        output = machine.shell(
+            commands.replace("chat.example.org:8443", f"localhost:{port}"), PARLEY_CA=str(machine.work / "data/tls/self-signed.pem"))
+        expect("There are no users." in output and "Added nina@localhost." in output, output)
 
 
 def make_certificate(folder):
@@ -518,6 +531,9 @@ def examples(prepared, server, text):
     for example in (line.strip() for line in found.group(1).splitlines()):
         if re.match(r"parley (health|stats)", example):
             output = server.shell(example)
+        elif "--server" in example:
+            output = server.shell(f"{example} 2>&1 || true")  # without that key; `elsewhere` has one
+            expect(".parley-key cannot be read" in output, output)
         elif "parley top" in example:
             live(server, example)
             continue

@@ -25,6 +25,8 @@ public struct AppKey: Hashable, Sendable {
     case federationWrite = "federation:write"
     /// The running server: its log's level, reloading its configuration.
     case server
+    /// Creating, listing and revoking keys of the realm.
+    case keys
 
     /// Whether it is about the whole server, and not about a realm: only keys of the first domain have it.
     public var isOfServer: Bool { [.federationRead, .federationWrite, .server].contains(self) }

@@ -10,7 +10,7 @@ struct KeyAdd: AdminCommand {
     discussion: """
       Scopes: users:read, users:write, sessions:write (log users in), dialogs:read, dialogs:write, messages:read, \
       messages:write, messages:moderate, reports, announcements, notifications, webhooks, audit, holds, federation:read, federation:write, \
-      server; * is all of them.
+      server, keys (make others, with no scope that it lacks); * is all but keys.
 
       Examples:
         parley key add backend --scope users:read --scope users:write

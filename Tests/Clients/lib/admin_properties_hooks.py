@@ -69,6 +69,7 @@ hooks.KNOWN = {
     "messages.delete": lambda turn: path(dialog=SCENE["workshop"], message=message()),
     "messages.post": lambda turn: {"whole": {
         "sender": "romeo", "dialog": SCENE["workshop"], "clientId": str(uuid.uuid4()), "text": "Good night"}},
+    "operations.call": lambda turn: {"path": {"operation": "users.show"}, "whole": {"jid": "nurse"}},
     "reports.show": lambda turn: report(),
     "reports.dismiss": lambda turn: report(),
     "contact-groups.show": lambda turn: path(group=group()),

@@ -5,6 +5,7 @@ package import Dialogs
 /// contacts with mutual subscriptions and without a request. Connected clients are informed at once.
 package enum AddContact: AdminOperation {
   package static let name = "roster.add"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     let jid: String
@@ -25,7 +26,7 @@ package enum AddContact: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let user = try await context.user(input.jid)
-    let address = try AdminContext.contact(input.contact)
+    let address = try context.contact(input.contact)
     if input.mutual || context.parley.realm(domain: address.domain) != nil {
       _ = try await context.user(input.contact)
     }

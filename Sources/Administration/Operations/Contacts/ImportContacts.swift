@@ -5,6 +5,7 @@ import Synchronization
 /// Imports many roster items in order; a row that fails does not affect the others.
 package enum ImportContacts: AdminOperation {
   package static let name = "roster.import"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Row: Codable, Sendable {
     let jid: String
@@ -74,9 +75,9 @@ package enum ImportContacts: AdminOperation {
       }
       return try rows.map { row in
         do {
-          let owner = try user(AdminContext.account(row.jid)).party
-          let contact = try AdminContext.contact(row.contact)
-          if domains.contains(contact.domain) { _ = try user(contact) }
+          let owner = try user(context.account(row.jid)).party
+          let contact = try context.contact(row.contact)
+          if domains.contains(contact.domain) { _ = try user(context.account(contact.description)) }
           return .success(Link(owner: owner, contact: contact, name: row.name, groups: row.groups))
         } catch let problem as Problem {
           return .failure(problem)

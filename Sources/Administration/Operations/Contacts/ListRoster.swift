@@ -4,6 +4,7 @@ package import Dialogs
 /// Lists a user's contacts by address.
 package enum ListRoster: AdminOperation {
   package static let name = "roster.list"
+  package static let scope: AppKey.Scope? = .usersRead
   package static let isReading = true
 
   package struct Input: Codable, Sendable {

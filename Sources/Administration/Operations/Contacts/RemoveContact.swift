@@ -4,6 +4,7 @@ package import Dialogs
 /// the contact's roster.
 package enum RemoveContact: AdminOperation {
   package static let name = "roster.remove"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     let jid: String
@@ -20,7 +21,7 @@ package enum RemoveContact: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let user = try await context.user(input.jid)
-    let address = try AdminContext.contact(input.contact)
+    let address = try context.contact(input.contact)
     let peer = input.mutual ? try await context.user(input.contact) : nil
     try await context.parley.post(.removeContact(address), by: user.party)
     guard let peer else { return Empty() }

@@ -4,6 +4,7 @@ package import Dialogs
 /// Creates an invitation to register an account.
 package enum CreateInvite: AdminOperation {
   package static let name = "invites.create"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     /// nil for the first domain.

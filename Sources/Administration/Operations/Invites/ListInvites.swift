@@ -5,6 +5,7 @@ package import Dialogs
 /// Lists the open invitations of a domain, without their tokens, which are not stored.
 package enum ListInvites: AdminOperation {
   package static let name = "invites.list"
+  package static let scope: AppKey.Scope? = .usersRead
   package static let isReading = true
 
   package struct Input: Codable, Sendable {

@@ -2,9 +2,11 @@ import Accounts
 import Basics
 package import Dialogs
 
-/// Creates an app key for a program of the backend. Only operators can; a key cannot create another.
+/// Creates an app key, for a program of the backend or for an operator's shell elsewhere. A key with the scope `keys` can
+/// create others, with no scope that it lacks.
 package enum AddKey: AdminOperation {
   package static let name = "keys.add"
+  package static let scope: AppKey.Scope? = .keys
 
   package struct Input: Codable, Sendable {
     /// nil for the first domain.
@@ -33,15 +35,20 @@ package enum AddKey: AdminOperation {
     var scopes: Set<AppKey.Scope> = []
     for text in input.scopes {
       if text == "*" {
-        scopes = Set(AppKey.Scope.allCases)
+        // A backend's key creates no others unless that was asked for.
+        scopes.formUnion(AppKey.Scope.allCases.filter { $0 != .keys })
       } else if let scope = AppKey.Scope(rawValue: text) {
         scopes.insert(scope)
       } else {
         let all = AppKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
         throw Problem(
-          .malformed, "scope-unknown", "There is no scope \(Line.safe(text)). Scopes are \(all); * is all.",
+          .malformed, "scope-unknown", "There is no scope \(Line.safe(text)). Scopes are \(all); * is all but keys.",
           field: "scopes")
       }
+    }
+    if let held = context.scopes, let beyond = scopes.subtracting(held).map(\.rawValue).min() {
+      throw Problem(
+        .forbidden, "scope-beyond-key", "This key cannot give the scope \(beyond), which it lacks.", field: "scopes")
     }
     let (key, secret) = try await context.accounts.makeAppKey(name: input.name, scopes: scopes, in: realm.id)
     return Output(key: KeyRow(key), secret: secret)

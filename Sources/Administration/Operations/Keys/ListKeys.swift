@@ -4,6 +4,7 @@ package import Dialogs
 /// Lists a domain's app keys.
 package enum ListKeys: AdminOperation {
   package static let name = "keys.list"
+  package static let scope: AppKey.Scope? = .keys
   package static let isReading = true
 
   package struct Input: Codable, Sendable {

@@ -4,6 +4,7 @@ package import Dialogs
 /// Revokes an app key.
 package enum RevokeKey: AdminOperation {
   package static let name = "keys.revoke"
+  package static let scope: AppKey.Scope? = .keys
 
   package struct Input: Codable, Sendable {
     /// nil for the first domain.

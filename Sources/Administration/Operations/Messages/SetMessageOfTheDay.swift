@@ -3,6 +3,7 @@ package import Dialogs
 /// Sets the text that each user receives once, now or at the next login; without a text it is removed.
 package enum SetMessageOfTheDay: AdminOperation {
   package static let name = "motd.set"
+  package static let scope: AppKey.Scope? = .announcements
 
   package struct Input: Codable, Sendable {
     /// nil for the first domain.

@@ -4,6 +4,7 @@ package import Dialogs
 /// Shows a domain's message of the day.
 package enum ShowMessageOfTheDay: AdminOperation {
   package static let name = "motd.show"
+  package static let scope: AppKey.Scope? = .announcements
   package static let isReading = true
 
   package struct Input: Codable, Sendable {

@@ -4,6 +4,7 @@ import ServerMetrics
 /// Reports everything that the running server measures; `parley stats` and `parley top` show it.
 package enum ServerStats: AdminOperation {
   package static let name = "server.stats"
+  package static let scope: AppKey.Scope? = .server
   package static let isReading = true
 
   package typealias Input = Empty

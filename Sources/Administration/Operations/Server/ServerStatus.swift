@@ -6,6 +6,7 @@ import ServerConfiguration
 /// Reports the server's state; `parley health` uses it. It reads from the storage, so that a failure of that shows.
 package enum ServerStatus: AdminOperation {
   package static let name = "server.status"
+  package static let scope: AppKey.Scope? = .server
   package static let isReading = true
 
   package typealias Input = Empty

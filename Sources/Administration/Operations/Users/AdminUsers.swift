@@ -69,13 +69,17 @@ extension AdminContext {
     return user
   }
 
+  /// Parses an address of anybody. A caller with access to one realm may give the localpart of a user there alone.
+  func contact(_ jid: String) throws(Problem) -> BareJID {
+    guard let realm, !jid.contains("@") else { return try Self.contact(jid) }
+    return try Self.contact("\(jid)@\(realm.domain)")
+  }
+
   /// Parses an address with a localpart. A caller with access to one realm may give the localpart alone, and has no
   /// other realm.
   func account(_ jid: String) throws(Problem) -> BareJID {
     guard let realm else { return try Self.account(jid) }
-    var text = jid
-    if !jid.contains("@") { text += "@" + realm.domain }
-    let address = try Self.account(text)
+    let address = try contact(jid)
     guard address.domain == realm.domain else {
       throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "jid")
     }

@@ -5,6 +5,7 @@ package import Dialogs
 /// Deletes an account and, on request, all its messages.
 package enum DeleteUser: AdminOperation {
   package static let name = "users.delete"
+  package static let scope: AppKey.Scope? = .usersWrite
   /// A bound of a day: messages of years are retracted one by one.
   package static let answerWait: Duration = .seconds(86_400)
 

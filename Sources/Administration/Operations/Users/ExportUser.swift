@@ -6,6 +6,7 @@ package import Dialogs
 /// Creates an archive of all data of a user, and returns its URL.
 package enum ExportUser: AdminOperation {
   package static let name = "users.export"
+  package static let scope: AppKey.Scope? = .usersWrite
   /// A bound of a day: it reads all that the user ever sent and received.
   package static let answerWait: Duration = .seconds(86_400)
 

@@ -5,6 +5,7 @@ package import Dialogs
 /// Creates many accounts in one transaction; a row that fails does not affect the others.
 package enum ImportUsers: AdminOperation {
   package static let name = "users.import"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Row: Codable, Sendable {
     let jid: String
@@ -37,7 +38,7 @@ package enum ImportUsers: AdminOperation {
     var places: [Int] = []
     for (index, row) in input.rows.enumerated() {
       do throws(Problem) {
-        let address = try AdminContext.account(row.jid)
+        let address = try context.account(row.jid)
         users.append(Accounts.NewUser(address: address, password: row.password, displayName: row.name))
         places.append(index)
       } catch {

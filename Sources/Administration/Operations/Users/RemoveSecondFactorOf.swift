@@ -4,6 +4,7 @@ package import Dialogs
 /// Removes the second factor of a user who has lost the telephone and the recovery codes.
 package enum RemoveSecondFactorOf: AdminOperation {
   package static let name = "users.secondFactor.remove"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     let jid: String

@@ -4,6 +4,7 @@ package import Dialogs
 /// Sets or removes a user's email address or telephone number, which counts as verified.
 package enum SetAddress: AdminOperation {
   package static let name = "users.address"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     package enum Kind: String, Codable, Sendable { case email, phone }

@@ -4,6 +4,7 @@ package import Dialogs
 /// Sets or removes the operators' note on a user, which the user sees in an export of their data alone.
 package enum SetNote: AdminOperation {
   package static let name = "users.note"
+  package static let scope: AppKey.Scope? = .usersWrite
 
   package struct Input: Codable, Sendable {
     let jid: String
