@@ -15,8 +15,9 @@ BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-open
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
-  libvips-tools clamav-daemon \
+  libvips-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \
   prosody prosody-modules lua-unbound ejabberd knot knot-dnsutils unbound iproute2 prometheus
+PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here
@@ -24,7 +25,7 @@ CONTAINER_PACKAGES := buildah debootstrap openssl curl
 PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets==15.0.1 jsonschema==4.26.0 \
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
-  aioxmpp==0.13.3 pytz==2026.6
+  aioxmpp==0.13.3 pytz==2026.6 kubernetes-validate==1.37.0
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60
@@ -134,6 +135,44 @@ soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, bot
 .PHONY: bench
 bench: packages ## measure Parley and other servers; BENCH='--quick' or other options of Tests/Benchmarks/run
 	@Tests/Benchmarks/run $(BENCH)
+
+# Where `make install` puts what: the variables of GNU's conventions, and those of systems that have other places.
+PREFIX ?= /usr/local
+DESTDIR ?=
+SYSCONFDIR ?= /etc
+BINARY ?= .build-static/parley
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
+SYSTEMD_UNITS ?= $(PREFIX)/lib/systemd/system
+
+.PHONY: install
+install: ## install what `make release` has built: binary, completions, man pages, systemd unit, a configuration
+	@test -x $(BINARY) || { echo "make: there is no $(BINARY); make release builds it" >&2; exit 1; }
+	made=$$(mktemp -d)
+	trap 'rm -rf "$$made"' EXIT
+	# They are sourced, and no programs of their own.
+	for shell in bash zsh fish; do $(BINARY) --generate-completion-script $$shell | sed '1{/^#!/d}' >"$$made/$$shell"; done
+	packaging/manual $(BINARY) "$$made/man1"
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|; s|/usr/share/|$(PREFIX)/share/|' conf/parley.service >"$$made/parley.service"
+	put() { install -D -m "$$1" "$$2" "$(DESTDIR)$$3"; }
+	put 0755 $(BINARY) $(PREFIX)/bin/parley
+	put 0644 "$$made/bash" $(BASH_COMPLETIONS)/parley
+	put 0644 "$$made/zsh" $(ZSH_COMPLETIONS)/_parley
+	put 0644 "$$made/fish" $(FISH_COMPLETIONS)/parley.fish
+	for page in "$$made"/man1/*; do put 0644 "$$page" $(PREFIX)/share/man/man1/$${page##*/}; done
+	put 0644 "$$made/parley.service" $(SYSTEMD_UNITS)/parley.service
+	for file in README.md CHANGELOG.md LICENSE docs/operations.md conf/parley.yaml conf/prometheus.rules.yml conf/grafana.json; do
+	    put 0644 $$file $(PREFIX)/share/doc/parley/$${file##*/}
+	done
+	# A configuration that is there is the administrator's.
+	test -e $(DESTDIR)$(SYSCONFDIR)/parley/parley.yaml || put 0640 conf/parley.minimal.yaml $(SYSCONFDIR)/parley/parley.yaml
+
+.PHONY: deb
+deb: release ## .build-deb/parley_*.deb, a Debian package of the release build, clean to lintian
+	@$(call install,$(PACKAGE_PACKAGES))
+	packaging/deb --binary .build-static/parley
+	lintian --fail-on error,warning --info .build-deb/parley_*.deb
 
 .PHONY: container
 container: release ## build and try the container image without a container engine (root)

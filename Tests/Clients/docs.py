@@ -32,6 +32,10 @@ COMMANDS = "apt|apt-get|curl|docker|journalctl|kill|make|parley|sqlite3|ss|sudo|
 NOT_RUN = {
     ("README.md", "apt install profanity"): "installs a package; `make test` does",
     ("docs/operations.md", "apt-get install libsqlite3-0"): "installs a package; `make test` installs what needs it",
+    ("docs/operations.md", "make deb"): "makes and installs a package; the test `packaging` does",
+    ("docs/operations.md", "apt remove"): "the test `packaging` does",
+    ("docs/operations.md", "apt purge"): "the test `packaging` does",
+    ("docs/operations.md", "kubectl"): "wants a cluster; the test `packaging` looks at the manifest",
     ("docs/operations.md", "kill -9"): "the test `kill` does that",
     ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
     ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",
@@ -50,7 +54,6 @@ NOT_RUN = {
 SUBSTITUTIONS = {
     "/data/backup": "{root}/volume/backup",
     "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
-    " -g parley": "",  # the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
     "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
     "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley.db ",
@@ -61,13 +64,16 @@ STAND_INS = {
     "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
     "sudoedit": 'sed -i "s|: /|: $MACHINE/|" "$1"',  # all there is to edit: the paths, as in SUBSTITUTIONS
     "useradd": ':',
+    "chgrp": ':',
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
-        "enable --now parley") test -f "$MACHINE/etc/systemd/system/parley.service" ;;  # the test starts what it says
+        "enable --now parley") test -f "$MACHINE/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
         stop|"stop prosody"|"stop ejabberd") ;;
         *) exit 1 ;; esac''',
     # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins.
-    "make": 'PATH=${PATH#*:} make -n -C "$CHECKOUT" "$@" >/dev/null',
+    "make": '''PATH=${PATH#*:}
+        [ "${1-}" != install ] || exec make -s -C "$CHECKOUT" install BINARY="$(readlink -f "$MACHINE/bin/parley")" DESTDIR="$MACHINE"
+        make -n -C "$CHECKOUT" "$@" >/dev/null''',
     "swift": '''case "$1 ${2-}" in
         "build ") ;;
         "test --filter") test -d "$CHECKOUT/Tests/$3" || grep -rqw --include="*.swift" "struct $3" "$CHECKOUT/Tests" ;;
@@ -108,8 +114,8 @@ class Machine:
     def __init__(self, **settings):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
         self.work, self.log = self.folder / "work", None
-        for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/systemd/system", "etc/parley",
-                     "usr/local/bin", "var/lib/prosody/localhost/accounts", "var/backups", "var/tmp"]:
+        for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/parley", "usr/local/bin",
+                     "var/lib/prosody/localhost/accounts", "var/backups", "var/tmp"]:
             (self.folder / name).mkdir(parents=True)
         for name, text in STAND_INS.items():
             (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
@@ -409,7 +415,7 @@ def operations(checks, book, machine):
     with checks.check("docs: operations, installing with systemd"):
         (block,) = book.take(where, "With systemd")
         expect("The configuration is good" in machine.shell(block), "parley check")
-        unit = dict(re.findall(r"^(\w+)=(.*)$", (etc / "systemd/system/parley.service").read_text(), re.M))
+        unit = dict(re.findall(r"^(\w+)=(.*)$", (machine.folder / "usr/local/lib/systemd/system/parley.service").read_text(), re.M))
     if unit is None:
         return  # All that follows is on that installation.
     configured = dict([machine.here(unit["Environment"]).split("=", 1)])

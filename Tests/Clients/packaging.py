@@ -1,0 +1,249 @@
+"""What an administrator installs: `make install`, the completions in real shells, the man pages, the Debian package in a test
+root, and the manifest for Kubernetes.
+
+The package is made of the debug binary, by the script that `make deb` uses for the release build; what differs for that
+reason is in OF_THE_TEST. The test root is this machine's root file system with a layer above it that
+goes away with the test.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import yaml
+
+from lib.harness import BINARY, PATIENCE, ROOT, Server, environment, expect, free_port
+
+# Of the test's package alone: the debug binary is linked to the toolchain's libraries, and nothing is compressed.
+OF_THE_TEST = "custom-library-search-path,uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball"
+
+
+def ask(*arguments, status=0, **more):
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE * 2, **more)
+    expect(done.returncode == status, f"{arguments}: status {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def leaves(command, path=()):
+    path = (*path, command["commandName"])
+    if not command.get("subcommands"):
+        yield " ".join(path)
+    for child in command.get("subcommands", []):
+        yield from leaves(child, path)
+
+
+def clean():
+    """The variables of this process without those of the make that runs the tests."""
+    return {name: value for name, value in environment().items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+
+
+def installing(checks, root, binary):
+    with checks.check("make install puts everything where it is looked for, and leaves a configuration alone"):
+        mine = root / "etc/parley/parley.yaml"
+        mine.parent.mkdir(parents=True)
+        mine.write_text("domain: mine.example\n")
+        ask("make", "-s", "-C", str(ROOT), "install", f"BINARY={binary}", f"DESTDIR={root}", "PREFIX=/usr", env=clean())
+        expect(mine.read_text() == "domain: mine.example\n", "the configuration was replaced")
+        mode = {path: (root / path).stat().st_mode & 0o777 for path in [
+            "usr/bin/parley", "usr/share/bash-completion/completions/parley", "usr/share/zsh/site-functions/_parley",
+            "usr/share/fish/vendor_completions.d/parley.fish", "usr/share/man/man1/parley.1",
+            "usr/lib/systemd/system/parley.service", "usr/share/doc/parley/parley.yaml"]}
+        expect(mode.pop("usr/bin/parley") == 0o755, f"{mode}")
+        expect(set(mode.values()) == {0o644}, f"{mode}")
+        unit = (root / "usr/lib/systemd/system/parley.service").read_text()
+        expect("ExecStart=/usr/bin/parley serve" in unit and "/usr/local" not in unit, unit)
+        ask("make", "-s", "-C", str(ROOT), "install", "BINARY=/nowhere", f"DESTDIR={root}", status=2, env=clean())
+
+
+def typed(keys, shell, *arguments, until):
+    """What a shell shows, up to a text, when these keys are typed."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir("/")
+        os.execvpe(shell, [shell, *arguments], {**clean(), "TERM": "dumb", "PATH": f"{BINARY.parent}:{os.environ['PATH']}"})
+    shown, end = "", time.monotonic() + PATIENCE
+    try:
+        for wait_for, text in [*keys, (until, None)]:
+            seen = len(shown) if text is None else 0
+            while not re.search(wait_for, shown[seen:] if text is None else shown):
+                ready, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
+                expect(ready, f"no {wait_for} in\n{shown}")
+                shown += os.read(terminal, 4096).decode(errors="replace")
+            if text is not None:
+                shown = ""
+                os.write(terminal, text.encode())
+        return shown
+    finally:
+        os.kill(process, 9)
+        os.waitpid(process, 0)
+        os.close(terminal)
+
+
+def completing(checks, root):
+    completions = root / "usr/share"
+    with checks.check("bash completes commands, behind the options of a server elsewhere too"):
+        script = r'''
+            source "$1"
+            function=$(complete -p parley | sed 's/.*-F \([^ ]*\).*/\1/')
+            try() {
+                COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMPREPLY=()
+                "$function" parley "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+                echo "${COMPREPLY[@]}"
+            }
+            try parley us; try parley user a; try parley --server x dialog mem; try parley backup --fi'''
+        shown = ask("bash", "--norc", "-c", script, "bash", str(completions / "bash-completion/completions/parley"))
+        expect(shown.split("\n") == ["user", "add", "members", "--files", ""], shown)
+    with checks.check("fish completes commands with what they do"):
+        shown = ask("fish", "-N", "-c", 'source $argv[1]; complete -C "parley us"; complete -C "parley user a"; '
+                    'complete -C "parley dialog role team --rea"', str(completions / "fish/vendor_completions.d/parley.fish"))
+        expect([row.split("\t")[0] for row in shown.splitlines()] == ["user", "add", "--reason"], shown)
+    with checks.check("zsh completes commands"):
+        start = f"PS1='rea''dy> '; fpath=({completions}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D\n"
+        for keys, whole in [("parley us\t", "parley user "), ("parley user ad\t", "parley user add ")]:
+            typed([("[%#] ", start), ("ready> ", keys)], "zsh", "-f", "-i", until=re.escape(whole))
+
+
+def manual(checks, root):
+    pages = root / "usr/share/man/man1"
+    with checks.check("every command has its part of a man page, and mandoc finds nothing wrong"):
+        table = json.loads(ask(str(BINARY), "--experimental-dump-help"))["command"]
+        ask("mandoc", "-Tlint", "-W", "warning", *sorted(map(str, pages.iterdir())))
+        text = {page.stem: ask("man", "-l", str(page), env={**clean(), "MANWIDTH": "200", "LC_ALL": "C.UTF-8"}) for page in pages.iterdir()}
+        for command in leaves(table):
+            words = command.split()
+            if words[1] == "help":
+                continue
+            page = text["-".join(words[:2])]
+            expect(command in " ".join(page.split()), f"{command} is not in its page")
+        example = "parley user add alice@localhost --password-stdin < secret.txt"
+        expect(example in text["parley-user"], text["parley-user"])
+
+
+# Run in the test root. The first argument is the folder of the package.
+IN_ROOT = r'''
+set -euo pipefail
+say() { printf '== %s\n' "$*"; }
+dpkg --force-unsafe-io -i "$1"/parley_*.deb >/dev/null
+say installed; id -un parley; stat -c '%U:%G %a %n' /etc/parley /etc/parley/parley.yaml /var/lib/parley; parley --version
+man -w parley-user; test -f /lib/systemd/system/parley.service
+say works
+cd /
+export PARLEY_XMPP_PORT=0 PARLEY_XMPP_TLS_PORT=0 PARLEY_HTTP_PORT=$2 PARLEY_HTTPS_PORT=0 PARLEY_METRICS_PORT=0
+as_parley=(setpriv --reuid parley --regid parley --init-groups --bounding-set=-all --)
+"${as_parley[@]}" parley check
+"${as_parley[@]}" parley serve --no-demo >/dev/null 2>/tmp/serve.log & server=$!
+trap 'kill -9 $server 2>/dev/null || true' EXIT
+for _ in $(seq 600); do grep -q ' parley: ready' /tmp/serve.log && break; kill -0 $server || { cat /tmp/serve.log; exit 1; }; sleep 0.1; done
+"${as_parley[@]}" parley user add alice --generate >/dev/null
+"${as_parley[@]}" parley health >/dev/null
+kill $server; wait $server
+unset "${!PARLEY_@}"
+say upgraded
+sed -i 's/^#domain: .*/domain: mine.example/' /etc/parley/parley.yaml; chmod 0600 /etc/parley/parley.yaml
+dpkg --force-unsafe-io -i "$1"/parley_*.deb >/dev/null
+grep '^domain' /etc/parley/parley.yaml; stat -c %a /etc/parley/parley.yaml
+say removed
+dpkg -r parley >/dev/null
+ls /etc/parley/parley.yaml /var/lib/parley/parley.db; test ! -e /usr/bin/parley
+say purged
+dpkg -P parley >/dev/null
+ls -d /etc/parley /var/lib/parley /lib/systemd/system/parley.service /usr/share/doc/parley 2>/dev/null || true
+dpkg -s parley 2>/dev/null || say unknown
+'''
+
+ROOT_SCRIPT = r'''
+set -euo pipefail
+mount -t tmpfs tmpfs "$1"
+mkdir "$1"/upper "$1"/work "$1"/root
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1"/root
+mount -t proc proc "$1"/root/proc
+mount --rbind /dev "$1"/root/dev
+mkdir "$1"/root/mnt/package
+mount --bind "$2" "$1"/root/mnt/package
+exec chroot "$1"/root bash -c "$3" bash /mnt/package "$4"
+'''
+
+
+def package(checks, folder, binary):
+    made = folder / "deb"
+    with checks.check("the Debian package is clean to lintian"):
+        ask(str(ROOT / "packaging/deb"), "--binary", str(binary), "--output", str(made), "--fast", env=clean())
+        (deb,) = made.glob("parley_*.deb")
+        ask("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", OF_THE_TEST, str(deb), env=clean())
+        depends = ask("dpkg-deb", "--field", str(deb), "Depends")
+        expect(all(name in depends for name in ["libsqlite3-0", "libcurl4", "adduser"]), depends)
+    with checks.check("it is installed, serves, is upgraded, removed and purged in a test root"):
+        expect(os.geteuid() == 0, "a test root needs root")
+        (folder / "root").mkdir()
+        shown = ask("unshare", "--mount", "--propagation", "private", "bash", "-c", ROOT_SCRIPT, "bash",
+                    str(folder / "root"), str(made), IN_ROOT, str(free_port()), env={**clean(), "LC_ALL": "C.UTF-8"})
+        parts = dict(part.split("\n", 1) for part in shown.split("== ")[1:])
+        expect(parts["installed"].splitlines()[:5] == [
+            "parley", "root:parley 750 /etc/parley", "root:parley 640 /etc/parley/parley.yaml", "parley:parley 700 /var/lib/parley",
+            ask(str(BINARY), "--version").strip()], shown)
+        expect("/usr/share/man/man1/parley-user.1.gz" in parts["installed"], shown)
+        expect(parts["upgraded"].split() == ["domain:", "mine.example", "600"], shown)
+        expect(parts["removed"].split() == ["/etc/parley/parley.yaml", "/var/lib/parley/parley.db"], shown)
+        expect(parts["purged"] == "" and "unknown" in parts, shown)
+
+
+def manifest(checks, folder):
+    path = ROOT / "docker/kubernetes.yaml"
+    with checks.check("Kubernetes' own schemas take the manifest, and its names are one another's"):
+        ask(str(pathlib.Path(sys.executable).with_name("kubernetes-validate")), "--strict", "--quiet", str(path))
+        kinds = {thing["kind"]: thing for thing in yaml.safe_load_all(path.read_text())}
+        spec = kinds["StatefulSet"]["spec"]
+        pod = spec["template"]["spec"]
+        (container,) = pod["containers"]
+        expect(spec["serviceName"] == kinds["Service"]["metadata"]["name"] and spec["replicas"] == 1, f"{spec}")
+        labels = spec["template"]["metadata"]["labels"]
+        expect(labels == spec["selector"]["matchLabels"] == kinds["Service"]["spec"]["selector"], f"{labels}")
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        expect({port["targetPort"] for port in kinds["Service"]["spec"]["ports"]} == set(ports), f"{ports}")
+        volumes = {volume["name"] for volume in pod["volumes"]} | {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
+        expect({mount["name"] for mount in container["volumeMounts"]} == volumes, f"{volumes}")
+        user = re.search(r"^USER (\d+)", (ROOT / "docker/Dockerfile").read_text(), re.M).group(1)
+        expect(str(pod["securityContext"]["runAsUser"]) == user, f"{pod['securityContext']}")
+    with checks.check("Parley takes its configuration, listens on its ports, and answers its probes"):
+        text = kinds["ConfigMap"]["data"]["parley.yaml"].replace("/certificates/", f"{folder}/")
+        ask("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=example.org",
+            "-addext", "subjectAltName=DNS:example.org", "-days", "2", "-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt")
+        (folder / "configuration.yaml").write_text(text)
+        check = {**environment(), "PARLEY_DATA": str(folder / "data")}
+        ask(str(BINARY), "check", "--config", str(folder / "configuration.yaml"), env=check)
+        settings = json.loads(ask(str(BINARY), "check", "--print", "--json", "--config", str(folder / "configuration.yaml"), env=check))
+        found = {setting["key"]: setting["value"] for setting in settings}
+        expect([found[key] for key in ["xmpp.port", "xmpp.tls_port", "https.port"]]
+               == [str(ports[name]) for name in ["xmpp-client", "xmpps-client", "https"]], f"{ports}")
+        with Server(https__port=free_port()) as server:
+            server.start()
+            trusting = ssl.create_default_context(cafile=server.certificate)
+            for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
+                path = container[probe]["httpGet"]["path"]
+                with urllib.request.urlopen(f"https://localhost:{server.settings['https__port']}{path}", context=trusting) as answer:
+                    expect(answer.status == 200, f"{probe}: {answer.status}")
+
+
+def run(checks):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-packaging-"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        root = folder / "installed"
+        # The symbols of a debug build are half of it.
+        binary = folder / "parley"
+        ask("strip", "-o", str(binary), str(BINARY))
+        installing(checks, root, binary)
+        completing(checks, root)
+        manual(checks, root)
+        package(checks, folder, binary)
+        manifest(checks, folder)
