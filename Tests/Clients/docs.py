@@ -54,6 +54,7 @@ NOT_RUN = {
 SUBSTITUTIONS = {
     "/data/backup": "{root}/volume/backup",
     "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
+    " -g parley": "",  # the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
     "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
     "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley.db ",

@@ -456,10 +456,11 @@ def limits(checks, server, romeo, key, things):
     for document, token in (("openapi.yaml", romeo.token), ("openapi-admin.yaml", key)):
         described = yaml.safe_load((DOCS / document).read_text())
         for name, method, path, operation in operations(document):
-            url = re.sub(r"{(\w+)}", lambda found: ids.get(found[1], "1"), path)
             headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
             parameters = [described["components"]["parameters"][each["$ref"].split("/")[-1]] if "$ref" in each else each
                           for each in operation.get("parameters", [])]
+            known = {each["name"]: each["schema"]["enum"][0] for each in parameters if "enum" in each["schema"]} | ids
+            url = re.sub(r"{(\w+)}", lambda found: known.get(found[1], "1"), path)
             limit = next((each["schema"] for each in parameters if each["name"] == "limit"), None)
             if limit and document == "openapi.yaml":
                 lists += 1
@@ -471,6 +472,12 @@ def limits(checks, server, romeo, key, things):
             if "application/json" in content:
                 bodies += 1
                 with checks.check(f"security: {name} takes no body without an end"):
+                    if name == "operations.call":  # takes an import's batch: of a longer body the length is enough
+                        with bare(server) as connection:
+                            connection.sendall(f"POST {url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                               f"Authorization: Bearer {token}\r\nContent-Length: 5000000\r\n\r\n".encode())
+                            expect(connection.recv(12) == b"HTTP/1.1 413", "no 413")
+                        continue
                     status, _, data = raw(server, method, url, b'{"x":"' + b"x" * 140_000 + b'"}', headers)
                     expect((status, json.loads(data)["code"]) == (413, "body-too-large"), f"{status} {data[:300]}")
     print(f"{lists} lists and {bodies} bodies have an end", flush=True)
