@@ -320,7 +320,7 @@ let package = Package(
       name: "AdministrationTests",
       dependencies: [
         "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "HTTPPort", "JSON", "Basics",
-        "Dialogs", "Accounts", "Addresses", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix, yams,
+        "Dialogs", "DialogsFixtures", "Accounts", "Addresses", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix, yams,
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",

@@ -131,5 +131,5 @@ package final class RemoteClient: Sendable {
     }
   }
 
-  package func stop() { web.stop() }
+  deinit { web.stop() }
 }

@@ -106,10 +106,6 @@ package final class AdminConnection: Sendable {
   }
 
   package func close() async {
-    switch way {
-    case .server: break
-    case .folder(let core, _, let logger): await core.close(logger)
-    case .remote(let client): client.stop()
-    }
+    if case .folder(let core, _, let logger) = way { await core.close(logger) }
   }
 }

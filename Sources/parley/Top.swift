@@ -68,7 +68,6 @@ struct Top: AsyncParsableCommand {
       let server = try await remote.running(configuration)
       let status = try await server.call(ServerStatus.self, Empty())
       let stats = try await server.call(ServerStats.self, Empty())
-      await server.close()
       var earlier: ServerStats.Output?
       if case .success(let found)? = before?.found, found.status.uptimeSeconds <= status.uptimeSeconds {
         earlier = found.stats

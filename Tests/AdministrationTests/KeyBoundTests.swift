@@ -1,4 +1,6 @@
+import Basics
 import Dialogs
+import DialogsFixtures
 import ParleyServer
 import ServerFixtures
 import Testing
@@ -18,6 +20,8 @@ import Testing
     var invite: Int64 = 0
     var key: Int64 = 0
     var webhook: Int64 = 0
+    var report: Int64 = 0
+    var session = ""
   }
 
   private static func make(in context: AdminContext) async throws -> Things {
@@ -50,6 +54,17 @@ import Testing
     things.webhook = try await AddWebhook.perform(
       .init(domain: "other.example", url: "http://127.0.0.1:9/\(mark)", events: ["*"]), in: context
     ).webhook.id
+    let paris = try await context.user("paris@other.example")
+    things.report = try await context.parley.work { writer in
+      try writer.insert(
+        Report(
+          realm: paris.realm, reporter: paris.id, reported: "tybalt@localhost", reason: "urn:xmpp:reporting:spam",
+          text: mark, consent: [], messages: [], createdAt: .init(milliseconds: 1)))
+    }.id
+    try await context.parley.post(
+      .goOnline(OnlineSession(session: RecordingSession(paris.party), door: .xmpp, resource: mark)), by: paris.party)
+    let online = try await ListSessions.perform(.init(jid: nil, domain: nil, after: nil, limit: 2), in: context)
+    things.session = try #require(online.items.first).id
     _ = try await SetMessageOfTheDay.perform(.init(domain: "other.example", text: mark, again: true), in: context)
     return things
   }
@@ -107,13 +122,14 @@ import Testing
       "messages.delete": [#"{\#(dialog),"message":"\#(things.message)"}"#],
       "notifications.send": [#"{"userIds":["paris@other.example"],"clientId":"1","body":"Hi"}"#],
       "sessions.list": own(#""limit":100"#) + [#"{\#(user),"limit":100}"#], "sessions.create": ["{\(user)}"],
-      "sessions.show": [#"{"id":"00c0ffee00c0ffee"}"#], "sessions.close": [#"{"id":"00c0ffee00c0ffee"}"#],
+      "sessions.show": [#"{"id":"\#(things.session)"}"#], "sessions.close": [#"{"id":"\#(things.session)"}"#],
       "announce": [#"{\#(domain),"text":"Hi"}"#], "motd.set": [#"{\#(domain),"text":"Hi","again":true}"#],
       "motd.show": ["{}", "{\(domain)}"],
       "invites.create": [#"{\#(domain)}"#, #"{"contact":"paris@other.example"}"#],
       "invites.list": ["{}", "{\(domain)}"],
       "invites.revoke": [#"{"id":\#(things.invite)}"#],
-      "reports.list": ["{}", "{\(domain)}"], "reports.show": [#"{"id":1}"#], "reports.dismiss": [#"{"id":1}"#],
+      "reports.list": ["{}", "{\(domain)}"], "reports.show": [#"{"id":\#(things.report)}"#],
+      "reports.dismiss": [#"{"id":\#(things.report)}"#],
       "keys.add": [#"{\#(domain),"name":"second","scopes":["users:read"]}"#], "keys.list": ["{}", "{\(domain)}"],
       "keys.revoke": own(#""id":\#(things.key)"#),
       "audit.list": own(#""limit":100"#),
@@ -135,7 +151,8 @@ import Testing
       ("users.list", other), ("users.show", user), ("roster.list", user), ("dialogs.list", other),
       ("dialogs.members", #"{"dialog":"\#(things.dialog)","limit":100}"#),
       ("messages.list", #"{"dialog":"\#(things.dialog)","limit":100}"#), ("invites.list", other), ("keys.list", other),
-      ("webhooks.list", other), ("motd.show", other), ("tasks.list", "{}"),
+      ("webhooks.list", other), ("motd.show", other), ("reports.list", other),
+      ("sessions.list", other), ("tasks.list", "{}"),
     ] {
       let answer = await AdminOperations.answer(name, Array(input.utf8), in: context)
       #expect(answer.status == 200, "\(name)")
