@@ -1,5 +1,5 @@
 """What an administrator installs: `make install`, the completions in real shells, the man pages, the Debian package in a test
-root, and the manifest for Kubernetes.
+root, and the manifest for Kubernetes. (A file named packaging.py would hide a Python package of that name from other tests.)
 
 The package is made of the debug binary, by the script that `make deb` uses for the release build; what differs for that
 reason is in OF_THE_TEST. The test root is this machine's root file system with a layer above it that
@@ -235,7 +235,7 @@ def manifest(checks, folder):
 
 
 def run(checks):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-packaging-"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-installation-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         root = folder / "installed"
