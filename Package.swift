@@ -55,6 +55,7 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "Basics", swiftSettings: settings),
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
+    .target(name: "ACME", dependencies: ["Basics", "JSON"] + crypto, swiftSettings: settings),
     .target(
       name: "ImportSources", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
     .target(name: "ServerMetrics", swiftSettings: settings),
@@ -156,7 +157,10 @@ let package = Package(
     .target(
       name: "ServerCertificates",
       dependencies: [
-        "ServerConfiguration", "XMPPDoor", "Addresses", "Basics", "DNS", "JSON", "WebClient", nioCore, nioSSL, logging,
+        "ACME", "ServerConfiguration", "XMPPDoor", "HTTPPort", "Addresses", "Basics", "DNS", "JSON", "WebClient",
+        nioCore, nioSSL, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ] + crypto, swiftSettings: settings),
     .target(
@@ -227,6 +231,7 @@ let package = Package(
       ] + crypto,
       swiftSettings: settings),
     .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
+    .testTarget(name: "ACMETests", dependencies: ["ACME", "Basics", "JSON"] + crypto, swiftSettings: settings),
     .testTarget(
       name: "ImportSourcesTests", dependencies: ["ImportSources", "Basics", "CSQLite"], swiftSettings: settings),
     .testTarget(name: "ServerMetricsTests", dependencies: ["ServerMetrics"], swiftSettings: settings),
