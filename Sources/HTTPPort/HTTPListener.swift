@@ -14,6 +14,7 @@ public struct HTTPListener: Service {
   private let host: String
   private let port: Int
   private let tls: (@Sendable () -> NIOSSLContext)?
+  private let validation: (any TLSValidation)?
   private let onBound: @Sendable (SocketAddress?) async -> Void
   private let logger: Logger
   private let metrics: Metrics
@@ -27,12 +28,14 @@ public struct HTTPListener: Service {
   ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
   ///     nil for plain HTTP.
+  ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
   ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
   ///     many as clients may have.
   ///   - onBound: Called once the port is open.
   public init(
     sites: [HTTPSite], loops: any EventLoopGroup, host: String, port: Int,
-    tls: (@Sendable () -> NIOSSLContext)? = nil, connectionsMax: Int? = nil, metrics: Metrics, logger: Logger,
+    tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil, connectionsMax: Int? = nil,
+    metrics: Metrics, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -40,6 +43,7 @@ public struct HTTPListener: Service {
     self.host = host
     self.port = port
     self.tls = tls
+    self.validation = validation
     self.onBound = onBound
     self.metrics = metrics
     self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
@@ -52,13 +56,14 @@ public struct HTTPListener: Service {
   /// Runs the listener; throws the error of binding the port.
   public func run() async throws {
     let sockets = sites.flatMap(\.sockets)
-    let tls = tls
+    let (tls, validation) = (tls, validation)
     let onBound = onBound
     let open = OpenSockets()
     let application = Application(
       responder: SiteResponder(sites, isSecure: tls != nil),
       server: HTTPServerBuilder { [metrics] in
-        UpgradableChannel(responder: $0, sockets: sockets, open: open, metrics: metrics, tls: tls)
+        UpgradableChannel(
+          responder: $0, sockets: sockets, open: open, metrics: metrics, tls: tls, validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,

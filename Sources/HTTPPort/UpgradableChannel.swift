@@ -29,11 +29,16 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let metrics: Metrics
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
   let tls: (@Sendable () -> NIOSSLContext)?
+  let validation: (any TLSValidation)?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
-      if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls())) }
+      if let tls, let validation, validation.isExpected {
+        try pipeline.addHandler(ValidationHandler(validation, usual: tls))
+      } else if let tls {
+        try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
+      }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       // One read at a time: of several NIO would keep a buffer each.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
