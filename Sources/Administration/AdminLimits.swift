@@ -15,6 +15,9 @@ enum AdminLimits {
   static let backupWait: Duration = .seconds(6 * 3_600)
   /// The time that `parley retention run` waits for its end: some ten million messages.
   static let retentionWait: Duration = .seconds(6 * 3_600)
+  /// The time that `parley certificate renew` waits for its answer: three orders, each of which an authority may take
+  /// five minutes to decide on, and the requests between.
+  static let certificateWait: Duration = .seconds(1_200)
   /// The maximum number of databases in a folder of backups; more would be copies of the same.
   static let backupsKeptMax = 1_000
   /// The maximum number of accounts in one XEP-0133 command: each may take a key derivation or a pass over rosters.

@@ -138,7 +138,7 @@ enum AdminOperations {
     ShowMessageOfTheDay.self,
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
-    Backup.self, ReloadServer.self, ShowLogLevel.self, SetLogLevel.self,
+    Backup.self, ReloadServer.self, ShowCertificates.self, RenewCertificate.self, ShowLogLevel.self, SetLogLevel.self,
     SetAddress.self, SetNote.self, RemoveSecondFactorOf.self,
     UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
     AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,

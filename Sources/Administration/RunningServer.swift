@@ -10,6 +10,10 @@ package protocol RunningServer: Sendable {
   /// Reads the configuration again, and applies what can be changed without a restart. A configuration with an error
   /// changes nothing.
   func reload() throws(Problem) -> ReloadServer.Output
+  /// The certificates that clients get, and the state of their renewal.
+  var certificates: ShowCertificates.Output { get }
+  /// Orders a new certificate, and returns when it is in service.
+  func renewCertificate() async throws(Problem)
   /// The backups that the server makes by itself; nil if it makes none.
   var backupStatus: BackupStatus? { get }
 }

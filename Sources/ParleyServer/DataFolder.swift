@@ -41,8 +41,9 @@ public final class DataFolder: Sendable {
   public var accountKey: String { path + "/accounts.key" }
   /// The path of the key for browsers' push services.
   var webPushKeyFile: String { path + "/webpush.key" }
-  /// The folder of the self-signed certificate.
-  public var certificates: String { path + "/tls" }
+  /// The folder of the self-signed certificate, and of that of ACME.
+  public var certificates: String { Self.certificates(of: path) }
+  static func certificates(of path: String) -> String { path + "/tls" }
 
   /// The folder of users' files.
   var blobs: String { path + "/blobs" }

@@ -39,7 +39,7 @@ public enum FederationCheck {
     }
     var rows: [Row] = []
     for domain in settings.domains {
-      let files = domain.certificate ?? settings.certificate
+      let files = domain.certificate ?? settings.certificate ?? settings.issuedCertificate
       let chain = try files.map { try NIOSSLCertificate.fromPEMFile($0.chain).map { try $0.toDERBytes() } }
       for (name, isRequired) in settings.federated(domain) {
         rows += await check.steps(of: name, chain: chain ?? []).map { step in

@@ -14,12 +14,17 @@ struct Outgoing: Service {
 
   /// Creates the clients; throws if the file of certificate authorities cannot be read.
   init(_ settings: Settings.Outgoing, logger: Logger) throws(StartupError) {
-    if let path = settings.authorities, access(path, R_OK) != 0 {
-      throw StartupError("outgoing.authorities: \(path) cannot be read: \(Files.reason(errno))")
-    }
+    if let path = settings.authorities { try Self.check(path, Keys.shared.outgoingAuthorities) }
     named = WebClient(.anywhere, authorities: settings.authorities, logger: logger)
     given = WebClient(
       .publicOnly(PublicAddresses(exceptions: settings.networks)), authorities: settings.authorities, logger: logger)
+  }
+
+  /// Throws if a key's file of certificate authorities cannot be read.
+  static func check(_ path: String, _ key: any AnyKey) throws(StartupError) {
+    guard access(path, R_OK) == 0 else {
+      throw StartupError("\(key.name): \(path) cannot be read: \(Files.reason(errno))")
+    }
   }
 
   /// Runs until graceful shutdown, and then fails pending requests.

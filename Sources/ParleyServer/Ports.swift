@@ -172,8 +172,8 @@ enum HTTPPorts {
   }
 
   static func services(
-    _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ loops: any EventLoopGroup,
-    _ readiness: Readiness, _ metrics: Metrics, _ logger: Logger
+    _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ validation: ValidationResponses?,
+    _ loops: any EventLoopGroup, _ readiness: Readiness, _ metrics: Metrics, _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
@@ -189,7 +189,7 @@ enum HTTPPorts {
       }
       let listener = HTTPListener(
         sites: sites, loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider,
-        metrics: metrics, logger: logger, onBound: onBound)
+        validation: validation, metrics: metrics, logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services

@@ -15,22 +15,24 @@ final class Reloading: RunningServer {
   private let started: Settings
   /// The settings of the last reload.
   private let applied: Mutex<Settings>
-  private let certificates: Certificates
+  private let served: Certificates
   private let xmpp: XMPPService
   private let log: ServerLog
+  private let renewal: CertificateRenewal?
   private let backups: ScheduledBackups?
   private let retention: RetentionState
   private let logger: Logger
   private let reread: @Sendable () throws -> Settings
 
   init(
-    _ settings: Settings, _ certificates: Certificates, _ xmpp: XMPPService, _ log: ServerLog,
-    _ backups: ScheduledBackups?, _ retention: RetentionState, _ logger: Logger,
+    _ settings: Settings, _ certificates: Certificates, _ renewal: CertificateRenewal?, _ xmpp: XMPPService,
+    _ log: ServerLog, _ backups: ScheduledBackups?, _ retention: RetentionState, _ logger: Logger,
     reread: @escaping @Sendable () throws -> Settings
   ) {
     started = settings
     applied = Mutex(settings)
-    self.certificates = certificates
+    served = certificates
+    self.renewal = renewal
     self.xmpp = xmpp
     self.log = log
     self.backups = backups
@@ -51,6 +53,15 @@ final class Reloading: RunningServer {
 
   var backupStatus: BackupStatus? { backups?.status }
 
+  var certificates: ShowCertificates.Output { ShowCertificates.Output(served.served, renewal?.status) }
+
+  func renewCertificate() async throws(Problem) {
+    guard let renewal else {
+      throw Problem(.conflict, "certificate-not-acme", "There is nothing to order: tls.acme.enabled is false.")
+    }
+    try await renewal.renew()
+  }
+
   func reload() throws(Problem) -> ReloadServer.Output {
     do {
       return try applied.withLock { applied in
@@ -59,7 +70,7 @@ final class Reloading: RunningServer {
         let unusable = Certificates.check(now)
         if !unusable.isEmpty { throw StartupError(lines: unusable, .usage) }
         try xmpp.reload(now)
-        try certificates.reload(now)
+        try served.reload(now)
         log.level = now.logLevel
         retention.policy = now.retention
         let changes = changes(from: applied, to: now)
@@ -126,5 +137,21 @@ struct ReloadService: Service {
         }
       }
     }
+  }
+}
+
+extension ShowCertificates.Output {
+  fileprivate init(_ served: [ServedCertificate], _ renewal: CertificateRenewal.Status?) {
+    self.init(
+      certificates: served.map {
+        .init(
+          domains: $0.domains, names: $0.names, issuer: $0.issuer, validFrom: $0.validFrom.description,
+          validUntil: $0.validUntil.description, origin: $0.origin.rawValue, file: $0.file)
+      },
+      renewal: renewal.map {
+        .init(
+          directory: $0.directory, names: $0.names, nextAt: $0.next.description,
+          failingSince: $0.failingSince?.description, failure: $0.failure)
+      })
   }
 }

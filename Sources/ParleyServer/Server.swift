@@ -75,22 +75,27 @@ public enum Server {
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
     let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
+    let acme = try settings.acme.map {
+      try ACMEService($0, folder, certificates, outgoing, core.parley.clock, readiness, logger)
+    }
     let reloading = Reloading(
-      settings, certificates, xmpp, log, backups, core.parley.registries.retention, logger, reread: reread)
+      settings, certificates, acme?.renewal, xmpp, log, backups, core.parley.registries.retention, logger, reread: reread)
     let startedAt = core.parley.clock.now
-    let scrape = Scrape(core, federation: xmpp.federation, startedAt: startedAt)
+    let scrape = Scrape(
+      core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, startedAt: startedAt)
     let context = AdminContext(
       accounts: core.accounts, startedAt: startedAt, publicURL: settings.pages, hookRoute: hookRoute,
       server: reloading, backups: core.backup
     ) { await scrape.readings() }
     let hooks = HookRunner(
       Hooks(core.parley, rendering: HookEvents(parley: core.parley)), route: hookRoute, logger: logger)
-    let sites = [
-      app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
-      AdminSite(context, logger: logger).site,
-    ]
+    let sites =
+      [
+        app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
+        AdminSite(context, logger: logger).site,
+      ] + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, loops, readiness, core.parley.metrics, logger)
+      settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley.metrics, logger)
     let metrics = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape, logger: logger), loops, readiness, logger)
     let admin = AdminService(
@@ -107,7 +112,9 @@ public enum Server {
         outgoing, CoreService(core: core, logger: logger), Background { await hooks.run() },
       ] + Background.timed(core.accounts, logger) + (metrics.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
-      + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [StopReport(core: core)]
+      + (acme.map { [$0] } ?? []) + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [
+        StopReport(core: core)
+      ]
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

@@ -13,7 +13,8 @@ final class Readiness: Sendable {
   private struct State {
     var expected: Int?
     var arrived = 0
-    var waiting: CheckedContinuation<Void, Never>?
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var waits = 0
   }
   private let state = Mutex(State())
 
@@ -27,34 +28,33 @@ final class Readiness: Sendable {
   }
 
   private func wake(_ change: (inout State) -> Void) {
-    let ready = state.withLock { state in
+    let ready: [CheckedContinuation<Void, Never>] = state.withLock { state in
       change(&state)
-      guard let expected = state.expected, state.arrived >= expected else {
-        return nil as CheckedContinuation<Void, Never>?
-      }
-      defer { state.waiting = nil }
-      return state.waiting
+      guard let expected = state.expected, state.arrived >= expected else { return [] }
+      defer { state.waiting = [:] }
+      return Array(state.waiting.values)
     }
-    ready?.resume()
+    for waiting in ready { waiting.resume() }
   }
 
   /// Returns when all parts have arrived; false if the task was cancelled.
   func wait() async -> Bool {
+    let number = state.withLock { state in
+      state.waits += 1
+      return state.waits
+    }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isDone = state.withLock { state in
           if Task.isCancelled { return true }
           if let expected = state.expected, state.arrived >= expected { return true }
-          state.waiting = continuation
+          state.waiting[number] = continuation
           return false
         }
         if isDone { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { state in
-        defer { state.waiting = nil }
-        return state.waiting
-      }?.resume()
+      state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
     }
     return state.withLock { $0.expected.map { [arrived = $0.arrived] in arrived >= $0 } ?? false }
   }

@@ -14,6 +14,9 @@ package enum CertificateLimits {
   /// The remaining days at which a start creates a new certificate.
   static let selfSignedRenewalDays = 30
 
+  /// The time of one request to an ACME authority; some issue a certificate before they answer.
+  static let authorityTimeout: Duration = .seconds(30)
+
   // MARK: Certificates of other servers
 
   /// The certificates of a peer's chain, and their bytes; public chains have 2 to 4 and about 6 KiB. A longer chain is

@@ -31,6 +31,7 @@ public final class Certificates: Sendable {
   }
 
   private struct State: Sendable {
+    var settings: Settings
     var sources: [Source] = []
     /// The pairs by normalised domain, including rooms domains.
     var pairs: [String: Pair] = [:]
@@ -61,6 +62,9 @@ public final class Certificates: Sendable {
     self.state = Mutex(try Self.load(settings, folder, generation: 0, logger))
   }
 
+  /// Uses the certificate that an ACME authority has just issued. On failure the previous one stays in use.
+  func issued() throws(StartupError) { try reload(state.withLock { $0.settings }) }
+
   /// Reloads the certificates of changed settings, which may name other files. On failure the previous ones stay in
   /// use.
   public func reload(_ settings: Settings) throws(StartupError) {
@@ -76,9 +80,15 @@ public final class Certificates: Sendable {
       chain: SelfSigned.chainPath(folder), key: SelfSigned.keyPath(folder))
     var sources: [Source] = []
     var selfSignedNames: [String] = []
+    let issued = settings.acme.flatMap { _ in IssuedCertificate.read(folder) }
+    let issuedFile = IssuedCertificate.path(folder)
     for domain in settings.domains {
       let names = [domain.name, domain.rooms]
-      let files = domain.certificate ?? settings.certificate
+      var files = domain.certificate ?? settings.certificate
+      // A domain that the authority did not certify keeps the certificate that its users may have accepted.
+      if files == nil, issued?.covers([CertificateNames.ascii(domain.name)]) == true {
+        files = Settings.CertificateFiles(chain: issuedFile, key: issuedFile)
+      }
       if files == nil { selfSignedNames += names }
       sources.append(Source(names: names, files: files ?? selfSigned))
     }
@@ -105,7 +115,8 @@ public final class Certificates: Sendable {
     guard wrong.isEmpty, let first = sources.first.flatMap({ read[$0.files] }) else {
       throw StartupError(lines: wrong, .usage)
     }
-    return State(sources: sources, pairs: pairs, digests: digests, fallback: first, generation: generation)
+    return State(
+      settings: settings, sources: sources, pairs: pairs, digests: digests, fallback: first, generation: generation)
   }
 
   /// Checks the configured files without using them.
@@ -216,6 +227,32 @@ public final class Certificates: Sendable {
 
   /// Returns the chain that a client with this server name would get now.
   func current(for host: String?) -> [NIOSSLCertificate] { pair(for: host).chain }
+
+  /// The certificates that clients get now, each once, in the order of the domains.
+  public var served: [ServedCertificate] {
+    let (sources, pairs) = state.withLock { ($0.sources, $0.pairs) }
+    var order: [Settings.CertificateFiles] = []
+    var domains: [Settings.CertificateFiles: [String]] = [:]
+    for source in sources {
+      if domains[source.files] == nil { order.append(source.files) }
+      domains[source.files, default: []] += source.names.prefix(1)
+    }
+    return order.compactMap { files in
+      guard let domains = domains[files], let leaf = domains.first.flatMap({ pairs[$0] })?.chain.first else {
+        return nil
+      }
+      let origin: ServedCertificate.Origin =
+        switch files.chain {
+        case SelfSigned.chainPath(folder): .selfSigned
+        case IssuedCertificate.path(folder): .acme
+        default: .file
+        }
+      return ServedCertificate(leaf, domains: domains, file: files.chain, origin: origin)
+    }
+  }
+
+  /// The time at which the first of the certificates expires that clients get, in seconds since 1970.
+  public var firstExpiry: Int { state.withLock { $0.pairs.values.map(\.expires).min() ?? $0.fallback.expires } }
 
   private func pair(for host: String?) -> Pair {
     let name = host.flatMap(Host.domain)

@@ -5,6 +5,8 @@ enum ConfigurationLimits {
   static let fileBytesMax = 1_048_576
   /// The maximum number of served domains: each needs a certificate and memory.
   static let domainsMax = 1_000
+  /// The maximum number of names in one certificate, as Let's Encrypt has it.
+  static let certifiedNamesMax = 100
   /// The maximum number of components, each a program beside the server.
   static let componentsMax = 32
   /// The maximum number of backends and providers that authenticate users.

@@ -96,6 +96,8 @@ public struct Settings: Hashable, Sendable {
   public let addresses: [String]
   /// nil for a self-signed certificate.
   public let certificate: CertificateFiles?
+  /// The authority that certifies the domains without a certificate of their own; nil for a self-signed one.
+  public let acme: ACME?
   /// nil if uploads are off.
   public let uploads: Uploads?
   public let allowsRegistration: Bool
@@ -262,6 +264,7 @@ struct SettingsReader {
       (keys.metricsPort, metrics),
     ])
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
+    let certificate = certificateFiles()
     let uploads = self.uploads()
     let settings = Settings(
       domains: domains,
@@ -271,7 +274,10 @@ struct SettingsReader {
       publicURL: publicURL,
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(),
-      certificate: certificateFiles(),
+      certificate: certificate,
+      acme: acme(
+        for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,
+        hasUploads: uploads != nil),
       uploads: uploads,
       allowsRegistration: read(keys.registration),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),

@@ -100,6 +100,14 @@ public final class Metrics: Sendable {
   public let strangers = Counter<StrangerVerdict>(
     "parley_federation_strangers_total", "First messages of users elsewhere whom nobody here knows.")
 
+  // MARK: Certificates
+
+  public let certificateExpiry = Reading<Single>(
+    "parley_certificate_expiry_time_seconds",
+    "Time at which the first of the certificates expires that clients get, since 1970.")
+  public let certificateFailing = Reading<Single>(
+    "parley_certificate_failing_seconds", "Time for which names could not be certified (`tls.acme`); 0 if all are.")
+
   // MARK: The process
 
   public let residentBytes = Reading<Single>("process_resident_memory_bytes", "Resident memory.")

@@ -28,8 +28,8 @@ struct ParleyCommand: AsyncParsableCommand {
     subcommands: [
       Serve.self, Initialize.self, User.self, Session.self, Roster.self, ContactGroupCommands.self, Dialog.self,
       AnnounceText.self, Motd.self, Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self,
-      FederationCommands.self, RetentionCommands.self, HoldCommands.self, BackupData.self, Restore.self,
-      ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
+      FederationCommands.self, CertificateCommands.self, RetentionCommands.self, HoldCommands.self, BackupData.self,
+      Restore.self, ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
       LogCommands.self, Reload.self,
     ])
 

@@ -58,8 +58,10 @@ import Testing
   /// Operations that read have no reason to be acts; each other one is.
   @Test func whatIsNoActIsARead() {
     let reading = Set(AdminOperations.all.filter { $0.isReading }.map { $0.name })
-    for name in ["users.add", "users.export", "keys.add", "backup", "sessions.close", "server.reload", "roster.import"]
-    {
+    for name in [
+      "users.add", "users.export", "keys.add", "backup", "sessions.close", "server.reload",
+      "roster.import", "certificates.renew",
+    ] {
       #expect(!reading.contains(name), "\(name)")
     }
     for name in [
@@ -77,6 +79,8 @@ import Testing
     }
     let configuredLogLevel = Logger.Level.info
     let backupStatus: BackupStatus? = nil
+    let certificates = ShowCertificates.Output(certificates: [], renewal: nil)
+    func renewCertificate() throws(Problem) {}
     func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }
   }
 

@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import ServerCertificates
 import ServerMetrics
 import Synchronization
 import XMPPDoor
@@ -13,10 +14,17 @@ struct Scrape: Sendable {
   private let core: Core
   private let federation: Federation?
   private let startedAt: Timestamp
+  private let certificates: Certificates
+  private let renewal: CertificateRenewal?
   private let slow: Slow
 
-  init(_ core: Core, federation: Federation?, startedAt: Timestamp) {
+  init(
+    _ core: Core, federation: Federation?, certificates: Certificates, renewal: CertificateRenewal?,
+    startedAt: Timestamp
+  ) {
     self.core = core
+    self.certificates = certificates
+    self.renewal = renewal
     self.federation = federation
     self.startedAt = startedAt
     slow = Slow()
@@ -33,6 +41,8 @@ struct Scrape: Sendable {
     readings.set(metrics.sessionsLagging, sessions.lagging)
     readings.set(metrics.usersOnline, sessions.users)
     readings.set(metrics.inboxPosts, parley.waitingPosts)
+    readings.set(metrics.certificateExpiry, certificates.firstExpiry)
+    readings.set(metrics.certificateFailing, renewal?.failingSeconds ?? 0)
     readings.set(metrics.startTime, Double(startedAt.milliseconds) / 1_000)
     ProcessReadings.read(into: &readings, metrics, database: core.folder.database)
     if let late = await slow.readings(within: ServerLimits.scrapeWait, { [self] in await stored() }) {

@@ -1,0 +1,69 @@
+package import Dialogs
+
+/// Shows the certificates that clients get from the running server, and how it gets its own (ACME).
+package enum ShowCertificates: AdminOperation {
+  package static let name = "certificates.show"
+  package static let isReading = true
+
+  package typealias Input = Empty
+
+  package struct Certificate: Codable, Hashable, Sendable {
+    /// The domains whose clients get it, and the names in it.
+    package let domains: [String]
+    package let names: [String]
+    package let issuer: String
+    package let validFrom: String
+    package let validUntil: String
+    /// `acme`, `file` or `self-signed`.
+    package let origin: String
+    package let file: String
+
+    package init(
+      domains: [String], names: [String], issuer: String, validFrom: String, validUntil: String, origin: String,
+      file: String
+    ) {
+      self.domains = domains
+      self.names = names
+      self.issuer = issuer
+      self.validFrom = validFrom
+      self.validUntil = validUntil
+      self.origin = origin
+      self.file = file
+    }
+  }
+
+  /// The state of `tls.acme`.
+  package struct Renewal: Codable, Hashable, Sendable {
+    package let directory: String
+    /// The names that are to be certified.
+    package let names: [String]
+    package let nextAt: String
+    /// The time of the first failure since the last success, and why the last attempt failed or what is missing in its
+    /// certificate.
+    package let failingSince: String?
+    package let failure: String?
+
+    package init(directory: String, names: [String], nextAt: String, failingSince: String?, failure: String?) {
+      self.directory = directory
+      self.names = names
+      self.nextAt = nextAt
+      self.failingSince = failingSince
+      self.failure = failure
+    }
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let certificates: [Certificate]
+    /// nil if `tls.acme.enabled` is false.
+    package let renewal: Renewal?
+
+    package init(certificates: [Certificate], renewal: Renewal?) {
+      self.certificates = certificates
+      self.renewal = renewal
+    }
+  }
+
+  package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
+    try context.running().certificates
+  }
+}

@@ -1,0 +1,52 @@
+import ACME
+import Basics
+import Crypto
+import JSON
+import ServerConfiguration
+
+/// What a server keeps for its authority in the folder of certificates: the account's key, and the record of attempts.
+struct IssuanceFiles: Sendable {
+  let key: AccountKey
+  private let record: String
+
+  /// Reads the files. Where they are missing, damaged or of another authority, they are made anew: with another key the
+  /// authority makes another account.
+  init(_ folder: String, directory: String) throws(StartupError) {
+    let folder = folder + "/acme"
+    let keyPath = folder + "/account.key"
+    record = folder + "/record.json"
+    do {
+      try Files.makeFolder(folder, mode: 0o700)
+      if let read = Self.read(record), read.directory == directory, let known = Self.key(keyPath) {
+        key = known
+        return
+      }
+      key = AccountKey()
+      // A crash between the two leaves the record of another authority, or none, and so another key.
+      try Files.write(Array(key.key.pemRepresentation.utf8), to: keyPath, mode: 0o600)
+      try write(RenewalRecord(directory: directory))
+    } catch {
+      throw StartupError("\(error.path) cannot be used: \(error.reason)")
+    }
+  }
+
+  func read(directory: String) -> RenewalRecord { Self.read(record) ?? RenewalRecord(directory: directory) }
+
+  func write(_ record: RenewalRecord) throws(Files.Failure) {
+    guard let json = try? JSONValue(encoding: record) else { return }
+    try Files.write(Array(json.text.utf8), to: self.record, mode: 0o600)
+  }
+
+  private static func read(_ path: String) -> RenewalRecord? {
+    guard let bytes = try? Files.read(path, bytesMax: CertificateLimits.fileBytesMax),
+      let json = try? JSONValue(parsing: bytes)
+    else { return nil }
+    return try? InputDecoder.decode(RenewalRecord.self, from: json)
+  }
+
+  private static func key(_ path: String) -> AccountKey? {
+    guard let bytes = try? Files.read(path, bytesMax: CertificateLimits.fileBytesMax) else { return nil }
+    let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: bytes, as: UTF8.self))
+    return key.map(AccountKey.init)
+  }
+}
