@@ -29,6 +29,13 @@ enum ServerLimits {
   /// The missing files whose names a restore tells; all are counted.
   static let missingFilesShown = 20
 
+  /// What `parley check --network` calls little: free bytes that are a fault, and those that are a warning; the
+  /// descriptors of a small server. The syncs that it measures take a second on a slow disk.
+  static let diskFreeLeast: UInt64 = 256 << 20
+  static let diskFreeLow: UInt64 = 2 << 30
+  static let descriptorsLow: UInt = 4_096
+  static let syncsTried = 21
+
   /// The time that a scrape waits for the store and the event loops; what they would have told is then missing.
   /// Prometheus itself waits 10 s by default.
   static let scrapeWait: Duration = .seconds(2)

@@ -3,6 +3,7 @@ import ArgumentParser
 import ParleyServer
 import ServerCertificates
 import ServerConfiguration
+import XMPPDoor
 
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -17,11 +18,16 @@ struct Check: AsyncParsableCommand {
       With --federation the way of other servers to this one is tried, for each domain and those of its rooms and services: \
       SRV and TLSA records, the ports that they lead to, and the certificate. Exit status 1: something of it is missing.
 
+      With --network the way of clients to this server is tried from this machine (SRV records, ports, certificates, the web, \
+      relays; with federation what --federation tries, too), and what the machine gives it: clock, disk, descriptors. Exit \
+      status 0: all is fine, 1: there are warnings, 2: something fails.
+
       Examples:
         parley check
         parley check --config /etc/parley/parley.yaml --print
         parley check --compliance
         parley check --federation
+        parley check --network --json
         PARLEY_XMPP_PORT=15222 parley check --print --json
       """)
 
@@ -34,10 +40,14 @@ struct Check: AsyncParsableCommand {
   @Flag(name: .long, help: "Tries how other servers find, reach and verify this one.")
   var federation = false
 
+  @Flag(name: .long, help: "Tries how clients find, reach and verify this server, and looks at the machine.")
+  var network = false
+
   func run() async throws {
     let settings = try options.settings()
     if compliance { return try await compare(settings) }
     if federation { return try await tryWay(to: settings) }
+    if network { return try await tryNetwork(of: settings) }
     let wrong = Certificates.check(settings) + PushKeys.check(settings)
     guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
     if prints {
@@ -60,6 +70,15 @@ struct Check: AsyncParsableCommand {
     for row in rows { table.add([row.domain, row.step, row.result.rawValue.uppercased(), row.text]) }
     try output.print(rows, table.text())
     if rows.contains(where: { $0.result == .fail }) { throw ExitCode(1) }
+  }
+
+  private func tryNetwork(of settings: Settings) async throws {
+    let rows = try await NetworkCheck.rows(settings)
+    var table = TextTable("Of", "Step", "", "Result")
+    for row in rows { table.add([row.subject, row.step, row.result.rawValue.uppercased(), row.text]) }
+    try output.print(rows, table.text())
+    if rows.contains(where: { $0.result == .fail }) { throw ExitCode(2) }
+    if rows.contains(where: { $0.result == .warn }) { throw ExitCode(1) }
   }
 
   private func compare(_ settings: Settings) async throws {

@@ -489,6 +489,8 @@ def helps(checks, book, prepared):
                         federating(server, text)
                     elif wants_session(text):
                         without_session(server, text)
+                    elif wants_network(text):
+                        somewhere(server, text)
                     elif wants_authority(text):
                         without_authority(server, text)
                     elif text == "parley top":
@@ -518,6 +520,16 @@ def wants_authority(command):
 def without_authority(server, command):
     output = server.shell(f"{command} 2>&1 || true")
     expect("tls.acme.enabled is false" in output, output)
+
+
+def wants_network(command):
+    """A command whose result depends on the network; `network_check` has one of its own."""
+    return command.startswith("parley check --network")
+
+
+def somewhere(server, command):
+    output = server.shell(f"{command} 2>&1 || true")
+    expect("descriptors" in output and "disk sync" in output, output)
 
 
 def wants_session(command):
@@ -564,6 +576,9 @@ def examples(prepared, server, text):
                 shutil.copytree(prepared.work / "data", machine.work / "data")
                 machine.shell("parley backup backup.db; parley backup --files backups")
                 expect("Restored" in machine.shell(example), "nothing was restored")
+            continue
+        elif wants_network(example):
+            somewhere(server, example)
             continue
         elif wants_authority(example):
             without_authority(server, example)

@@ -43,6 +43,9 @@ final class Dialer: Sendable {
   /// no absence of records (RFC 7673 3.1): such a stream cannot be judged now.
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { try await lookUp.targets(of: domain) }
 
+  /// The reason why a connection was not opened, as a clause.
+  static func reason(_ error: any Error) -> String { Dial.reason(error) }
+
   /// Looks all names up anew, for an operator who has changed them.
   func forget() { lookUp.resolver.forget() }
 }
@@ -243,7 +246,7 @@ private final class Dial: Sendable {
       }
   }
 
-  private static func reason(_ error: any Error) -> String {
+  fileprivate static func reason(_ error: any Error) -> String {
     switch error {
     case let error as IOError: Files.reason(error.errnoCode)
     case ChannelError.connectTimeout: "no answer"

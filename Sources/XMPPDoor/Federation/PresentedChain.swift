@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Asks a server which certificates it presents for a domain, as another server would: by TLS from the first byte
+/// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the first byte
 /// (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
 ///
 ///     greeting -features with <starttls/>-> asking -<proceed/>-> securing -handshake-> over
@@ -19,11 +19,26 @@ final class PresentedChain: ChannelInboundHandler {
     let text: String
   }
 
+  /// Who asks, of which a server can make its choice dependent.
+  enum Role {
+    case server, client, web
+
+    /// XEP-0368 5, RFC 7301 6.
+    fileprivate var `protocol`: String {
+      switch self {
+      case .server: "xmpp-server"
+      case .client: "xmpp-client"
+      case .web: "http/1.1"
+      }
+    }
+  }
+
   private enum Phase { case greeting, asking, securing, over }
 
   /// The bytes that a server says before TLS; features and headers have a few hundred.
   private static let bytesMax = 16_384
 
+  private let role: Role
   private let domain: String
   private let isDirectTLS: Bool
   private let result: EventLoopPromise<[[UInt8]]>
@@ -31,13 +46,20 @@ final class PresentedChain: ChannelInboundHandler {
   private var phase = Phase.greeting
   private var heard = ByteBuffer()
 
-  private init(_ domain: String, isDirectTLS: Bool, _ result: EventLoopPromise<[[UInt8]]>) {
+  private init(_ role: Role, _ domain: String, isDirectTLS: Bool, _ result: EventLoopPromise<[[UInt8]]>) {
+    self.role = role
     (self.domain, self.isDirectTLS, self.result) = (domain, isDirectTLS, result)
   }
 
-  /// Returns the certificates in DER, the leaf first, and closes the connection.
+  /// Returns the certificates that another server gets in DER, the leaf first, and closes the connection.
   static func ask(_ connection: DialedConnection, for domain: String) async throws -> [[UInt8]] {
-    let channel = connection.channel
+    try await ask(connection.channel, as: .server, isDirectTLS: connection.target.isDirectTLS, for: domain)
+  }
+
+  /// Does the same in another role, on a connection that reads nothing by itself and has no handlers.
+  static func ask(
+    _ channel: any Channel, as role: Role, isDirectTLS: Bool, for domain: String
+  ) async throws -> [[UInt8]] {
     let result = channel.eventLoop.makePromise(of: [[UInt8]].self)
     let patience = channel.eventLoop.scheduleTask(in: TimeAmount(FederationLimits.testAnswer)) {
       result.fail(Failure(text: "it does not answer"))
@@ -47,7 +69,7 @@ final class PresentedChain: ChannelInboundHandler {
       channel.close(promise: nil)
     }
     try await channel.eventLoop.submit {
-      let handler = PresentedChain(domain, isDirectTLS: connection.target.isDirectTLS, result)
+      let handler = PresentedChain(role, domain, isDirectTLS: isDirectTLS, result)
       try channel.pipeline.syncOperations.addHandler(handler)
       try channel.syncOptions?.setOption(.autoRead, value: true)
     }.get()
@@ -57,7 +79,7 @@ final class PresentedChain: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     if isDirectTLS { return secure(context) }
     write(
-      "<?xml version='1.0'?><stream:stream xmlns='jabber:server' xmlns:stream='http://etherx.jabber.org/streams' "
+      "<?xml version='1.0'?><stream:stream xmlns='jabber:\(role == .server ? "server" : "client")' xmlns:stream='http://etherx.jabber.org/streams' "
         + "to='\(AsciiDomain.of(domain))' version='1.0'>", context)
   }
 
@@ -113,7 +135,7 @@ final class PresentedChain: ChannelInboundHandler {
       configuration.certificateVerification = .noHostnameVerification
       configuration.trustRoots = .certificates([])
       configuration.minimumTLSVersion = .tlsv12
-      configuration.applicationProtocols = ["xmpp-server"]
+      configuration.applicationProtocols = [role.protocol]
       let handler = try chain.clientHandler(NIOSSLContext(configuration: configuration), domain: domain)
       try context.pipeline.syncOperations.addHandler(handler, position: .before(self))
     } catch {
