@@ -65,6 +65,9 @@ import Testing
       .goOnline(OnlineSession(session: RecordingSession(paris.party), door: .xmpp, resource: mark)), by: paris.party)
     let online = try await ListSessions.perform(.init(jid: nil, domain: nil, after: nil, limit: 2), in: context)
     things.session = try #require(online.items.first).id
+    _ = try await PutContactGroup.perform(
+      .init(group: "watch", domain: "other.example", displayName: mark, everyone: nil), in: context)
+    _ = try await AddHold.perform(.init(subject: "rosaline@other.example", note: mark), in: context)
     _ = try await SetMessageOfTheDay.perform(.init(domain: "other.example", text: mark, again: true), in: context)
     return things
   }
@@ -76,6 +79,7 @@ import Testing
     let dialog = #""dialog":"\#(things.dialog)""#
     let byID = #""dialog":"\#(things.dialogID)""#
     let domain = #""domain":"other.example""#
+    let group = #""group":"watch""#
     let hook = #""id":\#(things.webhook)"#
     func own(_ members: String) -> [String] { ["{\(members)}", "{\(domain),\(members)}"] }
     return [
@@ -131,6 +135,14 @@ import Testing
       "reports.list": ["{}", "{\(domain)}"], "reports.show": [#"{"id":\#(things.report)}"#],
       "reports.dismiss": [#"{"id":\#(things.report)}"#],
       "keys.add": [#"{\#(domain),"name":"second","scopes":["users:read"]}"#], "keys.list": ["{}", "{\(domain)}"],
+      "contact-groups.list": ["{}", "{\(domain)}"], "contact-groups.show": own(group),
+      "contact-groups.put": [#"{\#(domain),"group":"second"}"#, #"{\#(domain),\#(group),"everyone":true}"#],
+      "contact-groups.change": [
+        #"{\#(domain),\#(group),"add":["paris@other.example"]}"#, #"{\#(group),"add":["paris@other.example"]}"#,
+      ],
+      "contact-groups.delete": own(group), "holds.list": ["{}"],
+      "holds.add": [#"{"subject":"paris@other.example"}"#, #"{"subject":"\#(things.dialogID)"}"#],
+      "holds.remove": [#"{"subject":"rosaline@other.example"}"#],
       "keys.revoke": own(#""id":\#(things.key)"#),
       "audit.list": own(#""limit":100"#),
       "webhooks.add": [#"{\#(domain),"url":"https://example.org/","events":["*"]}"#],
@@ -152,7 +164,7 @@ import Testing
       ("dialogs.members", #"{"dialog":"\#(things.dialog)","limit":100}"#),
       ("messages.list", #"{"dialog":"\#(things.dialog)","limit":100}"#), ("invites.list", other), ("keys.list", other),
       ("webhooks.list", other), ("motd.show", other), ("reports.list", other),
-      ("sessions.list", other), ("tasks.list", "{}"),
+      ("sessions.list", other), ("contact-groups.list", other), ("holds.list", "{}"), ("tasks.list", "{}"),
     ] {
       let answer = await AdminOperations.answer(name, Array(input.utf8), in: context)
       #expect(answer.status == 200, "\(name)")
@@ -192,7 +204,7 @@ import Testing
       #expect(operation.routes.allSatisfy { $0.scope == operation.scope }, "\(operation.name)")
     }
     let local = Set(AdminOperations.all.filter { $0.scope == nil }.map { $0.name })
-    #expect(local == ["backup", "records.import", "records.export"])
+    #expect(local == ["backup", "records.import", "records.export", "retention.run"])
   }
 
   @Test func aKeyGivesNoScopeThatItLacks() async throws {
