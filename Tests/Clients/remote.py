@@ -51,7 +51,7 @@ COMMANDS = [
     ("federation forget elsewhere.example", DONE), ("federation close elsewhere.example", SAME),
     ("federation retry elsewhere.example", SAME), ("federation queue elsewhere.example", SAME),
     ("hold add mercutio@localhost --note Court", DONE), ("hold list", SAME), ("hold remove mercutio@localhost", DONE),
-    ("retention status", SAME),
+    ("retention status", SAME), ("certificate show", SAME), ("certificate renew", SAME),
     ("log level", SAME), ("log level debug", DONE), ("reload", DONE), ("health", DONE), ("stats", DONE), ("top", SAME),
     ("audit --limit 5", DONE),
     ("backup /nowhere.db", LOCAL), ("retention run --dry-run", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),

@@ -4,6 +4,7 @@ package import Dialogs
 /// failures do not apply; the bound of orders within a day and the authority's own wishes do.
 package enum RenewCertificate: AdminOperation {
   package static let name = "certificates.renew"
+  package static let scope: AppKey.Scope? = .server
   /// The time in which an authority validates the names and issues the certificate, or the attempt ends.
   package static let answerWait = AdminLimits.certificateWait
 

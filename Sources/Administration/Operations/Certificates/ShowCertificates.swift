@@ -3,6 +3,7 @@ package import Dialogs
 /// Shows the certificates that clients get from the running server, and how it gets its own (ACME).
 package enum ShowCertificates: AdminOperation {
   package static let name = "certificates.show"
+  package static let scope: AppKey.Scope? = .server
   package static let isReading = true
 
   package typealias Input = Empty
