@@ -76,7 +76,7 @@ import Testing
       for part in parts.suffix(play.scenes.count) {
         let compares = part.contains {
           switch $0.act {
-          case .receives, .receivesNo, .receivesNothing, .does: true
+          case .receives, .receivesNo, .receivesNothing, .does, .operatorDoes: true
           default: false
           }
         }
