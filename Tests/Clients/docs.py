@@ -270,12 +270,28 @@ def run(checks):
         helps(checks, book, prepared)
     backend(checks, book)
     elsewhere(checks, book)
+    from_nothing(checks, book)
     moving_in(checks, book)
     with checks.check("docs: every block was run, or is known not to be"):
         for piece in book.left:
             expect(any(book.fits(piece, key) for key in NOT_RUN), f"{piece.where}, \"{piece.section}\" is not run:\n{piece.text}")
         for key in NOT_RUN:
             expect(any(book.fits(piece, key) for piece in book.left), f"NOT_RUN has what is not there: {key}")
+
+
+def from_nothing(checks, book):
+    """The way to production: its configuration is one, and its commands do what they say."""
+    where = "docs/guides/production.md"
+    with checks.check("docs: to production, from nothing"), Machine(domain="example.org") as machine:
+        (configuration,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / where).read_text(), re.S | re.M)
+        (machine.work / "production.yaml").write_text(machine.here(configuration))
+        machine.shell("env -u PARLEY_HTTPS_PORT -u PARLEY_DOMAIN parley check --config production.yaml")
+        with machine.serving():
+            first, backup = book.take(where, "From nothing")
+            printed = machine.shell(first)
+            expect("alice@example.org" in printed and "healthy" in printed, printed)
+            printed = machine.shell(backup + "\nparley user list --data ./tried")
+            expect("alice@example.org" in printed, printed)
 
 
 def moving_in(checks, book):
