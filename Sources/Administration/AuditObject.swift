@@ -5,8 +5,8 @@ import JSON
 enum AuditObject {
   /// The members, in the order in which they are written.
   private static let names = [
-    "jid", "dialog", "subject", "owner", "sender", "recipient", "userIds", "contact", "group", "domain", "id", "failure",
-    "message", "path", "level", "role", "state", "isAllowed", "erase", "scopes",
+    "jid", "dialog", "subject", "owner", "sender", "recipient", "userIds", "contact", "group", "domain", "id",
+    "failure", "message", "path", "level", "role", "state", "isAllowed", "erase", "scopes",
   ]
 
   static func text(of input: some Encodable) -> String {

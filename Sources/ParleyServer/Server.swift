@@ -79,7 +79,8 @@ public enum Server {
       try ACMEService($0, folder, certificates, outgoing, core.parley.clock, readiness, logger)
     }
     let reloading = Reloading(
-      settings, certificates, acme?.renewal, xmpp, log, backups, core.parley.registries.retention, logger, reread: reread)
+      settings, certificates, acme?.renewal, xmpp, log, backups, core.parley.registries.retention, logger,
+      reread: reread)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(
       core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, startedAt: startedAt)

@@ -93,7 +93,9 @@ final class StreamHandler: ChannelInboundHandler {
       } else if counts.isReceiving, ["message", "presence", "iq"].contains(element.local) {
         counts.received &+= 1
       }
-      guard Arrival.xml(element).isRequestToConfirm, let from = element["from"], let id = element["id"] else { return nil }
+      guard Arrival.xml(element).isRequestToConfirm, let from = element["from"], let id = element["id"] else {
+        return nil
+      }
       let pong = "<iq type='result' to='\(from)' id='\(id)'/>"
       if counts.isSending { counts.unacknowledged.append(pong) }
       return pong
