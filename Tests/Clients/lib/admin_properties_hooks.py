@@ -46,6 +46,12 @@ def group():
     return made(ask("PUT", f"/v1/admin/contact-groups/{uuid.uuid4().hex[:12]}", {}), "name")
 
 
+def held():
+    address = f"{user()}@localhost"
+    ask("PUT", f"/v1/admin/holds/{address}", {})
+    return path(subject=address)
+
+
 def usual(turn, names):
     known = {"group": "standing", "domain": "elsewhere.example", "jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
     return path(**{name: value for name, value in known.items() if name in names})
@@ -76,6 +82,8 @@ hooks.KNOWN = {
     "contact-groups.put": lambda turn: {"path": {"group": "made-" + uuid.uuid4().hex[:12]}, "whole": {"displayName": "Made"}},
     "contact-groups.change": lambda turn: {"path": {"group": group()}, "whole": {"add": ["nurse"], "remove": ["juliet"]}},
     "contact-groups.delete": lambda turn: path(group=group()),
+    "holds.add": lambda turn: {"path": {"subject": "nurse@localhost"}, "whole": {"note": "A case"}},
+    "holds.remove": lambda turn: held(),
     "federation.forget": lambda turn: path(domain=rule()),
     "webhooks.add": lambda turn: {"body": {"url": SCENE["url"], "events": ["message.*"]}},
     "webhooks.update": lambda turn: {"path": {"id": SCENE["webhook"]}, "body": {"url": SCENE["url"], "events": ["message.*"]}},
