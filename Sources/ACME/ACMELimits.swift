@@ -6,11 +6,11 @@ package enum ACMELimits {
   static let ordersPerAttemptMax = 3
   /// The orders within 24 hours, also over restarts; far below the rates of public authorities. Later attempts wait.
   package static let ordersPerDayMax = 10
-  /// How often a request is repeated with another nonce. Authorities reject nonces after a restart of theirs; one that
-  /// rejects so many in a row is told of as failing.
+  /// The number of times that a request is repeated with another nonce. Authorities reject nonces after a restart of
+  /// theirs; one that rejects so many in a row is told of as failing.
   static let nonceRetriesMax = 10
-  /// The seconds between two questions whether the authority is done, whatever it asks for, and in all; then the attempt
-  /// fails, and a later one finds what has been validated meanwhile.
+  /// The seconds between two questions whether the authority is done, whatever it asks for, and in all; then the
+  /// attempt fails, and a later one finds what has been validated meanwhile.
   static let pollSeconds = 1...30
   static let pollSecondsMax = 300
   /// The characters of an error's text that are kept and shown.

@@ -62,7 +62,7 @@ struct Authorization: Hashable, Sendable {
   let status: String
   /// The challenges of known kinds.
   let challenges: [Challenge]
-  /// Why it failed, of the challenge that was tried.
+  /// The reason why it failed, of the challenge that was tried.
   let problem: ACMEProblem?
 
   init(_ value: JSONValue) throws(ACMEFailure) {

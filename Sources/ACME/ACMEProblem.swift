@@ -1,7 +1,7 @@
 import Basics
 import JSON
 
-/// What an authority says of a failure (RFC 8555 6.7).
+/// A problem document in which an authority tells a failure (RFC 8555 6.7).
 struct ACMEProblem: Hashable, Sendable {
   /// The type without the namespace of ACME, such as `rateLimited`; empty if there is none.
   let type: String

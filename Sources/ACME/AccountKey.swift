@@ -2,8 +2,8 @@ import Basics
 package import Crypto
 import JSON
 
-/// The key of an account with an authority. Requests are signed with it (RFC 8555 6.2), and what proves the control of a
-/// name contains its fingerprint.
+/// The key of an account with an authority. Requests are signed with it (RFC 8555 6.2), and what proves the control of
+/// a name contains its fingerprint.
 package struct AccountKey: Sendable {
   package let key: P256.Signing.PrivateKey
 
@@ -51,7 +51,7 @@ package struct AccountKey: Sendable {
   }
 }
 
-/// What this server shows to prove the control of a name.
+/// The response to a challenge, which this server shows to prove the control of a name.
 package struct ChallengeResponse: Hashable, Sendable {
   package let name: String
   package let kind: ChallengeKind

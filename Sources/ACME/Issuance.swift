@@ -19,7 +19,7 @@ package struct SignedRequest: Hashable, Sendable {
   package let isOrder: Bool
 }
 
-/// What an authority has answered.
+/// The answer of an authority to a request.
 package struct Answer: Hashable, Sendable {
   package let status: Int
   package let nonce: String?
@@ -36,7 +36,7 @@ package struct Answer: Hashable, Sendable {
   }
 }
 
-/// What is ordered, and how.
+/// The plan of an attempt: the names that are ordered, and how their control is proved.
 package struct IssuancePlan: Hashable, Sendable {
   /// The URL of the authority's directory.
   package var directory: String

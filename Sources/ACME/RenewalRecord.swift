@@ -1,6 +1,6 @@
 package import Basics
 
-/// What a server remembers of its attempts, over restarts: a value, whose changes take the time and a random number.
+/// The record of a server's attempts, kept over restarts: a value, whose changes take the time and a random number.
 package struct RenewalRecord: Codable, Hashable, Sendable {
   /// The URL of the authority's directory, to which the account's key belongs.
   package let directory: String
@@ -10,7 +10,7 @@ package struct RenewalRecord: Codable, Hashable, Sendable {
   private var orders: [Int64] = []
   private var failures = 0
   private var failing: Int64?
-  /// Why the last attempt failed, or what is missing in its certificate; nil if nothing is.
+  /// The reason why the last attempt failed, or what is missing in its certificate; nil if nothing is.
   package private(set) var failure: String?
   private var next: Int64?
   private var bidden: Int64?

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a client asks for in the first message of TLS (RFC 8446 4.1.2), as far as the choice of a certificate needs it.
+/// The wishes of a client in the first message of TLS (RFC 8446 4.1.2), as far as the choice of a certificate needs it.
 public struct ClientHello: Hashable, Sendable {
   /// The name that the client wants to reach (RFC 6066 3); nil if it says none.
   public var serverName: String?

@@ -4,7 +4,7 @@ import Glibc
 import ServerConfiguration
 import XMPPDoor
 
-/// What the machine gives the server: the time, the disk, descriptors.
+/// The findings about what the machine gives the server: the time, the disk, descriptors.
 enum MachineCheck {
   typealias Step = ReachabilityCheck.Step
 

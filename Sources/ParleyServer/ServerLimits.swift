@@ -29,8 +29,8 @@ enum ServerLimits {
   /// The missing files whose names a restore tells; all are counted.
   static let missingFilesShown = 20
 
-  /// What `parley check --network` calls little: free bytes that are a fault, and those that are a warning; the
-  /// descriptors of a small server. The syncs that it measures take a second on a slow disk.
+  /// The bounds of what `parley check --network` calls little: free bytes that are a fault, and those that are a
+  /// warning; the descriptors of a small server. The syncs that it measures take a second on a slow disk.
   static let diskFreeLeast: UInt64 = 256 << 20
   static let diskFreeLow: UInt64 = 2 << 30
   static let descriptorsLow: UInt = 4_096

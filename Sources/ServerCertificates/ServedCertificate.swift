@@ -41,8 +41,8 @@ extension Settings.ACME {
     return Files.exists(path) ? Settings.CertificateFiles(chain: path, key: path) : nil
   }
 
-  /// What `parley check` and the start say of a server whose domains its authority has not certified yet; nil if there is
-  /// nothing to say.
+  /// Returns what `parley check` and the start say of a server whose domains its authority has not certified yet; nil
+  /// if there is nothing to say.
   ///
   /// - Parameter folder: The folder of certificates.
   public func shortcoming(in folder: String) -> String? {

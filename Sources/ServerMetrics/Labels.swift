@@ -135,7 +135,7 @@ public enum UploadResult: Int, Series {
   public static let labels = ["result"]
 }
 
-/// What goes by its age.
+/// The ages at which messages, files and accounts go.
 public enum RetainedKind: Int, Series {
   case messages, files, accounts
   public static let labels = ["kind"]

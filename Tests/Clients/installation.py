@@ -141,9 +141,13 @@ cd /
 export PARLEY_XMPP_PORT=0 PARLEY_XMPP_TLS_PORT=0 PARLEY_HTTP_PORT=$2 PARLEY_HTTPS_PORT=0 PARLEY_METRICS_PORT=0
 as_parley=(setpriv --reuid parley --regid parley --init-groups --bounding-set=-all --)
 "${as_parley[@]}" parley check
-"${as_parley[@]}" parley serve --no-demo >/dev/null 2>/tmp/serve.log & server=$!
+mkfifo /tmp/said
+"${as_parley[@]}" parley serve --no-demo >/dev/null 2>/tmp/said & server=$!
 trap 'kill -9 $server 2>/dev/null || true' EXIT
-for _ in $(seq 600); do grep -q ' parley: ready' /tmp/serve.log && break; kill -0 $server || { cat /tmp/serve.log; exit 1; }; sleep 0.1; done
+exec 3</tmp/said
+line=""
+until [[ $line == *' parley: ready'* ]]; do read -r line <&3 || { echo "it ended before it was ready"; exit 1; }; echo "$line" >&2; done
+cat <&3 >/dev/null &
 "${as_parley[@]}" parley user add alice --generate >/dev/null
 "${as_parley[@]}" parley health >/dev/null
 kill $server; wait $server

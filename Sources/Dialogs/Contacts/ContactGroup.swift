@@ -100,7 +100,7 @@ public struct ContactGroupChange: Hashable, Sendable {
   /// The stored act: never renumber.
   public enum Act: UInt8, Sendable { case joined = 1, left = 2, renamed = 3 }
   public let act: Act
-  /// Who joined or left; nobody if the group was renamed.
+  /// The users who joined or left; none if the group was renamed.
   public let moved: [Party]
   /// The other members at that time.
   public let others: [Party]
@@ -141,8 +141,8 @@ extension Problem {
 // MARK: - Merging
 
 extension Contact {
-  /// Returns the contact as groups of these display names show it: the own name and groups stay, and the subscription is
-  /// mutual.
+  /// Returns the contact as groups of these display names show it: the own name and groups stay, and the subscription
+  /// is mutual.
   func shared(by names: [String], as peer: UserID) -> Contact {
     if names.isEmpty { return self }
     var contact = Contact(

@@ -29,7 +29,7 @@ public struct RetentionPolicy: Hashable, Sendable {
   public func ages(in domain: String) -> Ages { byDomain[domain] ?? ages }
 }
 
-/// What one run of retention has removed, or would remove.
+/// The result of one run of retention: the numbers of what it has removed, or would remove.
 public struct RetentionReport: Hashable, Sendable {
   public let startedAt: Timestamp
   public var finishedAt: Timestamp

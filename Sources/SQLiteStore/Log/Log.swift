@@ -185,7 +185,7 @@ extension Query {
     """
   /// The expression of `Mark.unread`.
   static let unreadCount = "max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden)"
-  /// What is gone by its age counts as read, without a write per member (`Writer.expire`).
+  /// Messages that are gone by their age count as read, without a write per member (`Writer.expire`).
   private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
   static let markColumns = """
     m.dialog, m.delivered, m.displayed, \(displayedOrdinal), \(own), m.own_at_displayed, m.position, m.hidden

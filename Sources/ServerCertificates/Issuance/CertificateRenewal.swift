@@ -8,8 +8,8 @@ public import WebClient
 
 /// Gets the certificate of `tls.acme` from its authority, and renews it. Theory:
 ///
-/// One loop sleeps until an attempt is due: at once without a certificate of this authority that has all names, else when
-/// a third of its validity remains; later after failures, and as late as the authority asks. What must outlast the
+/// One loop sleeps until an attempt is due: at once without a certificate of this authority that has all names, else
+/// when a third of its validity remains; later after failures, and as late as the authority asks. What must outlast the
 /// process is in files before it matters: the account's key before the account, an order's time before the order, the
 /// certificate with its key in one file before it is used. A crash at any other time costs the attempt alone.
 public final class CertificateRenewal: Sendable {
@@ -49,17 +49,17 @@ public final class CertificateRenewal: Sendable {
     state = Mutex(State(record: files.read(directory: acme.directory)))
   }
 
-  /// What an operator sees.
+  /// The state of renewals that an operator sees.
   public struct Status: Hashable, Sendable {
     /// The URL of the authority's directory.
     public let directory: String
     /// The names that are to be certified.
     public let names: [String]
-    /// When the next attempt begins.
+    /// The time at which the next attempt begins.
     public let next: Timestamp
     /// The time of the first failure since the last success.
     public let failingSince: Timestamp?
-    /// Why the last attempt failed, or what is missing in its certificate.
+    /// The reason why the last attempt failed, or what is missing in its certificate; nil if nothing is.
     public let failure: String?
   }
 
@@ -119,8 +119,8 @@ public final class CertificateRenewal: Sendable {
     }
   }
 
-  /// Makes an attempt now, and returns when it has ended. Delays after failures do not apply; the authority's wishes and
-  /// the bound of a day do.
+  /// Makes an attempt now, and returns when it has ended. Delays after failures do not apply; the authority's wishes
+  /// and the bound of a day do.
   public func renew() async throws(Problem) {
     let now = clock.now
     let record = state.withLock { $0.record }

@@ -2,7 +2,8 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// What is signed for an authority: a request for a certificate (RFC 2986), and the certificates that prove names.
+/// The documents that are signed for an authority: a request for a certificate (RFC 2986), and the certificates that
+/// prove names.
 enum CertificateRequest {
   /// Returns a request in DER. It has all names in its alternative names, and no subject (RFC 8555 7.4).
   static func make(_ names: [String], key: P256.Signing.PrivateKey) throws -> [UInt8] {

@@ -4,7 +4,8 @@ import Crypto
 import JSON
 import ServerConfiguration
 
-/// What a server keeps for its authority in the folder of certificates: the account's key, and the record of attempts.
+/// The files that a server keeps for its authority in the folder of certificates: the account's key, and the record of
+/// attempts.
 struct IssuanceFiles: Sendable {
   let key: AccountKey
   private let record: String

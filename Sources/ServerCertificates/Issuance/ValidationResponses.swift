@@ -11,8 +11,8 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// What this server shows to an authority that verifies names, while it does: files of the HTTP ports (RFC 8555 8.3) and
-/// certificates of the HTTPS port (RFC 8737).
+/// The proofs that this server shows to an authority while it verifies names: files of the HTTP ports (RFC 8555 8.3)
+/// and certificates of the HTTPS port (RFC 8737).
 public final class ValidationResponses: TLSValidation {
   private struct Shown: Sendable {
     /// The key authorizations by token.

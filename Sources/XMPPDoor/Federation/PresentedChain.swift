@@ -3,13 +3,13 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the first byte
-/// (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
+/// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the
+/// first byte (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
 ///
 ///     greeting -features with <starttls/>-> asking -<proceed/>-> securing -handshake-> over
 ///
-/// Direct TLS begins with `securing`. The stream's end, a stream error, too many bytes and `FederationLimits.testAnswer`
-/// end it with an error. It belongs to the connection's event loop.
+/// Direct TLS begins with `securing`. The stream's end, a stream error, too many bytes and
+/// `FederationLimits.testAnswer` end it with an error. It belongs to the connection's event loop.
 final class PresentedChain: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -19,7 +19,7 @@ final class PresentedChain: ChannelInboundHandler {
     let text: String
   }
 
-  /// Who asks, of which a server can make its choice dependent.
+  /// The caller, of which a server can make its choice dependent.
   enum Role {
     case server, client, web
 

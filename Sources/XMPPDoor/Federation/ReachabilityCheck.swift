@@ -4,8 +4,8 @@ import DNS
 public import NIOCore
 import NIOPosix
 
-/// The check of how clients find, reach and verify a domain of this server: records in the DNS, the ports that they lead
-/// to, and the certificate that is presented there. It goes the way that a client would go, from this machine.
+/// The check of how clients find, reach and verify a domain of this server: records in the DNS, the ports that they
+/// lead to, and the certificate that is presented there. It goes the way that a client would go, from this machine.
 ///
 ///     let check = ReachabilityCheck(options, on: loops, clock: clock) { chain, name in … }
 ///     let steps = await check.xmpp(of: "example.org", ports: ports)
@@ -18,7 +18,7 @@ public struct ReachabilityCheck: Sendable {
   }
 
   public struct Step: Codable, Hashable, Sendable {
-    /// What is tried, such as `dns`, `connect host.example.org:5223`, `tls host.example.org:5223`.
+    /// The name of what is tried, such as `dns`, `connect host.example.org:5223`, `tls host.example.org:5223`.
     public let step: String
     public let result: Result
     /// The finding, and what to do about it.

@@ -54,7 +54,7 @@ package struct RetentionRow: Codable, Hashable, Sendable {
   package let accounts: Int
   /// The dialogs and accounts of which something stays because of a hold.
   package let held: Int
-  /// Why it ended early; nil if it did not.
+  /// The reason why it ended early; nil if it did not.
   package let failure: String?
 
   init(_ report: RetentionReport) {
