@@ -22,6 +22,13 @@ static inline CURLcode parley_curl_set_list(CURL *easy, CURLoption option, struc
   return curl_easy_setopt(easy, option, value);
 }
 
+// Does not wait for the end of a name lookup that nobody wants any more (libcurl 7.87 and newer).
+static inline void parley_curl_set_quick_exit(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+}
+
 typedef size_t (*parley_curl_write)(char *bytes, size_t size, size_t count, void *context);
 typedef size_t (*parley_curl_read)(char *bytes, size_t size, size_t count, void *context);
 typedef curl_socket_t (*parley_curl_open)(void *context, curlsocktype purpose, struct curl_sockaddr *address);

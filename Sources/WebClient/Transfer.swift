@@ -45,6 +45,7 @@ final class Transfer: @unchecked Sendable {
     set(CURLOPT_URL, request.url)
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_NOSIGNAL, 1)
+    parley_curl_set_quick_exit(easy)
     set(CURLOPT_TIMEOUT_MS, Self.milliseconds(request.timeout))
     set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(WebLimits.connectTimeout))
     set(CURLOPT_HTTP_VERSION, request.prefersHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))

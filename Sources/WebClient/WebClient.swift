@@ -27,6 +27,8 @@ public final class WebClient: Sendable {
     var cancelled: [Transfer] = []
     var count = 0
     var isStopped = false
+    /// The client's thread, until somebody waits for its end.
+    var thread: Thread?
   }
   let reach: Reach
   /// A PEM file of authorities that are trusted besides the system's.
@@ -37,6 +39,9 @@ public final class WebClient: Sendable {
 
   /// The libcurl handle: `curl_multi_wakeup` may be called from any thread, everything else by the client's own alone.
   private struct Multi: @unchecked Sendable { let handle: UnsafeMutableRawPointer }
+
+  /// A `pthread_t` may be compared and joined from any thread.
+  private struct Thread: @unchecked Sendable { let id: pthread_t }
 
   /// Whether libcurl was initialised, which must happen once, before any thread uses it.
   static let isBegun: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -61,12 +66,21 @@ public final class WebClient: Sendable {
         return nil
       }, context.toOpaque())
     precondition(code == 0, "no thread for the web client")
+    state.withLock { [thread = Thread(id: thread)] in $0.thread = thread }
   }
 
-  /// Ends all transfers, and accepts no more.
+  /// Ends all transfers, and accepts no more. Returns when the client's connections are closed and its thread has ended: libcurl's
+  /// TLS library frees what it has when the process exits, and must not be closing a connection then.
   public func stop() {
-    state.withLock { $0.isStopped = true }
-    curl_multi_wakeup(multi.handle)
+    let thread = state.withLock { state in
+      defer { state.thread = nil }
+      if !state.isStopped { curl_multi_wakeup(multi.handle) }
+      state.isStopped = true
+      return state.thread
+    }
+    guard let thread else { return }
+    // The last reference to a client may be one of a completion, which its own thread runs.
+    if pthread_equal(thread.id, pthread_self()) != 0 { pthread_detach(thread.id) } else { pthread_join(thread.id, nil) }
   }
 
   /// Sends a request. Returns the answer, whatever its status.
@@ -102,8 +116,12 @@ public final class WebClient: Sendable {
         submit(transfer) { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      state.withLock { $0.cancelled.append(transfer) }
-      curl_multi_wakeup(multi.handle)
+      state.withLock { state in
+        // The thread of a stopped client ends its transfers itself, and the handle with them.
+        guard !state.isStopped else { return }
+        state.cancelled.append(transfer)
+        curl_multi_wakeup(multi.handle)
+      }
     }
   }
 
@@ -119,10 +137,10 @@ public final class WebClient: Sendable {
       if state.count >= WebLimits.requestsMax { return WebFailure(.overloaded, "too many requests are under way") }
       state.count += 1
       state.arriving.append(transfer)
+      curl_multi_wakeup(multi.handle)
       return nil
     }
     if let refusal { return completion(.failure(refusal)) }
-    curl_multi_wakeup(multi.handle)
   }
 
   // MARK: The thread
