@@ -10,6 +10,9 @@ public enum Limits {
   public static let inboxPostsMax = 16_384
   /// Posts in one transaction: enough to amortise a sync, few enough that the last one does not wait for long.
   public static let batchPostsMax = 2_048
+  /// The least time between the starts of two commits that have nothing but posts to users elsewhere: four milliseconds, far
+  /// less than the way to another server, and several times as long as a commit, so that a busy link's messages share one.
+  static let commitPauseNanoseconds = 4_000_000
 
   // Messages and profiles.
   /// Characters of an app's text; at the bound: `too-large`.

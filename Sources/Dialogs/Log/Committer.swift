@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import Dispatch
 import Logging
 import ServerMetrics
 
@@ -7,7 +8,11 @@ import ServerMetrics
 ///
 /// It takes all queued posts, judges each against cached dialog state, writes all entries in one transaction, and only
 /// after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While the disk syncs,
-/// the next batch collects: an idle server commits at once, a busy one batches by itself; there is no timer.
+/// the next batch collects: an idle server commits at once, a busy one batches by itself.
+///
+/// The only timer is for posts that can wait (`Parley.canWait`): those to users elsewhere, which are on their way for
+/// longer, and of which a busy link brings one at a time. A commit of nothing else starts no sooner than
+/// `Limits.commitPause` after the last that had any. Other posts end the pause.
 ///
 /// As the only writer it needs no locks: positions are assigned here, and the order of posts in the inbox is the order
 /// of everything. A failing batch is rolled back, all caches are dropped, and it is tried again in halves, so that one
@@ -16,10 +21,12 @@ final class Committer: Sendable {
   private let thread: CommitterThread
 
   init(inbox: Inbox, commitLoop: CommitLoop) {
-    thread = CommitterThread(name: "committer") {
+    thread = CommitterThread(name: "committer") { completely in
       while true {
-        let batch = inbox.take()
-        if batch.isEmpty { return }
+        let pauseEnd = completely ? nil : commitLoop.pauseEnd
+        let (batch, hasPatient) = inbox.take(pausing: pauseEnd != nil)
+        if batch.isEmpty { return pauseEnd }
+        if hasPatient { commitLoop.startPause() }
         commitLoop.commit(batch[...])
       }
     }
@@ -48,6 +55,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private let inbox: Inbox
   private var judge: Judge
   private var audiences = Audiences()
+  private var pause = DispatchTime(uptimeNanoseconds: 0)
 
   init(
     store: any Store, hub: Hub, registries: Parley.Registries, clock: any Clock, realms: RealmTable,
@@ -63,6 +71,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     judge = Judge(
       realms: realms, hub: hub, registries: registries, options: options, head: head.position, time: head.time)
   }
+
+  /// The end of the pause; `nil` if there is none now.
+  var pauseEnd: DispatchTime? { DispatchTime.now() < pause ? pause : nil }
+
+  func startPause() { pause = .now() + .nanoseconds(Limits.commitPauseNanoseconds) }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
     var failures = failures

@@ -6,7 +6,8 @@ import Synchronization
 /// pool's thread would be parked and woken anew for each commit, which costs more than the hop itself (measured with
 /// 300 messages a second).
 ///
-/// States: asleep; working, until `work` finds nothing more; ended, once its owner is gone.
+/// States: asleep, perhaps until a time that `work` has told; working, until `work` finds nothing more; ended, once its
+/// owner is gone.
 final class CommitterThread: Sendable {
   private let signals = DispatchSemaphore(value: 0)
   private let state: Mutex<State>
@@ -17,8 +18,8 @@ final class CommitterThread: Sendable {
   }
 
   /// Starts a thread. `work` does everything there is to do and returns; it runs after each `wake`, only on this
-  /// thread.
-  init(name: String, work: @escaping @Sendable () -> Void) {
+  /// thread. It runs again at the time that it returns, if any. Its parameter tells that it must leave nothing undone.
+  init(name: String, work: @escaping @Sendable (_ completely: Bool) -> DispatchTime?) {
     state = Mutex(State())
     let start = Start(name: name, thread: self, work: work)
     var thread = pthread_t()
@@ -51,9 +52,9 @@ final class CommitterThread: Sendable {
   private final class Start: Sendable {
     let name: String
     let thread: CommitterThread
-    let work: @Sendable () -> Void
+    let work: @Sendable (Bool) -> DispatchTime?
 
-    init(name: String, thread: CommitterThread, work: @escaping @Sendable () -> Void) {
+    init(name: String, thread: CommitterThread, work: @escaping @Sendable (Bool) -> DispatchTime?) {
       (self.name, self.thread, self.work) = (name, thread, work)
     }
 
@@ -63,13 +64,14 @@ final class CommitterThread: Sendable {
         fputs(name, file)
         fclose(file)
       }
+      var next: DispatchTime?
       while true {
-        thread.signals.wait()
+        if let next { _ = thread.signals.wait(timeout: next) } else { thread.signals.wait() }
         let (afterwards, isEnding) = thread.state.withLock { state in
           defer { state.afterwards = [] }
           return (state.afterwards, state.isEnding)
         }
-        work()
+        next = work(isEnding || !afterwards.isEmpty)
         for body in afterwards { body() }
         if isEnding { return }
       }

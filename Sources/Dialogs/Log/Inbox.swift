@@ -3,11 +3,17 @@ import Synchronization
 
 /// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`;
 /// at the bound `append` refuses, and callers are told when there is room again (half empty, to avoid oscillation).
+///
+/// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself and that a post
+/// which cannot wait ends.
 final class Inbox: Sendable {
+  private enum Consumer { case idle, working, pausing }
   private struct State {
     var posts: [Post] = []
     var waiting: [@Sendable () -> Void] = []
-    var committing = false
+    var consumer = Consumer.idle
+    /// Whether some of the posts can wait, and whether some cannot.
+    var (hasPatient, hasUrgent) = (false, false)
     var closed = false
   }
   private let state = Mutex(State())
@@ -17,8 +23,10 @@ final class Inbox: Sendable {
 
   enum Appended { case queued(wake: Bool), full, closed }
 
-  /// Appends a post. `wake` tells that the committer is idle, and the caller must wake it.
-  func append(_ post: Post) -> Appended {
+  /// Appends a post. `wake` tells that the committer sleeps, and the caller must wake it.
+  ///
+  /// - Parameter canWait: whether a pause of the committer does not end because of this post.
+  func append(_ post: Post, canWait: Bool = false) -> Appended {
     state.withLock { state in
       if state.closed { return .closed }
       if state.posts.count >= Limits.inboxPostsMax {
@@ -26,8 +34,10 @@ final class Inbox: Sendable {
         return .full
       }
       state.posts.append(post)
-      defer { state.committing = true }
-      return .queued(wake: !state.committing)
+      if canWait { state.hasPatient = true } else { state.hasUrgent = true }
+      guard state.consumer == .idle || state.consumer == .pausing && !canWait else { return .queued(wake: false) }
+      state.consumer = .working
+      return .queued(wake: true)
     }
   }
 
@@ -51,27 +61,33 @@ final class Inbox: Sendable {
     if now { body() }
   }
 
-  /// Returns the next batch; if it is empty, so is the queue, and the committer stops until woken.
-  func take() -> [Post] {
-    let (batch, waiting): ([Post], [@Sendable () -> Void]) = state.withLock { state in
-      if state.posts.isEmpty {
-        state.committing = false
-        return ([], [])
+  /// Returns the next batch, and whether some of its posts can wait. If it is empty, the committer stops until it is woken or its
+  /// pause is over.
+  ///
+  /// - Parameter pausing: whether posts that can wait do.
+  func take(pausing: Bool) -> (posts: [Post], hasPatient: Bool) {
+    let (batch, hasPatient, waiting): ([Post], Bool, [@Sendable () -> Void]) = state.withLock { state in
+      if state.posts.isEmpty || pausing && !state.hasUrgent {
+        state.consumer = pausing ? .pausing : .idle
+        return ([], false, [])
       }
+      state.consumer = .working
+      let hasPatient = state.hasPatient
       let batch: [Post]
       if state.posts.count <= Limits.batchPostsMax {
         batch = state.posts
         state.posts = []
+        (state.hasPatient, state.hasUrgent) = (false, false)
       } else {
         batch = Array(state.posts.prefix(Limits.batchPostsMax))
         state.posts.removeFirst(Limits.batchPostsMax)
       }
-      guard state.posts.count < Limits.inboxPostsMax / 2 else { return (batch, []) }
+      guard state.posts.count < Limits.inboxPostsMax / 2 else { return (batch, hasPatient, []) }
       defer { state.waiting = [] }
-      return (batch, state.waiting)
+      return (batch, hasPatient, state.waiting)
     }
     for body in waiting { body() }
-    return batch
+    return (batch, hasPatient)
   }
 
   /// Closes the inbox: it accepts nothing more, but queued posts will still be committed.

@@ -202,11 +202,21 @@ public final class Parley: Sendable {
   /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
-    switch inbox.append(post) {
+    switch inbox.append(post, canWait: canWait(post)) {
     case .queued(let wake):
       if wake { committer.wake() }
       return true
     case .full, .closed: return false
+    }
+  }
+
+  /// Returns whether a post is for a user elsewhere, or about what another server has taken: its commit can wait for others
+  /// (`Committer`).
+  private func canWait(_ post: Post) -> Bool {
+    switch post.intent {
+    case .message(let draft): hub.federation != nil && realmTable.home(ofDomain: draft.to.domain) == nil
+    case .outbox(.taken): true
+    default: false
     }
   }
 

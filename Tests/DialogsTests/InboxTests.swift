@@ -1,0 +1,61 @@
+import DialogsFixtures
+import ServerMetrics
+import Testing
+
+@testable import Dialogs
+
+/// Who wakes the committer, and what it takes, in each of its states.
+@Suite struct InboxTests {
+  private let inbox = Inbox(metrics: Metrics())
+  private let author = Party(id: UserID(1), realm: RealmID(1), address: .nowhere)
+
+  /// Appends a post that can be told by its position; returns whether the committer must be woken.
+  private func append(_ number: Int64, canWait: Bool = false) -> Bool? {
+    let post = Post(author: author, intent: .confirm(Position(number)), completion: .none)
+    guard case .queued(let wake) = inbox.append(post, canWait: canWait) else { return nil }
+    return wake
+  }
+
+  private func take(pausing: Bool) -> [Int64] {
+    inbox.take(pausing: pausing).posts.compactMap {
+      if case .confirm(let position) = $0.intent { position.number } else { nil }
+    }
+  }
+
+  @Test func theFirstPostWakesAnIdleCommitter() {
+    #expect(append(1, canWait: true) == true)
+    #expect(append(2) == false)
+    #expect(take(pausing: false) == [1, 2])
+    // It works until it finds nothing more.
+    #expect(append(3) == false)
+    #expect(take(pausing: false) == [3])
+    #expect(take(pausing: false) == [])
+    #expect(append(4) == true)
+  }
+
+  @Test func postsThatCanWaitAreGatheredInAPause() {
+    #expect(append(1, canWait: true) == true)
+    #expect(inbox.take(pausing: false).hasPatient)
+    #expect(take(pausing: true) == [])
+    #expect(append(2, canWait: true) == false)
+    #expect(append(3, canWait: true) == false)
+    #expect(take(pausing: true) == [])
+    #expect(take(pausing: false) == [2, 3])
+  }
+
+  @Test func aPostThatCannotWaitEndsThePauseForAllBeforeIt() {
+    #expect(take(pausing: true) == [])
+    #expect(append(1, canWait: true) == false)
+    #expect(append(2) == true)
+    #expect(append(3) == false)
+    #expect(append(4, canWait: true) == false)
+    #expect(take(pausing: true) == [1, 2, 3, 4])
+    #expect(!inbox.take(pausing: true).hasPatient)
+  }
+
+  @Test func theRestOfAFullBatchDoesNotWait() {
+    for number in 0...Int64(Limits.batchPostsMax) { _ = append(number, canWait: number > 0) }
+    #expect(take(pausing: true).count == Limits.batchPostsMax)
+    #expect(take(pausing: true) == [Int64(Limits.batchPostsMax)])
+  }
+}
