@@ -79,26 +79,36 @@ def half_closed(raw, line):
 
 def run(checks):
     https = free_port()
+    ends = [
+        ("a WebSocket: killed", by_web_socket, killed), ("a WebSocket: reset", by_web_socket, reset),
+        ("a WebSocket: half closed", by_web_socket, half_closed), ("server-sent events: killed", by_events, killed),
+        ("server-sent events: reset", by_events, reset),
+    ]
     with Server(https__host="127.0.0.1", https__port=https) as server:
         server.start()
-        server.add_users("romeo", "juliet")
-        server.befriend("romeo", "juliet")
         context = ssl.create_default_context(cafile=server.certificate)
+        # Each way has its own user, and all of them end at one time.
+        cases = {f"user{number}": (way, connect, end, security) for number, (way, connect, end, security)
+                 in enumerate((*case, security) for case in ends for security in (None, context))}
+        server.add_users("romeo", *cases)
+        for user in cases:
+            server.befriend("romeo", user)
         watcher = App(server, "romeo").connect()
-        juliet = App(server, "juliet")
-        for way, connect, end in [
-            ("a WebSocket: killed", by_web_socket, killed), ("a WebSocket: reset", by_web_socket, reset),
-            ("a WebSocket: half closed", by_web_socket, half_closed), ("server-sent events: killed", by_events, killed),
-            ("server-sent events: reset", by_events, reset),
-        ]:
-            for port, security in [(server.http, None), (https, context)]:
-                with checks.check(f"{way}{', over TLS without close_notify' if security else ''}: offline after five seconds"):
-                    raw, line = connect(juliet, port, security)
-                    watcher.event("presence.updated", lambda d: d["presence"]["userId"] == "juliet" and d["presence"]["online"])
-                    began = time.monotonic()
-                    end(raw, line)
-                    watcher.event("presence.updated", lambda d: d["presence"]["userId"] == "juliet" and not d["presence"]["online"])
-                    took = time.monotonic() - began
-                    expect(4.5 < took < MOST, f"it took {took:.1f} s")
-                    line.close()
+        lines, began, took = {}, {}, {}
+        for user, (_, connect, _, security) in cases.items():
+            lines[user] = connect(App(server, user), https if security else server.http, security)
+            watcher.event("presence.updated", lambda d: d["presence"]["userId"] == user and d["presence"]["online"])
+        for user, (_, _, end, _) in cases.items():
+            began[user] = time.monotonic()
+            end(*lines[user])
+        with checks.check("who has gone without a word is told to be offline, each of them"):
+            while len(took) < len(cases):
+                user = watcher.event("presence.updated", lambda d: not d["presence"]["online"])["data"]["presence"]["userId"]
+                expect(user in began and user not in took, f"{user} is offline once more, or never went")
+                took[user] = time.monotonic() - began[user]
+        for user, (way, _, _, security) in cases.items():
+            with checks.check(f"{way}{', over TLS without close_notify' if security else ''}: offline after five seconds"):
+                expect(user in took and 4.5 < took[user] < MOST, f"it took {took.get(user)} s")
+        for _, line in lines.values():
+            line.close()
         watcher.close()
