@@ -1,0 +1,74 @@
+import { path } from "./requests.js";
+
+const CALLS_MAX = 50;
+
+/** A call's signalling: see `Call` in parley.d.ts. */
+export class Call {
+  listeners = { state: new Set(), signal: new Set() };
+
+  constructor(client, state) { Object.assign(this, { client, id: state.id, state }); }
+
+  get isMine() { return this.state.callerId === this.client.userId; }
+
+  get isHere() {
+    const { userId, deviceId } = this.client;
+    return this.state.participants.some((each) => each.userId === userId && each.deviceId === deviceId);
+  }
+
+  on(type, listener) {
+    this.listeners[type].add(listener);
+    return () => this.listeners[type].delete(listener);
+  }
+
+  told(type, value) { for (const listener of this.listeners[type]) this.client.safely(() => listener(value)); }
+
+  /** One after the other: a candidate must not overtake its offer. */
+  signal(action, data) {
+    const sent = (this.last ?? Promise.resolve()).catch(() => {}).then(async () => {
+      this.client.calls.apply(await this.client.request("POST", path`/calls/${this.id}/signals`, { body: { action, ...data } }));
+    });
+    this.last = sent;
+    return sent;
+  }
+
+  ringing() { return this.signal("ringing"); }
+  accept() { return this.signal("accept"); }
+  reject(reason) { return this.signal("reject", { reason }); }
+  end(reason) { return this.client.request("DELETE", path`/calls/${this.id}`, { query: { reason } }); }
+  offer(sdp) { return this.signal("offer", { sdp }); }
+  answer(sdp) { return this.signal("answer", { sdp }); }
+  candidate(candidate) { return this.signal("candidate", { candidate }); }
+  info(info) { return this.signal("info", { info }); }
+}
+
+/** The calls that this client knows: one `Call` for each id. */
+export class Calls {
+  known = new Map();
+
+  constructor(client) { this.client = client; }
+
+  apply(state) {
+    let call = this.known.get(state.id);
+    const isSame = call && JSON.stringify(call.state) === JSON.stringify(state);
+    // An answer can be older than an event: a call never goes back.
+    const order = ["ringing", "accepted", "ended"];
+    if (call && order.indexOf(state.state) < order.indexOf(call.state.state)) return call;
+    if (!call) {
+      call = new Call(this.client, state);
+      this.known.set(state.id, call);
+      if (this.known.size > CALLS_MAX) this.known.delete(this.known.keys().next().value);
+    }
+    call.state = state;
+    if (!isSame) {
+      call.told("state", state);
+      this.client.emit("call", { call });
+    }
+    return call;
+  }
+
+  async signal({ callId, ...signal }) {
+    const call = this.known.get(callId) ?? this.apply(await this.client.request("GET", path`/calls/${callId}`));
+    call.told("signal", signal);
+    this.client.emit("call", { call, signal });
+  }
+}

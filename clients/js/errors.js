@@ -1,0 +1,25 @@
+/** Codes of 5xx that a repeat does not change. */
+const PERMANENT = new Set([501, 505]);
+
+/** Every failure that the SDK reports. See parley.d.ts. */
+export class ParleyError extends Error {
+  constructor(code, detail, problem = {}, cause) {
+    super(detail || code, cause && { cause });
+    this.name = "ParleyError";
+    this.code = code;
+    this.status = problem.status ?? 0;
+    for (const member of ["field", "retryAfter", "requestId", "challenge", "secondFactor"]) {
+      if (problem[member] !== undefined) this[member] = problem[member];
+    }
+    this.temporary = code === "network" || this.status === 408 || this.status === 429
+      || (this.status >= 500 && !PERMANENT.has(this.status));
+  }
+
+  /** The error of a problem (RFC 9457) of an HTTP answer or a reply on the WebSocket. */
+  static of(problem, status = problem?.status) {
+    return new ParleyError(problem?.code ?? "answer-malformed", problem?.detail ?? problem?.title, { ...problem, status });
+  }
+}
+
+export const signedOut = () => new ParleyError("signed-out", "Nobody is signed in.");
+export const aborted = () => new ParleyError("aborted", "The request was aborted.");

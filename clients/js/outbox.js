@@ -1,0 +1,208 @@
+import { ParleyError } from "./errors.js";
+import { delay } from "./connection.js";
+
+/**
+ * Messages that are to be sent, in order within each dialog, one at a time. An entry is stored before it is sent and removed when the
+ * server has it; a repeat after a lost answer has the same `clientId` and makes no second message.
+ */
+export class Outbox {
+  entries = new Map();
+  /** By dialog: the running work. */
+  running = new Map();
+  aborts = new Map();
+  waiters = new Map();
+  last = 0;
+
+  constructor(client) { this.client = client; }
+
+  /** What another tab or an earlier process has left. */
+  async load() {
+    for (const [, entry] of await this.client.storage.all("outbox")) {
+      if (!this.entries.has(entry.clientId)) this.entries.set(entry.clientId, entry);
+    }
+    this.order();
+  }
+
+  order() { this.entries = new Map([...this.entries].sort(([, a], [, b]) => (a.key < b.key ? -1 : 1))); }
+
+  of(dialogId) { return [...this.entries.values()].filter((entry) => entry.dialogId === dialogId); }
+
+  /** As a message of its dialog. */
+  shown({ clientId, dialogId, body, files, createdAt, state, error, progress }) {
+    const content = body.content ?? { type: "text", text: "" };
+    const attachments = files?.map(({ name, mediaType, size, data }) => ({ name, mediaType, size, data }))
+      ?? content.attachments?.map((id) => ({ id }));
+    return {
+      key: clientId, id: "", seq: Infinity, dialogId, senderId: this.client.userId, clientId, sentAt: createdAt,
+      content: { ...content, text: content.text ?? "", ...(attachments && { attachments }) }, replyTo: body.replyTo,
+      mentions: body.mentions, metadata: body.metadata, status: state === "failed" ? "failed" : "sending", error, progress,
+    };
+  }
+
+  async add(dialogId, body, files) {
+    const { client } = this;
+    if (this.entries.has(body.clientId)) throw new ParleyError("client-id-reused", "A message with this clientId waits already.");
+    this.last = Math.max(this.last + 1, Date.now());
+    const entry = {
+      key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "queued",
+      createdAt: new Date().toISOString(),
+    };
+    this.entries.set(entry.clientId, entry);
+    this.tell(entry);
+    try {
+      await this.keep(entry);
+    } catch (error) {
+      this.entries.delete(entry.clientId);
+      this.tell(entry, { isGone: true });
+      throw error;
+    }
+    client.tabs.post({ t: "entry", entry });
+    this.drain(dialogId);
+    return this.shown(entry);
+  }
+
+  /** Files are kept where the storage can hold them; else they are lost with the process, and the message with them. */
+  async keep(entry) {
+    const { progress, ...kept } = entry;
+    if (entry.files && !this.client.storage.keepsBlobs) {
+      if (entry.files.some((file) => !file.id)) return;
+      delete kept.files;
+    }
+    await this.client.storage.write([["outbox", entry.key, kept]]);
+  }
+
+  tell(entry, { isGone, message } = {}) {
+    const { clientId, dialogId } = entry;
+    this.client.emit("outbox", { clientId, dialogId, entry: isGone ? undefined : this.shown(entry), isGone, message });
+    this.client.store.views.get(dialogId)?.forEach((view) => view.changed());
+  }
+
+  /** Another tab has added or changed an entry. */
+  take(entry) {
+    const isNew = !this.entries.has(entry.clientId);
+    this.entries.set(entry.clientId, entry);
+    if (isNew) this.order();
+    this.tell(entry);
+    this.drain(entry.dialogId);
+  }
+
+  change(entry, members) {
+    if (!this.entries.has(entry.clientId)) return;
+    Object.assign(entry, members);
+    this.tell(entry);
+    this.client.tabs.post({ t: "entry", entry });
+  }
+
+  /** The server has the message: by the answer or by the event, whichever comes first. */
+  settle(message) {
+    const entry = this.entries.get(message.clientId);
+    if (entry) this.remove(entry, message);
+  }
+
+  remove(entry, message) {
+    if (!this.entries.delete(entry.clientId)) return Promise.resolve();
+    this.client.tabs.post({ t: "gone", clientId: entry.clientId, message });
+    this.gone(entry, message);
+    return this.client.storage.write([["outbox", entry.key, undefined]]).catch((error) => this.client.failed(error));
+  }
+
+  gone(entry, message) {
+    this.entries.delete(entry.clientId);
+    this.aborts.get(entry.clientId)?.abort();
+    this.tell(entry, { isGone: true, message });
+    const error = message ? undefined : new ParleyError("aborted", "The message was discarded.");
+    this.answer(entry.clientId, error, message);
+  }
+
+  answer(clientId, error, message) {
+    const waiter = this.waiters.get(clientId);
+    this.waiters.delete(clientId);
+    if (error) waiter?.reject(error); else waiter?.resolve(message);
+  }
+
+  async retry(clientId) {
+    const entry = this.entries.get(clientId);
+    if (!entry || entry.state !== "failed") return;
+    // What was uploaded may have been the reason.
+    for (const file of entry.files ?? []) { delete file.id; delete file.upload; }
+    this.change(entry, { state: "queued", error: undefined });
+    await this.keep(entry);
+    this.drain(entry.dialogId);
+  }
+
+  async discard(clientId) {
+    const entry = this.entries.get(clientId);
+    if (entry) await this.remove(entry);
+  }
+
+  isEmpty() { return ![...this.entries.values()].some((entry) => entry.state === "queued"); }
+
+  drainAll() { for (const { dialogId } of this.entries.values()) this.drain(dialogId); }
+
+  /** Only the tab with the connection sends. */
+  drain(dialogId) {
+    if (this.running.has(dialogId) || !this.client.sends) return;
+    const work = this.run(dialogId).catch((error) => this.client.failed(error)).finally(() => {
+      this.running.delete(dialogId);
+      if (this.client.sends && this.of(dialogId).some((entry) => entry.state === "queued")) this.drain(dialogId);
+      else if (this.isEmpty()) this.client.emit("drained");
+    });
+    this.running.set(dialogId, work);
+  }
+
+  async run(dialogId) {
+    let attempts = 0;
+    for (;;) {
+      const entry = this.of(dialogId).find((each) => each.state === "queued");
+      if (!entry || !this.client.sends) return;
+      try {
+        const message = await this.deliver(entry);
+        attempts = 0;
+        this.client.arrived(message);
+        await this.remove(entry, message);
+      } catch (error) {
+        if (!this.entries.has(entry.clientId)) continue;
+        if (error.code === "signed-out" || error.code === "closed") return;
+        if (error.temporary) {
+          await this.client.pause(error.retryAfter ? error.retryAfter * 1000 : delay(attempts++), error.code === "network");
+          continue;
+        }
+        const { code, message: detail, field } = error;
+        this.change(entry, { state: "failed", error: { code, detail, field }, progress: undefined });
+        await this.keep(entry);
+        this.answer(entry.clientId, error);
+      }
+    }
+  }
+
+  async deliver(entry) {
+    const { client } = this;
+    const { dialogId } = entry;
+    if (entry.files) await this.uploadFiles(entry);
+    if (client.connection.state === "online") {
+      return client.connection.command("message.send", { dialogId, ...entry.body });
+    }
+    return client.request("POST", `/dialogs/${encodeURIComponent(dialogId)}/messages`, { body: entry.body });
+  }
+
+  async uploadFiles(entry) {
+    const abort = new AbortController();
+    this.aborts.set(entry.clientId, abort);
+    const total = entry.files.reduce((sum, file) => sum + file.size, 0) || 1;
+    const ids = [];
+    let before = 0;
+    try {
+      for (const file of entry.files) {
+        if (!file.id) {
+          const onProgress = (done) => this.change(entry, { progress: Math.min(1, (before + done) / total) });
+          file.id = (await this.client.upload(file, { signal: abort.signal, onProgress, slot: file, onSlot: () => this.keep(entry) })).id;
+          await this.keep(entry);
+        }
+        ids.push(file.id);
+        before += file.size;
+      }
+    } finally { this.aborts.delete(entry.clientId); }
+    entry.body = { ...entry.body, content: { ...entry.body.content, attachments: ids } };
+    await this.keep(entry);
+  }
+}

@@ -1,0 +1,92 @@
+import { ParleyError, aborted, signedOut } from "./errors.js";
+
+const encoder = encodeURIComponent;
+
+/** Returns a path with its parts encoded: path`/dialogs/${id}`. */
+export const path = (strings, ...values) => strings.reduce((all, part, i) => all + encoder(values[i - 1]) + part);
+
+/** A random UUID, also where the page is not a secure context. */
+export function uuid() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 15) | 64;
+  bytes[8] = (bytes[8] & 63) | 128;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/**
+ * HTTP requests of the protocol, with the access token. An expired token is replaced by the refresh token, once for all requests and
+ * all tabs at a time: a refresh token works once, and a second use would end the login.
+ */
+export class Requests {
+  /** `session` has `current`, `reload()`, `replace(session)` and `end(error)`; `lock(work)` runs it alone among the tabs. */
+  constructor(base, fetch, session, lock) {
+    Object.assign(this, { base, fetch, session, lock, refreshing: undefined });
+  }
+
+  /** Returns the value of the answer: JSON, a Blob for other types, the fields for HEAD, undefined without a body. */
+  async send(method, path, { query, body, headers = {}, signal, token = true } = {}) {
+    for (let attempt = 0; ; attempt++) {
+      const used = token && this.session.current?.accessToken;
+      if (token && !used) throw signedOut();
+      try {
+        return await this.once(method, this.base + "/v1" + path + text(query), { body, headers, signal }, used);
+      } catch (error) {
+        const isToken = error.code === "token-expired" || error.code === "token-invalid";
+        if (!used || !isToken || attempt > 0) throw error;
+        await this.refresh(used);
+      }
+    }
+  }
+
+  async once(method, url, { body, headers = {}, signal }, token) {
+    const fields = { ...headers };
+    if (token) fields.Authorization = "Bearer " + token;
+    const isBytes = body instanceof Uint8Array || (typeof Blob !== "undefined" && body instanceof Blob);
+    if (body !== undefined && !isBytes) {
+      fields["Content-Type"] = "application/json";
+      body = JSON.stringify(body);
+    }
+    let response, value;
+    try {
+      response = await this.fetch(url, { method, headers: fields, body, signal, credentials: "omit", cache: "no-store" });
+      const type = response.headers.get("Content-Type") ?? "";
+      if (method === "HEAD") value = response.headers;
+      else if (response.status === 204) value = undefined;
+      else if (/\bjson\b/.test(type)) value = await response.json();
+      else value = await response.blob();
+    } catch (error) {
+      if (signal?.aborted) throw aborted();
+      throw new ParleyError("network", `No answer to ${method} ${url.split("?")[0]}: ${error.message}`, {}, error);
+    }
+    if (!response.ok) {
+      const problem = value?.code ? value : { title: `HTTP ${response.status}` };
+      const wait = Number(response.headers.get("Retry-After")) || undefined;
+      throw ParleyError.of({ retryAfter: wait, ...problem }, response.status);
+    }
+    return value;
+  }
+
+  /** Replaces the access token `used`, unless it has been replaced meanwhile. Ends the session if the login has ended. */
+  refresh(used) {
+    return this.refreshing ??= this.lock(async () => {
+      await this.session.reload();
+      const session = this.session.current;
+      if (!session) throw signedOut();
+      if (session.accessToken !== used) return;
+      try {
+        const next = await this.once(
+          "POST", this.base + "/v1/sessions", { body: { grant: "refresh", refreshToken: session.refreshToken } });
+        await this.session.replace({ ...session, ...next });
+      } catch (error) {
+        if (error.status === 401 || error.status === 403) await this.session.end(error);
+        throw error;
+      }
+    }).finally(() => { this.refreshing = undefined; });
+  }
+}
+
+function text(query) {
+  const parts = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  return parts.length ? "?" + parts.map(([name, value]) => `${name}=${encoder(value)}`).join("&") : "";
+}

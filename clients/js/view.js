@@ -1,0 +1,242 @@
+import { insert, newer } from "./store.js";
+
+/** How many live messages a view holds beyond what was loaded on purpose. */
+const LIVE_MAX = 500;
+
+/** A dialog that is being read: see `DialogView` in parley.d.ts. */
+export class View {
+  list = [];
+  isFresh = false;
+  hasOlder = true;
+  hasNewer = false;
+  listeners = new Set();
+  /** Grows by what `loadOlder` loads. */
+  bound = LIVE_MAX;
+  locals = new Map();
+  collectors = new Set();
+
+  constructor(client, dialogId, limit) {
+    Object.assign(this, { client, dialogId, limit });
+    const { views } = client.store;
+    if (!views.has(dialogId)) views.set(dialogId, new Set());
+    views.get(dialogId).add(this);
+    this.fresh = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
+    this.fresh.catch(() => {});
+  }
+
+  get dialog() { return this.client.store.dialogs.get(this.dialogId); }
+
+  get messages() { return this.shown ??= [...this.list.map((message) => this.local(message)), ...this.client.pending(this.dialogId, this.hasNewer)]; }
+
+  local(message) {
+    const { store, userId } = this.client;
+    const key = message.clientId && message.senderId === userId ? message.clientId : message.id;
+    let status;
+    if (message.senderId === userId && message.content.type !== "system") {
+      status = message.delivery?.state === "failed" ? "failed" : store.reached(this.dialogId, message.seq, userId).status;
+    }
+    const old = this.locals.get(message.id);
+    if (old && old.status === status && old.of === message) return old.shown;
+    const shown = { ...message, key };
+    if (status) shown.status = status;
+    if (status === "failed") shown.error = { code: message.delivery.code, detail: message.delivery.text ?? "" };
+    this.locals.set(message.id, { of: message, status, shown });
+    return shown;
+  }
+
+  onChange(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Listeners are told once for all changes of the same moment. */
+  changed() {
+    this.shown = undefined;
+    if (this.isTelling) return;
+    this.isTelling = true;
+    queueMicrotask(() => {
+      this.isTelling = false;
+      for (const listener of this.listeners) this.client.safely(listener);
+    });
+  }
+
+  // MARK: What the store tells
+
+  add(message) {
+    for (const arrived of this.collectors) arrived.push(message);
+    if (this.hasNewer) return this.changed();
+    this.list = insert(this.list, message);
+    if (this.list.length > this.bound + 50) this.trim(this.bound);
+    this.changed();
+  }
+
+  change(id, change) {
+    const i = this.list.findIndex((message) => message.id === id);
+    if (i < 0) return;
+    this.list = this.list.map((message, j) => (i === j ? change(message) : message));
+    this.changed();
+  }
+
+  remove(id) {
+    this.list = this.list.filter((message) => message.id !== id);
+    this.changed();
+  }
+
+  clear() {
+    this.list = [];
+    this.hasOlder = this.hasNewer = false;
+    this.changed();
+  }
+
+  remark() { this.changed(); }
+
+  // MARK: Loading
+
+  /** Shows what is kept, then asks. */
+  async start() {
+    const tail = await this.client.store.loadTail(this.dialogId);
+    if (!this.isFresh && !this.list.length) {
+      this.list = [...tail.messages];
+      this.changed();
+    }
+    await this.client.store.touch(this.dialogId);
+    this.reload();
+  }
+
+  /** Runs a request, and gives its answer together with the messages that arrived meanwhile. */
+  async asking(request) {
+    const arrived = [];
+    this.collectors.add(arrived);
+    try { return [await request, arrived]; } finally { this.collectors.delete(arrived); }
+  }
+
+  /** Loads the newest messages in place of all others. */
+  async reload() {
+    const attempt = this.attempt = {};
+    try {
+      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { limit: this.limit }));
+      if (this.attempt !== attempt) return;
+      this.replace(page.items, page.nextCursor, undefined, arrived);
+      this.client.store.changeTail(this.dialogId, () => this.list);
+      this.client.later();
+      this.isFresh = true;
+      this.error = undefined;
+      this.resolve();
+      await this.askReceipts();
+    } catch (error) {
+      if (this.attempt !== attempt) return;
+      this.error = error;
+      this.changed();
+      // After a temporary error it is asked again with the connection.
+      if (!error.temporary) this.reject(error);
+    }
+  }
+
+  /** Replaces the list by a page, newest first. */
+  replace(items, older, newerCursor, arrived) {
+    const known = new Map(this.list.map((message) => [message.id, message]));
+    this.list = [...items].reverse().map((message) => newer(known.get(message.id), message));
+    this.olderCursor = older;
+    this.newerCursor = newerCursor;
+    this.hasOlder = older !== undefined;
+    this.hasNewer = newerCursor !== undefined;
+    this.bound = LIVE_MAX + this.list.length;
+    this.locals.clear();
+    this.merge(this.hasNewer ? [] : arrived);
+  }
+
+  merge(messages) {
+    for (const message of messages) this.list = insert(this.list, message);
+    for (const message of this.list) this.client.store.resolve(this.dialogId, message);
+    this.changed();
+  }
+
+  async loadOlder(limit = 50) {
+    if (!this.hasOlder || this.isLoading) return this.hasOlder;
+    this.isLoading = true;
+    const { attempt } = this;
+    try {
+      const before = this.olderCursor ?? this.list[0]?.id;
+      const page = await this.client.listMessages(this.dialogId, { before, limit });
+      if (this.attempt !== attempt) return this.hasOlder;
+      this.bound += page.items.length;
+      this.olderCursor = page.nextCursor;
+      this.hasOlder = page.nextCursor !== undefined;
+      this.merge(page.items);
+      return this.hasOlder;
+    } finally { this.isLoading = false; }
+  }
+
+  async loadNewer(limit = 50) {
+    if (!this.hasNewer || this.isLoading) return this.hasNewer;
+    this.isLoading = true;
+    const { attempt } = this;
+    try {
+      const [page, arrived] = await this.asking(
+        this.client.listMessages(this.dialogId, { after: this.newerCursor, limit }));
+      if (this.attempt !== attempt) return this.hasNewer;
+      this.bound += page.items.length;
+      this.newerCursor = page.nextCursor;
+      this.hasNewer = page.nextCursor !== undefined;
+      this.merge(this.hasNewer ? page.items : [...page.items, ...arrived]);
+      return this.hasNewer;
+    } finally { this.isLoading = false; }
+  }
+
+  async jump(messageId, limit = 50) {
+    const attempt = this.attempt = {};
+    const half = Math.max(1, Math.floor(limit / 2));
+    const [[message, older, after], arrived] = await this.asking(Promise.all([
+      this.client.message(this.dialogId, messageId),
+      this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
+      this.client.listMessages(this.dialogId, { after: messageId, limit: half }),
+    ]));
+    if (this.attempt === attempt) {
+      this.replace([...after.items, message, ...older.items], older.nextCursor, after.nextCursor, arrived);
+    }
+  }
+
+  toEnd() { return this.hasNewer ? this.reload() : Promise.resolve(); }
+
+  trim(keep) {
+    if (this.list.length <= keep) return;
+    for (const message of this.list.slice(0, -keep)) this.locals.delete(message.id);
+    this.list = this.list.slice(-keep);
+    this.olderCursor = undefined;
+    this.hasOlder = true;
+    this.changed();
+  }
+
+  /** Markers are told as they change. For one's newest message from before, the server is asked once. */
+  async askReceipts() {
+    const { store, userId } = this.client;
+    const mine = this.list.findLast((each) => each.senderId === userId && each.content.type !== "system");
+    if (!mine || this.dialog?.type === "public" || store.reached(this.dialogId, mine.seq, userId).status === "read") return;
+    try {
+      for (const { userId: other, delivered, read } of (await this.client.listReceipts(this.dialogId, mine.id)).items) {
+        store.mark({ dialogId: this.dialogId, userId: other, deliveredSeq: delivered ? mine.seq : 0, readSeq: read ? mine.seq : 0 });
+      }
+      this.remark();
+    } catch { /* the ticks stay as they are */ }
+  }
+
+  send(message) { return this.client.send(this.dialogId, message); }
+
+  async markRead() {
+    const last = this.list.findLast((message) => message.senderId !== this.client.userId) ?? this.list.at(-1);
+    if (last) await this.client.markRead(this.dialogId, last.id);
+  }
+
+  readersOf(messageId) {
+    const message = this.list.find((each) => each.id === messageId);
+    return message ? this.client.store.reached(this.dialogId, message.seq, this.client.userId).readers : [];
+  }
+
+  close() {
+    const { views } = this.client.store;
+    views.get(this.dialogId)?.delete(this);
+    if (!views.get(this.dialogId)?.size) views.delete(this.dialogId);
+    this.listeners.clear();
+    this.attempt = undefined;
+  }
+}
