@@ -1,0 +1,147 @@
+"""The JavaScript SDK (clients/js) in Node and in a browser: its own tests, each file against a server of this script.
+
+The tests ask this script for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive. The
+examples and the README's code run here too, and the size is bounded.
+"""
+import asyncio
+import contextlib
+import gzip
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+
+from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
+from lib.peers import Client
+from lib.services import Hook, new_secret
+
+SDK = ROOT / "clients/js"
+SECRET = "a secret that the check of the SDK knows"
+SIZE_MAX = 25_000  # bytes
+MESSAGES = int(os.environ.get("SDK_MESSAGES", "2000"))  # of the test of memory; 10,000 by hand
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+
+
+class Nurse(Client):
+    """Answers everything, and says that she has seen it."""
+
+    def __init__(self, server):
+        super().__init__(server, "nurse@localhost/kitchen")
+        self.add_event_handler("message", self.answer)
+
+    def answer(self, message):
+        if message["type"] == "chat" and message["body"]:
+            self["xep_0333"].send_marker(message["from"].bare, message["id"], "displayed")
+            message.reply(f"heard: {message['body']}").send()
+
+
+class Control:
+    """Does what a test asks for, by HTTP."""
+
+    def __init__(self, server, hook):
+        self.server, self.hook, self.loop = server, hook, None
+        control = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                try:
+                    status, value = 200, getattr(control, "on_" + self.path[1:])() or {}
+                except Exception as error:  # the test that asked tells it
+                    status, value = 500, {"error": repr(error)}
+                data = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_):
+                pass
+
+        self.site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.site.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.site.server_port}"
+
+    def on_restart(self):
+        self.server.kill()
+        self.server.start()
+
+    def on_letter(self):
+        letter = self.hook.letters.get(timeout=PATIENCE)
+        if isinstance(letter, Exception):
+            raise letter
+        return letter["data"]
+
+    def on_arrive(self):
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+
+        async def arrive():
+            self.nurse = Nurse(self.server)
+            await self.nurse.arrive()
+            self.nurse.send_presence()
+            await self.nurse.saw("presence_available")
+
+        asyncio.run_coroutine_threadsafe(arrive(), self.loop).result(PATIENCE)
+
+    def close(self):
+        if self.loop:
+            async def leave():
+                await self.nurse.disconnect()
+            with contextlib.suppress(Exception):
+                asyncio.run_coroutine_threadsafe(leave(), self.loop).result(5)
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        self.site.shutdown()
+        self.site.server_close()
+
+
+def node(arguments, server, control, **more):
+    """Runs Node, and tells what it printed if it fails."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")} | {
+        "PARLEY_URL": server.base, "PARLEY_PASSWORD": PASSWORD, "PARLEY_CONTROL": control.url, "PARLEY_SECRET": SECRET,
+        "PARLEY_MESSAGES": str(MESSAGES), "PARLEY_BROWSER": next(filter(None, map(shutil.which, BROWSERS)), ""), **more}
+    done = subprocess.run(
+        ["node", *arguments], cwd=SDK, env=environment, capture_output=True, text=True, timeout=5 * PATIENCE)
+    expect(done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def size():
+    """Returns the compressed size of what a browser loads, as one stream."""
+    needed, todo = {}, ["parley.js"]
+    while todo:
+        name = todo.pop()
+        if name not in needed:
+            needed[name] = (SDK / name).read_bytes()
+            todo += re.findall(r'from "\./([\w.]+)"', needed[name].decode())
+    return len(gzip.compress(b"".join(needed[name] for name in sorted(needed)), 9))
+
+
+def run(checks):
+    with checks.check(f"sdk: at most {SIZE_MAX} bytes compressed"):
+        expect(size() <= SIZE_MAX, f"{size()}")
+    expect(shutil.which("node"), "Node is missing: apt install nodejs")
+    secret, port = new_secret(), free_port()
+    hook = Hook(port, secret)
+    settings = dict(
+        guests__domains="localhost", registration="true", identity__backends=f"app={SECRET}", signup__email="false",
+        delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret)
+    with Server(**settings) as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "tybalt", "paris", "rosaline", "bot")
+        for one, other in [("romeo", "juliet"), ("romeo", "nurse"), ("mercutio", "benvolio"), ("rosaline", "paris")]:
+            server.befriend(one, other)
+        control = Control(server, hook)
+        try:
+            for test in sorted((SDK / "test").glob("*.test.js")):
+                with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):
+                    print(node(["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control))
+        finally:
+            control.close()
+            hook.close()

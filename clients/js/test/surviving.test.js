@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import { FileStorage } from "../node.js";
+import { ask, client, everybodyLeaves, lossy, password, person, refuses, sees } from "./people.js";
+
+const folder = mkdtempSync(join(tmpdir(), "parley-sdk-"));
+const text = (message) => message.content.text;
+/** All messages of a dialog as the server has them, oldest first. */
+async function stored(who, dialogId) {
+  const all = [];
+  for (let before; ;) {
+    const page = await who.listMessages(dialogId, { before, limit: 100 });
+    all.unshift(...page.items.reverse());
+    if (!(before = page.nextCursor)) return all;
+  }
+}
+/** Waits until a client has heard all these texts; gives them in the order in which they came. */
+function hears(who, texts) {
+  const heard = [], missing = new Set(texts);
+  return new Promise((resolve) => {
+    const off = who.on("message", ({ message }) => {
+      heard.push(text(message));
+      missing.delete(text(message));
+      if (!missing.size) { off(); resolve(heard.filter((each) => texts.includes(each))); }
+    });
+  });
+}
+const lines = (name, n) => Array.from({ length: n }, (_, i) => `${name} ${i}`);
+
+afterEach(everybodyLeaves);
+after(() => rmSync(folder, { recursive: true }));
+
+test("kill -9 of the server in the middle of sends: each message once, in order, on both sides", async () => {
+  const mercutio = await person("mercutio"), benvolio = await person("benvolio");
+  const { id } = await mercutio.openPrivate("benvolio");
+  const said = lines("plague", 60);
+  const heard = hears(benvolio, said);
+  for (const each of said.slice(0, 30)) await mercutio.send(id, each);
+  const restarted = ask("restart");
+  for (const each of said.slice(30)) await mercutio.send(id, each);
+  await restarted;
+  await mercutio.sent();
+  assert.deepEqual(await heard, said);
+  assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => said.includes(each)), said);
+});
+
+test("lost answers: a repeat is the same message, over the WebSocket and over HTTP", async () => {
+  const proxy = await lossy();
+  try {
+    const mercutio = await person("mercutio", { url: proxy.url }), benvolio = await person("benvolio");
+    const { id } = await mercutio.openPrivate("benvolio");
+    const view = await mercutio.view(id);
+    const said = lines(`lost ${"and found ".repeat(20)}`, 8);
+    const heard = hears(benvolio, said);
+    proxy.cut(3, "nothing else");
+    for (const each of said) await view.send(each);
+    await mercutio.sent();
+    assert.equal(proxy.left, 0);
+    assert.deepEqual(await heard, said);
+    await mercutio.disconnect();
+    // Not connected, it is sent by requests.
+    proxy.cut(2, "by request");
+    const sent = await mercutio.sendNow(id, "by request");
+    assert.equal(proxy.left, 0);
+    assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => each === "by request"), ["by request"]);
+    await refuses(mercutio.sendNow(id, { text: "another text", clientId: sent.clientId }), "client-id-reused", { status: 409 });
+  } finally { proxy.close(); }
+});
+
+test("without a network: messages wait, also in a file over a restart of the program, and are sent once", async () => {
+  const proxy = await lossy();
+  try {
+    const path = join(folder, "tybalt");
+    const tybalt = await person("tybalt", { url: proxy.url, storage: new FileStorage(path) });
+    const { id } = await tybalt.openPrivate("benvolio");
+    await tybalt.sendNow(id, "first");
+    const view = await tybalt.view(id);
+    await view.fresh;
+    proxy.down();
+    const kept = await tybalt.send(id, "kept");
+    assert.equal(kept.status, "sending");
+    await tybalt.close();
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    // As after a crash in the middle of a write.
+    writeFileSync(path, readFileSync(path, "utf8") + '[["outbox","zz",{"clientId":"cut');
+
+    const again = client({ url: proxy.url, storage: new FileStorage(path) });
+    assert.equal(await again.open(), true);
+    assert.deepEqual(again.outbox.map(text), ["kept"]);
+    assert.deepEqual(again.dialogs.map((each) => text(each.lastMessage)), ["first"]);
+    const offline = await again.view(id);
+    assert.deepEqual(offline.messages.map(text).slice(-2), ["first", "kept"]);
+    assert.equal(offline.isFresh, false);
+    await again.send(id, "later");
+    const connected = again.connect();
+    await again.next("connection", ({ state }) => state === "waiting");
+    proxy.up();
+    await connected;
+    await again.sent();
+    await offline.fresh;
+    const now = (await stored(again, id)).filter((each) => each.senderId === "tybalt");
+    assert.deepEqual(now.map(text), ["first", "kept", "later"]);
+    assert.equal(now[1].clientId, kept.key);
+    assert.deepEqual(offline.messages.map(text).slice(-3), ["first", "kept", "later"]);
+  } finally { proxy.close(); }
+});
+
+test("what happened meanwhile comes by cursor: messages, edits, deletions, reactions, counts", async () => {
+  const proxy = await lossy();
+  try {
+    const mercutio = await person("mercutio"), paris = await person("paris", { url: proxy.url });
+    const { id } = await mercutio.openPrivate("paris");
+    const [one, two] = [await mercutio.sendNow(id, "one"), await mercutio.sendNow(id, "two")];
+    const view = await paris.view(id);
+    await sees(view, (messages) => messages.length >= 2);
+    proxy.down();
+    await mercutio.edit(id, one.id, "edited");
+    await mercutio.deleteMessage(id, two.id, "everyone");
+    await mercutio.sendNow(id, "three");
+    const replayed = paris.next("message", ({ isReplay, message }) => isReplay && text(message) === "three");
+    proxy.up();
+    await replayed;
+    await sees(view, (messages) => messages.some((each) => text(each) === "edited")
+      && messages.find((each) => each.id === two.id).content.type === "deleted" && text(messages.at(-1)) === "three");
+    const { unreadCount } = (await paris.request("GET", `/dialogs/${id}`)).me;
+    const counted = () => paris.dialogs.find((each) => each.id === id).me.unreadCount === unreadCount;
+    if (!counted()) await paris.next("dialogs", counted);
+  } finally { proxy.close(); }
+});
+
+test("an unknown cursor: everything is fetched anew, and followed from there", async () => {
+  const storage = new FileStorage(join(folder, "rosaline"));
+  const rosaline = await person("rosaline", { storage });
+  const { id } = await rosaline.openPrivate("paris");
+  await rosaline.sendNow(id, "before");
+  const view = await rosaline.view(id);
+  await view.fresh;
+  await rosaline.disconnect();
+  rosaline.store.cursor = "of-another-server";
+  const paris = await person("paris");
+  await paris.sendNow(id, "meanwhile");
+  const resync = rosaline.next("resync");
+  await rosaline.connect();
+  assert.equal((await resync).reason, "cursorUnknown");
+  await sees(view, (messages) => text(messages.at(-1)) === "meanwhile");
+  assert.equal(text(rosaline.dialogs.find((each) => each.id === id).lastMessage), "meanwhile");
+  await paris.sendNow(id, "afterwards");
+  await sees(view, (messages) => text(messages.at(-1)) === "afterwards");
+});
+
+test("a token that is no longer valid is replaced, once for all; a revoked login ends", async () => {
+  let refreshes = 0;
+  const counting = (address, input) => {
+    if (input.body?.includes?.('"refresh"')) refreshes++;
+    return fetch(address, input);
+  };
+  const paris = await person("paris", { fetch: counting });
+  paris.session.current = { ...paris.session.current, accessToken: "expired" };
+  await paris.storage.write([["state", "session", paris.session.current]]);
+  await Promise.all([paris.me(), paris.listContacts(), paris.listSessions(), paris.me()]);
+  assert.equal(refreshes, 1);
+  // The same for the WebSocket.
+  await paris.disconnect();
+  paris.session.current = { ...paris.session.current, accessToken: "expired" };
+  await paris.storage.write([["state", "session", paris.session.current]]);
+  await paris.connect();
+  assert.equal(refreshes, 2);
+
+  const other = await person("paris");
+  const ended = other.next("session");
+  await paris.endOtherSessions();
+  const { signedIn, error } = await ended;
+  assert.equal(signedIn, false);
+  assert.equal(error.status, 401);
+  assert.equal(other.state, "stopped");
+  await refuses(other.me(), "signed-out");
+  assert.equal((await paris.me()).id, "paris");
+});
+
+test("the same device elsewhere: the older client stops, and does not fight", async () => {
+  const one = await person("rosaline");
+  const stopped = one.next("connection", ({ error }) => error?.code === "session-replaced");
+  const two = client();
+  await two.storage.write([["state", "session", { ...one.session.current }]]);
+  await two.connect();
+  await stopped;
+  assert.equal(one.state, "stopped");
+  assert.equal(two.state, "online");
+});
+
+test("a part of an upload whose answer is lost is continued", async () => {
+  const proxy = await lossy();
+  try {
+    const mercutio = client({ url: proxy.url });
+    await mercutio.signIn({ username: "mercutio", password });
+    const bytes = new Uint8Array(1_200_000).map((_, i) => i % 241);
+    let isCut = false;
+    const attachment = await mercutio.upload({ data: bytes, name: "cut.bin" }, {
+      onProgress: (done) => { if (done > 300_000 && !isCut) { isCut = true; proxy.drop(); } },
+    });
+    assert.ok(isCut);
+    const back = await (await fetch(mercutio.fileUrl(attachment.url))).arrayBuffer();
+    assert.deepEqual(Buffer.from(back), Buffer.from(bytes));
+  } finally { proxy.close(); }
+});

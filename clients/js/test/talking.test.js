@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, test } from "node:test";
+import { ParleyError } from "../node.js";
+import { ask, client, everybodyLeaves, password, person, refuses, sees } from "./people.js";
+
+let romeo, juliet, talk;
+
+before(async () => {
+  romeo = await person("romeo");
+  juliet = await person("juliet");
+  talk = (await romeo.openPrivate("juliet")).id;
+});
+after(async () => {
+  const { errors } = romeo;
+  await everybodyLeaves();
+  assert.deepEqual(errors, []);
+});
+
+test("signing in", async () => {
+  const stranger = client();
+  await refuses(stranger.signIn({ username: "romeo", password: "wrong" }), "wrong-credentials", { status: 401, temporary: false });
+  await refuses(stranger.me(), "signed-out");
+  await refuses(stranger.connect(), "signed-out");
+  const guest = await stranger.signIn({ grant: "guest" });
+  assert.equal((await stranger.me()).guest, true);
+  await stranger.connect();
+  assert.equal(stranger.userId, guest.id);
+  await stranger.signOut();
+  await refuses(stranger.me(), "signed-out");
+  const info = await stranger.info();
+  assert.ok(info.grants.includes("password") && info.registration);
+});
+
+test("signing up, a code, a second factor, an identity of the app's backend", async () => {
+  const viola = client();
+  await viola.signUp({ username: "viola", password, name: "Viola" });
+  assert.equal(viola.user.name, "Viola");
+  await viola.sendMyCode({ email: "viola@illyria.example" });
+  await viola.setMyEmail({ email: "viola@illyria.example", code: (await ask("letter")).code, password });
+  const again = client();
+  await again.sendCode({ email: "viola@illyria.example" });
+  assert.equal((await again.signIn({ email: "viola@illyria.example", code: (await ask("letter")).code })).id, "viola");
+
+  const { secret } = await viola.beginSecondFactor({ password });
+  const { recoveryCodes } = await viola.confirmSecondFactor(totp(secret));
+  const { challenge, secondFactor } = await refuses(again.signIn({ username: "viola", password }), "second-factor-required");
+  assert.equal(secondFactor, "totp");
+  assert.equal((await again.signIn({ challenge, recoveryCode: recoveryCodes[0] })).id, "viola");
+
+  const cesario = client();
+  const user = await cesario.signIn({ identity: (nonce) => vouch(nonce, "cesario@illyria.example", "Cesario") });
+  assert.equal(user.name, "Cesario");
+});
+
+test("a message climbs the ladder, on both sides", async () => {
+  const mine = await romeo.view(talk);
+  await mine.fresh;
+  const arrives = juliet.next("message", ({ message }) => message.content.text === "But soft");
+  const sending = await mine.send("But soft");
+  assert.equal(sending.status, "sending");
+  const { message, isOwn } = await arrives;
+  assert.equal(isOwn, false);
+  const reached = await sees(mine, (messages) => messages.find((each) => each.key === sending.key && each.status === "delivered"));
+  assert.equal(reached.id, message.id);
+  const yours = await juliet.view(talk);
+  await yours.fresh;
+  await yours.markRead();
+  await sees(mine, (messages) => messages.find((each) => each.key === sending.key && each.status === "read"));
+  assert.deepEqual(mine.readersOf(message.id), ["juliet"]);
+  assert.equal(mine.messages.filter((each) => each.content.text === "But soft").length, 1);
+  assert.deepEqual(romeo.outbox, []);
+  mine.close();
+  // A view that is opened later knows it too.
+  const later = await (await client()).open().then(() => person("romeo"));
+  const view = await later.view(talk);
+  await sees(view, (messages) => messages.find((each) => each.key === sending.key && each.status === "read"));
+  await later.close();
+  yours.close();
+});
+
+test("what is refused is kept as failed, can be discarded, and never blocks what follows", async () => {
+  const view = await romeo.view(talk);
+  const long = await view.send("x".repeat(10_001));
+  const short = await view.send("short");
+  const failed = await sees(view, (messages) => messages.find((each) => each.key === long.key && each.status === "failed"));
+  assert.equal(failed.error.code, "text-too-long");
+  await sees(view, (messages) => messages.find((each) => each.key === short.key && each.status !== "sending"));
+  assert.equal(romeo.outbox.length, 1);
+  await romeo.discard(long.key);
+  assert.ok(!view.messages.some((each) => each.key === long.key));
+  const error = await refuses(romeo.sendNow(talk, { content: { type: "rose" } }), "content-type-unknown", { status: 400 });
+  assert.ok(error instanceof ParleyError && error.field);
+  assert.deepEqual(romeo.outbox, []);
+  view.close();
+});
+
+test("editing, reacting, replying, forwarding, pinning, starring, deleting", async () => {
+  const view = await juliet.view(talk);
+  const said = await romeo.sendNow(talk, { text: "Good nigth @juliet", mentions: [{ userId: "juliet", begin: 11, end: 18 }] });
+  const shown = (test) => sees(view, (messages) => messages.find((each) => each.id === said.id && test(each)));
+  await shown((each) => each.mentions.length === 1);
+  await romeo.edit(talk, said.id, "Good night");
+  await shown((each) => each.editedAt && each.content.text === "Good night");
+  assert.equal((await romeo.listEdits(talk, said.id)).items.length, 2);
+  const reacted = await juliet.toggleReaction(await shown(() => true), "🌙");
+  assert.deepEqual(reacted.reactions, { "🌙": ["juliet"] });
+  assert.equal((await juliet.toggleReaction(reacted, "🌙")).reactions, undefined);
+  const reply = await juliet.sendNow(talk, { text: "Sleep well", replyTo: said.id });
+  assert.equal(reply.replyTo, said.id);
+  await juliet.pin(talk, said.id);
+  assert.deepEqual((await romeo.listPins(talk)).items.map((each) => each.id), [said.id]);
+  await juliet.pin(talk, said.id, false);
+  await juliet.star(talk, said.id);
+  assert.equal((await juliet.listStars()).items[0].id, said.id);
+  const notes = await juliet.openPrivate("juliet");
+  const copy = await juliet.sendNow(notes.id, { forwardFrom: { dialogId: talk, messageId: said.id } });
+  assert.equal(copy.content.text, "Good night");
+  assert.equal((await juliet.searchMessages({ query: "sleep" })).items[0].id, reply.id);
+  await romeo.deleteMessage(talk, said.id, "everyone");
+  await shown((each) => each.content.type === "deleted");
+  await juliet.deleteMessage(talk, reply.id, "me");
+  await sees(view, (messages) => !messages.some((each) => each.id === reply.id));
+  await juliet.report(talk, (await romeo.sendNow(talk, "Buy roses")).id, { reason: "spam" });
+  view.close();
+});
+
+test("history in pages, a jump into it, and back to the end", async () => {
+  const group = await romeo.createDialog({ type: "group", name: "Orchard", memberIds: ["juliet"] });
+  for (let i = 0; i < 60; i++) await romeo.send(group.id, `line ${i}`);
+  await romeo.sent();
+  const view = await juliet.view(group.id, { limit: 20 });
+  await view.fresh;
+  assert.equal(view.messages.length, 20);
+  while (await view.loadOlder(20));
+  const texts = view.messages.filter((each) => each.content.type === "text").map((each) => each.content.text);
+  assert.deepEqual(texts, Array.from({ length: 60 }, (_, i) => `line ${i}`));
+  const fifth = view.messages.find((each) => each.content.text === "line 5");
+  view.trim(10);
+  assert.ok(view.messages.length === 10 && view.hasOlder);
+  await view.jump(fifth.id, 10);
+  assert.ok(view.hasNewer && view.messages.some((each) => each.id === fifth.id) && view.messages.length === 11);
+  const live = juliet.next("message", ({ message }) => message.content.text === "live");
+  await romeo.send(group.id, "live");
+  await live;
+  assert.ok(!view.messages.some((each) => each.content.text === "live"), "a gap");
+  while (await view.loadNewer(20));
+  const seqs = view.messages.map((each) => each.seq);
+  assert.deepEqual(seqs, seqs.map((_, i) => seqs[0] + i));
+  assert.equal(view.messages.at(-1).content.text, "live");
+  await view.jump(fifth.id);
+  await view.toEnd();
+  assert.equal(view.messages.at(-1).content.text, "live");
+  assert.ok(juliet.dialogs.find((each) => each.id === group.id).lastMessage.content.text === "live");
+  await romeo.updateDialog(group.id, { name: "Balcony" });
+  await juliet.next("dialogs", () => juliet.dialogs.find((each) => each.id === group.id)?.name === "Balcony");
+  assert.equal((await romeo.listMembers(group.id)).items.length, 2);
+  const gone = juliet.next("dialogs", () => !juliet.dialogs.some((each) => each.id === group.id));
+  await romeo.removeMember(group.id, "juliet");
+  await gone;
+  view.close();
+});
+
+test("typing, presence, unread numbers, drafts, settings", async () => {
+  romeo.setTyping(talk, true);
+  await juliet.next("typing", ({ userIds }) => userIds.includes("romeo"));
+  assert.deepEqual(juliet.typingIn(talk), ["romeo"]);
+  const stopped = juliet.next("typing", ({ userIds }) => !userIds.length);
+  romeo.setTyping(talk, false);
+  await stopped;
+  const seen = juliet.next("presence", ({ userId, availability }) => userId === "romeo" && availability === "doNotDisturb");
+  romeo.setPresence({ availability: "doNotDisturb" });
+  await seen;
+  assert.equal(juliet.presenceOf("romeo").availability, "doNotDisturb");
+  const counted = juliet.next("dialogs", () => juliet.dialogs.find((each) => each.id === talk)?.me.unreadCount > 0);
+  const { id } = await romeo.sendNow(talk, "Count me");
+  await counted;
+  const read = juliet.next("dialogs", () => juliet.dialogs.find((each) => each.id === talk)?.me.unreadCount === 0);
+  await juliet.markRead(talk, id);
+  await read;
+  const other = await person("juliet");
+  const drafted = other.next("draft.updated");
+  juliet.setDraft(talk, "It is the");
+  juliet.setDraft(talk, "It is the lark");
+  assert.equal((await drafted).draft.text, "It is the lark");
+  const pinned = other.next("settings.updated");
+  await juliet.updateSettings(talk, { pinned: true });
+  await pinned;
+  assert.equal(other.dialogs[0].id, talk);
+  await other.close();
+  const later = await romeo.schedule(talk, new Date(Date.now() + 86_400_000), "It was the nightingale");
+  assert.equal((await romeo.listScheduled()).items[0].id, later.id);
+  await romeo.cancelScheduled(later.id);
+  const waved = juliet.next("custom");
+  await romeo.sendCustom(talk, "wave", { hand: "left" });
+  assert.deepEqual((await waved).payload, { hand: "left" });
+});
+
+test("people: profiles in one request, contacts, blocks", async () => {
+  const requests = [];
+  const other = client({ fetch: (...input) => { requests.push(input[0]); return fetch(...input); } });
+  await other.signIn({ username: "romeo", password });
+  requests.length = 0;
+  const found = await Promise.all(["juliet", "nurse", "nobody"].map((id) => other.getUser(id)));
+  assert.deepEqual(found.map((each) => each?.name), ["Juliet", "Nurse", undefined]);
+  assert.equal(requests.length, 1);
+  await other.getUser("juliet");
+  assert.equal(requests.length, 1);
+  await other.close();
+  await juliet.setMyAvatar(Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64"));
+  assert.ok((await romeo.userAvatar("juliet")).size > 0);
+  const asked = juliet.next("contact.updated", ({ contact }) => contact.userId === "nurse");
+  const nurse = client();
+  await nurse.signIn({ username: "nurse", password });
+  await nurse.putContact("juliet");
+  assert.equal((await asked).contact.state, "pendingIn");
+  await juliet.block("nurse");
+  await refuses(nurse.openPrivate("juliet"), "user-unreachable", { status: 404 });
+  await juliet.unblock("nurse");
+  assert.equal((await juliet.listBlocks()).items.length, 0);
+});
+
+test("files: in parts, with progress, a picture, a cancellation", async () => {
+  const steps = [];
+  const bytes = new Uint8Array(1_500_000).map((_, i) => i % 251);
+  const attachment = await romeo.upload({ data: bytes, name: "east.bin" }, { onProgress: (done, total) => steps.push(done / total) });
+  assert.ok(steps.length > 4 && steps.at(-1) === 1 && steps.every((each, i) => i === 0 || each >= steps[i - 1]));
+  const back = new Uint8Array(await (await fetch(romeo.fileUrl(attachment.url))).arrayBuffer());
+  assert.deepEqual(Buffer.from(back), Buffer.from(bytes));
+  const progress = [];
+  const off = romeo.on("outbox", ({ entry }) => { if (entry?.progress !== undefined) progress.push(entry.progress); });
+  const message = await romeo.sendNow(talk, { text: "A rose", files: [
+    { data: Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64"), name: "rose.png", mediaType: "image/png" }] });
+  off();
+  assert.equal(message.content.type, "image");
+  assert.equal(message.content.attachments[0].width, 1);
+  assert.equal(progress.at(-1), 1);
+  const abort = new AbortController();
+  await refuses(romeo.upload({ data: bytes, name: "cut" }, { signal: abort.signal, onProgress: (done) => { if (done > 0) abort.abort(); } }), "aborted");
+  const waiting = await romeo.send(talk, { files: [{ data: bytes, name: "never" }] });
+  await romeo.next("outbox", ({ clientId, entry }) => clientId === waiting.key && entry?.progress > 0);
+  await romeo.discard(waiting.key);
+  assert.deepEqual(romeo.outbox, []);
+  assert.ok(!(await juliet.listMessages(talk)).items.some((each) => each.clientId === waiting.key));
+});
+
+test("a call: ringing, answered here, signals both ways in order, ended", async () => {
+  const rings = juliet.next("call", ({ call }) => call.state.state === "ringing");
+  const mine = await romeo.call({ userId: "juliet" }, "video");
+  const { call: yours } = await rings;
+  assert.ok(mine.isMine && !yours.isMine && yours.id === mine.id);
+  const accepted = new Promise((resolve) => mine.on("state", (state) => { if (state.state === "accepted") resolve(); }));
+  await yours.ringing();
+  await yours.accept();
+  await accepted;
+  assert.ok(mine.isHere && yours.isHere);
+  const heard = [];
+  const all = new Promise((resolve) => yours.on("signal", (signal) => { heard.push(signal.candidate?.n ?? signal.sdp); if (heard.length === 11) resolve(); }));
+  await Promise.all([mine.offer("v=0"), ...Array.from({ length: 10 }, (_, n) => mine.candidate({ n }))]);
+  await all;
+  assert.deepEqual(heard, ["v=0", ...Array.from({ length: 10 }, (_, n) => n)]);
+  const answered = new Promise((resolve) => mine.on("signal", resolve));
+  await yours.answer("v=1");
+  assert.equal((await answered).sdp, "v=1");
+  const ended = juliet.next("call", ({ call }) => call.state.state === "ended");
+  await mine.end();
+  await ended;
+  const [log] = (await romeo.listMessages(talk, { limit: 1 })).items;
+  assert.equal(log.content.type, "call");
+});
+
+test("an XMPP client is the other person", async () => {
+  const nurse = await romeo.openPrivate("nurse");
+  const view = await romeo.view(nurse.id);
+  await ask("arrive");
+  const sent = await view.send("Nurse?");
+  const reply = await sees(view, (messages) => messages.find((each) => each.senderId === "nurse"));
+  assert.equal(reply.content.text, "heard: Nurse?");
+  await sees(view, (messages) => messages.find((each) => each.key === sent.key && each.status === "read"));
+  view.close();
+});
+
+function totp(secret) {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+  const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  const digest = createHmac("sha1", key).update(counter).digest();
+  const number = digest.readUInt32BE(digest.at(-1) & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, "0");
+}
+
+function vouch(nonce, principal, name) {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const now = Math.floor(Date.now() / 1000);
+  const signed = part({ alg: "HS256", typ: "JWT", ver: "v2" }) + "." + part({ iss: "app", iat: now, nbf: now, exp: now + 60, nce: nonce, prn: principal, name });
+  return signed + "." + createHmac("sha256", process.env.PARLEY_SECRET).update(signed).digest("base64url");
+}
