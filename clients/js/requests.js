@@ -5,6 +5,9 @@ const encoder = encodeURIComponent;
 /** Returns a path with its parts encoded: path`/dialogs/${id}`. */
 export const path = (strings, ...values) => strings.reduce((all, part, i) => all + encoder(values[i - 1]) + part);
 
+/** Whether these are bytes, also of another frame. */
+export const isBytes = (value) => ArrayBuffer.isView(value) || /^\[object (Blob|File)\]$/.test(Object.prototype.toString.call(value));
+
 /** A random UUID, also where the page is not a secure context. */
 export function uuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -42,8 +45,7 @@ export class Requests {
   async once(method, url, { body, headers = {}, signal }, token) {
     const fields = { ...headers };
     if (token) fields.Authorization = "Bearer " + token;
-    const isBytes = body instanceof Uint8Array || (typeof Blob !== "undefined" && body instanceof Blob);
-    if (body !== undefined && !isBytes) {
+    if (body !== undefined && !isBytes(body)) {
       fields["Content-Type"] = "application/json";
       body = JSON.stringify(body);
     }

@@ -1,5 +1,6 @@
 import { ParleyError, aborted } from "./errors.js";
 import { delay } from "./connection.js";
+import { isBytes } from "./requests.js";
 
 const PART_MIN = 256 * 1024;
 const PART_MAX = 8 * 1024 * 1024;
@@ -7,7 +8,6 @@ const ATTEMPTS_MAX = 8;
 
 /** Returns bytes with a name and type, whatever form they were given in. */
 export function asFile(input) {
-  const isBytes = (value) => value instanceof Uint8Array || (typeof Blob !== "undefined" && value instanceof Blob);
   const file = isBytes(input) ? { data: input } : { ...input };
   if (!isBytes(file.data)) throw new ParleyError("input-malformed", "A file is a Blob, or has `data`.", { field: "files" });
   file.name ||= file.data.name || "file";
