@@ -1,0 +1,137 @@
+import { signedOut } from "./errors.js";
+import { path, uuid } from "./requests.js";
+import { asFile, typeOf } from "./uploads.js";
+import { View } from "./view.js";
+
+const FETCHES = 4;
+
+/** Dialogs and sending. */
+export const dialogs = {
+  // MARK: Dialogs
+
+  async loadDialogs(limit = 50) {
+    await this.open();
+    if (this.store.listCursor === null) return false;
+    const asked = this.store.clock;
+    this.took(await this.listDialogs({ limit, cursor: this.store.listCursor }), asked);
+    return this.hasMoreDialogs;
+  },
+
+  /** A page of the user's dialogs, or one dialog, of an answer. */
+  took(answer, asked = this.store.clock) {
+    if (answer.items) {
+      for (const id of this.store.putDialogs(answer.items, asked)) this.fetchDialog(id);
+      this.store.cursor ??= answer.cursor;
+      this.store.listCursor = answer.nextCursor ?? null;
+      this.store.setTotals(answer);
+      this.store.isStateDirty = true;
+      if (this.sendDelivered) {
+        for (const { lastMessage, me } of answer.items) {
+          if (me?.unreadCount && lastMessage && me.deliveredMessageId !== lastMessage.id) this.delivered(lastMessage);
+        }
+      }
+    } else if (answer.me) this.store.putDialogs([answer], asked);
+    this.later();
+    return answer;
+  },
+
+  async dialog(id) {
+    await this.open();
+    return this.store.dialogs.get(id) ?? this.took(await this.request("GET", path`/dialogs/${id}`));
+  },
+
+  async openPrivate(userId) { return this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } }))); },
+
+  async createDialog(input) { return this.took(await this.request("POST", "/dialogs", { body: input })); },
+
+  /** Asks for a dialog that is not known, or whose copy may be old. */
+  fetchDialog(id) {
+    if (this.isClosed || !this.signedIn) return;
+    this.missing.add(id);
+    if (this.fetching >= FETCHES) return;
+    this.fetching++;
+    queueMicrotask(async () => {
+      for (const next of this.missing) {
+        this.missing.delete(next);
+        const asked = this.store.clock;
+        try {
+          const dialog = await this.request("GET", path`/dialogs/${next}`);
+          if (dialog.me && this.store.putDialogs([dialog], asked).length) this.missing.add(next);
+        } catch (error) {
+          if (error.status === 404 || error.status === 403) this.store.removeDialog(next);
+          else if (error.status === 429) { this.missing.add(next); await this.pause(error.retryAfter * 1000 || 1000); }
+          else if (error.code !== "signed-out" && error.code !== "network") this.failed(error);
+        }
+      }
+      this.fetching--;
+    });
+  },
+
+  async view(dialogId, { limit = 50 } = {}) {
+    await this.open();
+    const view = new View(this, dialogId, limit);
+    await view.start();
+    return view;
+  },
+
+  pending(dialogId, isElsewhere) { return isElsewhere ? [] : this.queue.of(dialogId).map((entry) => this.queue.shown(entry)); },
+
+  // MARK: Sending
+
+  prepare(message) {
+    const { files, text, ...body } = typeof message === "string" ? { text: message } : message;
+    body.clientId ??= uuid();
+    if (body.forwardFrom) return [body];
+    const given = files?.map(asFile);
+    const type = given ? typeOf(given) : "text";
+    body.content = { type, ...(text !== undefined && { text }), ...body.content };
+    return [body, given];
+  },
+
+  async send(dialogId, message) {
+    await this.open();
+    if (!this.signedIn) throw signedOut();
+    const [body, files] = this.prepare(message);
+    return this.queue.add(dialogId, body, files);
+  },
+
+  async sendNow(dialogId, message) {
+    const clientId = message.clientId ?? uuid();
+    const answer = new Promise((resolve, reject) => this.queue.waiters.set(clientId, { resolve, reject }));
+    answer.catch(() => {});
+    try {
+      await this.send(dialogId, { ...(typeof message === "string" ? { text: message } : message), clientId });
+      return await answer;
+    } catch (error) {
+      this.queue.waiters.delete(clientId);
+      if (error.code !== "client-id-reused") await this.discard(clientId);
+      throw error;
+    }
+  },
+
+  retry(clientId) { return this.queue.retry(clientId); },
+  discard(clientId) { return this.queue.discard(clientId); },
+
+  /** Repeats a change, whose repetition has no further effect, until it is answered; a few times. */
+  async persist(work) {
+    for (let attempt = 1; ; attempt++) {
+      try { return await work(); } catch (error) {
+        if (error.code !== "network" || attempt === 4) throw error;
+        await this.pause(500 * attempt, true);
+      }
+    }
+  },
+
+  changed(message) {
+    this.store.updateMessage(message);
+    this.later();
+    return message;
+  },
+
+  isMe(me) {
+    this.store.user = me;
+    this.store.isStateDirty = true;
+    this.later();
+    return me;
+  },
+};

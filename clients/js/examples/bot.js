@@ -1,0 +1,29 @@
+// A bot that answers. Run it: PARLEY_URL=http://localhost:8080 BOT_PASSWORD=... node bot.js
+import { FileStorage, Parley } from "../node.js";
+
+const parley = new Parley({
+  url: process.env.PARLEY_URL ?? "http://localhost:8080",
+  storage: new FileStorage(process.env.BOT_FILE ?? "bot.store"), // the login, the place in the log, unsent answers
+});
+parley.on("error", (error) => console.error(error.message));
+
+const answers = {
+  "/time": () => new Date().toISOString(),
+  "/echo": (rest) => rest || "Nothing to repeat.",
+  "/help": () => `I know ${Object.keys(answers).join(", ")}.`,
+};
+
+// Also what was said while the bot was not running: `message` tells it once, when the bot has caught up.
+parley.on("message", ({ message, isOwn }) => {
+  if (isOwn || message.content.type !== "text") return;
+  const [, command, rest] = /^(\/\w+)\s*(.*)$/s.exec(message.content.text) ?? [];
+  if (!command) return;
+  const answer = (answers[command] ?? answers["/help"])(rest);
+  // The same clientId for the same question: an answer is given once, whenever the bot was stopped.
+  parley.send(message.dialogId, { text: answer, replyTo: message.id, clientId: `answer-${message.id}` }).catch(console.error);
+});
+
+if (!await parley.open()) await parley.signIn({ username: process.env.BOT_NAME ?? "bot", password: process.env.BOT_PASSWORD });
+await parley.connect();
+console.log(`${parley.userId} listens`);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, async () => { await parley.close(); process.exit(0); });

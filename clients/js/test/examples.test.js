@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import * as sdk from "../node.js";
+import { client, everybodyLeaves, password, person, sees, url } from "./people.js";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "parley-bot-"));
+after(async () => {
+  await everybodyLeaves();
+  rmSync(folder, { recursive: true });
+});
+
+/** Starts a program, and waits until it prints this. */
+function start(path, printed, more = {}) {
+  const { NODE_TEST_CONTEXT, ...environment } = process.env; // the program is not a test
+  const child = spawn(process.execPath, [path], {
+    cwd: folder, env: { ...environment, PARLEY_URL: url, BOT_PASSWORD: password, ...more }, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  const ready = new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (data) => { text += data; if (text.includes(printed)) resolve(); });
+    ended.then((code) => reject(new Error(`it ended with ${code} after ${text}`)));
+  });
+  ready.catch(() => {});
+  return { child, ready, ended };
+}
+
+test("the bot answers each question once, also those from while it was killed", async () => {
+  const paris = await person("paris");
+  const { id } = await paris.openPrivate("bot");
+  const view = await paris.view(id);
+  const answered = (n) => sees(view, (messages) => messages.filter((each) => each.senderId === "bot").length >= n);
+  let bot = start(here("../examples/bot.js"), "bot listens");
+  await bot.ready;
+  await paris.send(id, "/echo But soft!");
+  await answered(1);
+  bot.child.kill("SIGKILL");
+  await bot.ended;
+  await paris.sendNow(id, "/time");
+  await paris.sendNow(id, "not for you");
+  bot = start(here("../examples/bot.js"), "bot listens");
+  await bot.ready;
+  await answered(2);
+  await paris.send(id, "/what");
+  await answered(3);
+  const answers = view.messages.filter((each) => each.senderId === "bot").map((each) => each.content.text);
+  assert.equal(answers.length, 3);
+  assert.equal(answers[0], "But soft!");
+  assert.match(answers[1], /^\d{4}-/);
+  assert.equal(answers[2], "I know /time, /echo, /help.");
+  bot.child.kill("SIGTERM");
+  assert.equal(await bot.ended, 0);
+  const lines = readFileSync(here("../examples/bot.js"), "utf8").split("\n");
+  assert.ok(lines.length <= 35, `${lines.length} lines`);
+});
+
+test("the code of README.md runs, in its order", async () => {
+  const pieces = [...readFileSync(here("../README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+  assert.ok(pieces.length > 5);
+  const code = pieces.join("\n").replace(/import .* from "parley-client";\n/g, "");
+  const shown = [];
+  const run = new (Object.getPrototypeOf(async () => {}).constructor)(...Object.keys(sdk), "address", "password", "show", "file", code);
+  const { Parley, ...others } = sdk;
+  const made = [];
+  class Counted extends Parley { constructor(options) { super(options); made.push(this); } }
+  const values = Object.keys(sdk).map((name) => (name === "Parley" ? Counted : others[name]));
+  const other = await person("romeo");
+  other.on("message", ({ message, isOwn }) => { if (!isOwn && message.content.text === "Wherefore art thou?") other.markRead(message.dialogId, message.id); });
+  try {
+    await run(...values, url, password, (...what) => shown.push(what), { data: new Uint8Array(300_000), name: "rose.png", mediaType: "image/png" });
+  } finally { for (const each of made) await each.close(); }
+  assert.ok(shown.length > 3);
+});
+
+test("parley.d.ts declares what there is, and all of it", () => {
+  const text = readFileSync(here("../parley.d.ts"), "utf8");
+  const declared = (name) => {
+    const body = new RegExp(`^export (?:class|interface) ${name} .*?^}`, "ms").exec(text)[0].replace(/\/\*\*.*?\*\//gs, "");
+    return new Set([...body.matchAll(/^  (?:readonly )?(\w+)\??[(<:]/gm)].map(([, member]) => member).filter((each) => each !== "constructor"));
+  };
+  const parley = client();
+  for (const member of declared("Parley")) assert.ok(member in parley, `Parley.${member} is declared only`);
+  const internal = new Set(("sends emit safely failed dialogsChanged after pause reset forget ended turn lead frame applied arrived caughtUp recount resync later "
+    + "flush fromTab otherSession reloaded follow followed took fetchDialog pending prepare persist changed isMe command setMarker delivered askUsers picture constructor").split(" "));
+  for (const member of Object.getOwnPropertyNames(Object.getPrototypeOf(sdk.Parley.prototype))) {
+    assert.ok(internal.has(member) !== declared("Parley").has(member), `Parley.${member} is not declared`);
+  }
+});
