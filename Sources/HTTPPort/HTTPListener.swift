@@ -10,6 +10,7 @@ public import ServiceLifecycle
 /// during which open requests are answered and WebSockets get `ChannelShouldQuiesceEvent`.
 public struct HTTPListener: Service {
   private let sites: [HTTPSite]
+  private let origins: AllowedOrigins
   private let loops: any EventLoopGroup
   private let host: String
   private let port: Int
@@ -24,6 +25,7 @@ public struct HTTPListener: Service {
   ///
   /// - Parameters:
   ///   - sites: The sites, whose paths must be distinct.
+  ///   - origins: The other origins whose web pages may use the port.
   ///   - loops: The event loops of the connections.
   ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
@@ -33,12 +35,13 @@ public struct HTTPListener: Service {
   ///     many as clients may have.
   ///   - onBound: Called once the port is open.
   public init(
-    sites: [HTTPSite], loops: any EventLoopGroup, host: String, port: Int,
+    sites: [HTTPSite], origins: AllowedOrigins, loops: any EventLoopGroup, host: String, port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil, connectionsMax: Int? = nil,
     metrics: Metrics, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
+    self.origins = origins
     self.loops = loops
     self.host = host
     self.port = port
@@ -60,10 +63,11 @@ public struct HTTPListener: Service {
     let onBound = onBound
     let open = OpenSockets()
     let application = Application(
-      responder: SiteResponder(sites, isSecure: tls != nil),
-      server: HTTPServerBuilder { [metrics] in
+      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil),
+      server: HTTPServerBuilder { [metrics, origins] in
         UpgradableChannel(
-          responder: $0, sockets: sockets, open: open, metrics: metrics, tls: tls, validation: validation)
+          responder: $0, sockets: sockets, origins: origins, open: open, metrics: metrics, tls: tls,
+          validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,

@@ -6,16 +6,18 @@ struct SiteResponder: HTTPResponder {
   typealias Context = HTTPContext
 
   private let isSecure: Bool
+  private let origins: AllowedOrigins
   private let router: RouterResponder<HTTPContext>
 
-  init(_ sites: [HTTPSite], isSecure: Bool) {
+  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool) {
     self.isSecure = isSecure
+    self.origins = origins
     // RFC 9110 9.1: GET implies HEAD.
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: Refusals())
     var routes = sites.flatMap(\.routes)
     routes += sites.flatMap(\.sockets).map { socket in
-      HTTPRoute(.get, socket.path) { try Self.refuse($0, $1, socket) }
+      HTTPRoute(.get, socket.path) { try Self.refuse($0, $1, socket, origins) }
     }
     for route in routes { router.on(RouterPath(route.path), method: route.method, use: route.handle) }
     for (path, routes) in Dictionary(grouping: routes, by: \.path) {
@@ -26,7 +28,13 @@ struct SiteResponder: HTTPResponder {
 
   /// Refuses an upgrade request that has not named the subprotocol, or was not the connection's first
   /// (`FirstRequestHandler`).
-  private static func refuse(_ request: Request, _ context: HTTPContext, _ socket: HTTPSocket) throws -> Response {
+  private static func refuse(
+    _ request: Request, _ context: HTTPContext, _ socket: HTTPSocket, _ origins: AllowedOrigins
+  ) throws -> Response {
+    guard origins.allows(origin: request.headers[.origin], host: request.head.authority) else {
+      throw HTTPRefusal(
+        status: 403, code: "origin-refused", detail: "Pages of this origin may not use this server (http.origins).")
+    }
     if let refusal = socket.refusal(context.peer(of: request)) { throw refusal }
     let names = request.headers[values: .secWebSocketProtocol].flatMap { $0.split(separator: ",") }
     if request.headers[.secWebSocketKey] != nil, request.headers[.secWebSocketVersion] == "13",
@@ -77,7 +85,7 @@ struct SiteResponder: HTTPResponder {
       head.method = Self.other
       request = Request(head: head, body: request.body)
     }
-    let response = try await router.respond(to: request, context: context)
+    let response = origins.answer(request, with: try await router.respond(to: request, context: context))
     // RFC 9110 9.3.2: a client would take content, even of a refusal, for the next response.
     return request.method == .head ? response.createHeadResponse() : response
   }

@@ -25,6 +25,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
 
   let responder: HTTPChannelHandler.Responder
   let sockets: [HTTPSocket]
+  let origins: AllowedOrigins
   let open: OpenSockets
   let metrics: Metrics
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
@@ -51,7 +52,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let decoder = ByteToMessageHandler(
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
       let host = HostHandler()
-      let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil, metrics: metrics)
+      let patience = FirstRequestHandler(
+        sockets: sockets, origins: origins, isSecure: tls != nil, metrics: metrics)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
       let pace = BodyPaceHandler()
@@ -153,13 +155,15 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   typealias InboundOut = HTTPServerRequestPart
 
   private let sockets: [HTTPSocket]
+  private let origins: AllowedOrigins
   private let isSecure: Bool
   private var timer: Scheduled<Void>?
   private var isFirst = true
   private let metrics: Metrics
 
-  init(sockets: [HTTPSocket], isSecure: Bool, metrics: Metrics) {
+  init(sockets: [HTTPSocket], origins: AllowedOrigins, isSecure: Bool, metrics: Metrics) {
     self.metrics = metrics
+    self.origins = origins
     self.sockets = sockets
     self.isSecure = isSecure
   }
@@ -202,7 +206,7 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   func mayUpgrade(_ head: HTTPRequestHead, _ remote: SocketAddress?) -> Bool {
     guard let socket = sockets.first(where: { $0.path == head.path }) else { return false }
-    return head.method == .GET && !HostHandler.isWrong(head)
+    return head.method == .GET && !HostHandler.isWrong(head) && origins.allows(head)
       && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == socket.subprotocol }
       && head.headers["sec-websocket-version"].first == "13" && head.headers["sec-websocket-key"].count == 1
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }

@@ -188,8 +188,8 @@ enum HTTPPorts {
         readiness.arrive()
       }
       let listener = HTTPListener(
-        sites: sites, loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider,
-        validation: validation, metrics: metrics, logger: logger, onBound: onBound)
+        sites: sites, origins: AllowedOrigins(settings.origins), loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
+        tls: provider, validation: validation, metrics: metrics, logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
@@ -202,7 +202,7 @@ enum HTTPPorts {
     let (endpoint, key) = (settings.metrics, Keys.shared.metricsPort)
     guard endpoint.isOn else { return nil }
     let listener = HTTPListener(
-      sites: [site.site], loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
+      sites: [site.site], origins: AllowedOrigins([]), loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
       connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
     ) { _ in
       logger.info(

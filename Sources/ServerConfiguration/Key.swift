@@ -92,8 +92,8 @@ extension Key where Value == String {
 }
 
 extension Key where Value == [String] {
-  static func list(_ name: String, change: KeyChange = .restart) -> Key {
-    Key(name, change: change, form: .list) { ($0.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }, nil) }
+  static func list(_ name: String, _ fallback: String? = nil, change: KeyChange = .restart) -> Key {
+    Key(name, fallback, change: change, form: .list) { ($0.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }, nil) }
   }
 }
 

@@ -17,6 +17,7 @@ package struct Keys: Sendable {
   package let httpPort = Key.port("http.port", 8080)
   let httpURL = Key.text("http.url")
   let httpAddresses = Key.text("http.addresses")
+  let httpOrigins = Key.list("http.origins", "*")
   let httpsHost = Key.host("https.host", "::")
   package let httpsPort = Key.port("https.port", 8443)
   let tlsCertificate = Key.path("tls.certificate", change: .reload)

@@ -94,6 +94,8 @@ public struct Settings: Hashable, Sendable {
   public let isPublicURLDerived: Bool
   /// The server's public IP addresses; empty if clients use the DNS.
   public let addresses: [String]
+  /// The origins whose web pages may use the HTTP ports besides their own; nil for all.
+  public let origins: Set<String>?
   /// nil for a self-signed certificate.
   public let certificate: CertificateFiles?
   /// The authority that certifies the domains without a certificate of their own; nil for a self-signed one.
@@ -273,7 +275,7 @@ struct SettingsReader {
       http: http, https: https,
       publicURL: publicURL,
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
-      addresses: addresses(),
+      addresses: addresses(), origins: origins(),
       certificate: certificate,
       acme: acme(
         for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,
@@ -423,6 +425,22 @@ struct SettingsReader {
       reject(keys.httpAddresses, "\(name) is no IP address")
     }
     return names
+  }
+
+  private mutating func origins() -> Set<String>? {
+    let written = read(keys.httpOrigins)
+    if written == ["*"] { return nil }
+    for origin in written where !Self.isOrigin(origin) {
+      reject(keys.httpOrigins, "\(Line.safe(origin)) is no origin such as https://chat.example.org, and * stands alone")
+    }
+    return Set(written)
+  }
+
+  /// Whether a text is an origin as browsers write it: scheme, host and perhaps a port (RFC 6454 6.2).
+  private static func isOrigin(_ text: String) -> Bool {
+    guard let scheme = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) }) else { return false }
+    let rest = text.dropFirst(scheme.count)
+    return !rest.isEmpty && !rest.contains { $0.isWhitespace || "/@?#\"<>\\".contains($0) }
   }
 
   /// Reports two listeners on one port of overlapping addresses, of which the second would fail at the start.

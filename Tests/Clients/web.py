@@ -294,7 +294,8 @@ class Requests:
     def post(self, xml):
         connection = http.client.HTTPSConnection(
             "localhost", self.server.https, timeout=60 + PATIENCE, context=self.server.context())
-        connection.request("POST", "/http-bind", xml.encode(), {"Content-Type": "text/xml; charset=utf-8"})
+        connection.request("POST", "/http-bind", xml.encode(), {
+            "Content-Type": "text/xml; charset=utf-8", "Origin": "https://elsewhere.example"})
         answer = connection.getresponse()
         data = answer.read()
         expect(answer.status == 200, f"{answer.status}: {data}")
@@ -594,7 +595,72 @@ def anonymous(server, kind):
     expect(jid not in server.command("user", "list", "--json"), "the guest is in the list of users")
 
 
+# MARK: Pages of other origins
+
+API_PAGE = """<!DOCTYPE html><title>API</title><script>
+"use strict";
+function say(text) { return fetch("/said", {method: "POST", body: text}); }
+const {api, password} = %s;
+(async () => {
+  const headers = {"Content-Type": "application/json"};
+  const body = JSON.stringify({grant: "password", username: "rosaline", password});
+  const session = await (await fetch(api + "/sessions", {method: "POST", headers, body})).json();
+  headers.Authorization = "Bearer " + session.accessToken;
+  const profile = await fetch(api + "/users/me", {method: "PATCH", headers, body: JSON.stringify({name: "Rosaline"})});
+  const refused = await fetch(api + "/users/nobody", {headers});
+  await say(`api: ${(await profile.json()).name}, ${(await refused.json()).code}`);
+  const socket = new WebSocket(api.replace("http", "ws") + "/ws", "parley.v1");
+  socket.onopen = () => say("api: the WebSocket is open");
+  socket.onerror = () => say("api: the WebSocket is refused");
+})().catch((error) => say("api: " + error));
+</script>"""
+
+
+def other_origins(server, lasting):
+    browser = Browser(API_PAGE % json.dumps({"api": f"https://localhost:{server.https}/v1", "password": PASSWORD}), server.folder)
+    try:
+        for text in lasting:
+            browser.until(text)
+    finally:
+        browser.close()
+
+
+def listed_origins(server):
+    """Of a server with `http.origins`: what the listed ones are answered, and others are not."""
+    address = ("127.0.0.1", server.http)
+    for origin, is_listed in [("https://app.example", True), ("https://evil.example", False)]:
+        for method, path, more in [
+                ("OPTIONS", "/v1/users/me", {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization"}),
+                ("GET", "/v1/users/me", {}), ("GET", "/http-bind", {})]:
+            connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
+            connection.request(method, path, headers={"Origin": origin, **more})
+            answer = connection.getresponse()
+            answer.read()
+            allowed = (answer.headers["Access-Control-Allow-Origin"], answer.headers["Vary"])
+            expect(allowed == ((origin, "Origin") if is_listed else (None, None)), f"{origin} {method} {path}: {answer.headers}")
+            if method == "OPTIONS":
+                expect(answer.status == (204 if is_listed else 405), f"{origin}: {answer.status}")
+                expect(("PATCH" in (answer.headers["Access-Control-Allow-Methods"] or "")) == is_listed, f"{answer.headers}")
+                expect((answer.headers["Access-Control-Allow-Headers"] == "authorization") == is_listed, f"{answer.headers}")
+            connection.close()
+        for path, subprotocol in [("/v1/ws", "parley.v1"), ("/xmpp-websocket", "xmpp")]:
+            try:
+                with websockets.sync.client.connect(
+                        f"ws://127.0.0.1:{server.http}{path}", subprotocols=[subprotocol], origin=origin, open_timeout=PATIENCE):
+                    expect(is_listed, f"{origin} has a WebSocket at {path}")
+            except websockets.exceptions.InvalidStatus as error:
+                expect(not is_listed and error.response.status_code == 403 and b"origin-refused" in error.response.body,
+                       f"{origin} {path}: {error}")
+
+
 def run(checks):
+    with WebServer(http__origins="https://app.example") as server:
+        server.start()
+        server.add_users("rosaline")
+        with checks.check("web: pages of the origins that are listed, and no others"):
+            listed_origins(server)
+        with checks.check("web: a page in a browser that is not listed"):
+            other_origins(server, ["api: TypeError"])
     with WebServer(guests__domains="localhost") as server:
         server.start()
         server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "mercutio", "paris", "rosaline", "balthasar")
@@ -607,6 +673,8 @@ def run(checks):
                 ("Strophe.js in a browser over BOSH", lambda server: strophe(server, "xbosh", "balthasar")),
                 ("Strophe.js in a browser as a guest over WebSocket", lambda server: anonymous(server, "websocket")),
                 ("Strophe.js in a browser as a guest over BOSH", lambda server: anonymous(server, "xbosh")),
+                ("a page of another origin uses the API", lambda server: other_origins(
+                    server, ["api: Rosaline, user-unknown", "api: the WebSocket is open"])),
                 ("a server that stops", stops)]:
             with checks.check(f"web: {name}"):
                 test(server)

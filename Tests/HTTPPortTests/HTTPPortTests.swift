@@ -72,7 +72,9 @@ import Testing
       socket("/v1/ws", "parley.v1"), socket("/xmpp", "xmpp"),
       socket("/closed", "parley.v1", refusal: HTTPRefusal(status: 403, code: "closed", detail: "Closed.")),
     ]
-    return FirstRequestHandler(sockets: sockets, isSecure: false, metrics: Metrics())
+    return FirstRequestHandler(
+      sockets: sockets, origins: AllowedOrigins(["https://app.example"]), isSecure: false, metrics: Metrics()
+    )
       .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
   }
 
@@ -91,6 +93,15 @@ import Testing
     #expect(!mayUpgrade("/v1/ws", [("sec-websocket-key", nil)]))
     #expect(!mayUpgrade("/v1/ws", [("upgrade", "h2c")]))
     #expect(!mayUpgrade("/v1/ws", [("host", nil)]))
+  }
+
+  /// Browsers open WebSockets to any origin, and leave the refusal to the server.
+  @Test func pagesOfOtherOriginsAreRefused() {
+    for (origin, isAllowed) in [
+      ("https://app.example", true), ("HTTPS://App.Example", true), ("http://localhost:8080", true),
+      ("https://localhost:8080", true), ("https://evil.example", false), ("https://app.example.evil.example", false),
+      ("http://app.example", false), ("null", false), ("https://localhost", false), ("https://evil-localhost:8080", false),
+    ] { #expect(mayUpgrade("/v1/ws", [("origin", origin)]) == isAllowed, "\(origin)") }
   }
 }
 

@@ -260,6 +260,10 @@ import XMPPDoor
       "http.url: chat.example.org",
       "http.url = chat.example.org (FILE:1): a URL such as https://chat.example.org is expected"
     ),
+    (
+      "http.origins: [chat.example.org]",
+      "http.origins = chat.example.org (FILE:1): chat.example.org is no origin such as https://chat.example.org, and * stands alone"
+    ),
     ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
     ("admins: alice", "admins = alice (FILE:1): 'alice' is no address of a user, such as alice@example.org"),
     ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
@@ -494,6 +498,11 @@ import XMPPDoor
     #expect(try load("domain: chat.example\nhttps.port: 443").publicURL == "https://chat.example")
     #expect(try load("domain: chat.example\nhttps.port: 0").publicURL == "http://chat.example:8080")
     #expect(try load("http.url: https://x.example/parley/").publicURL == "https://x.example/parley")
+  }
+
+  @Test func pagesOfAllOriginsAreAllowedOrOfThoseListed() throws {
+    #expect(try load().origins == nil)
+    #expect(try load("http.origins: https://a.example, http://localhost:3000").origins == ["https://a.example", "http://localhost:3000"])
   }
 
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {

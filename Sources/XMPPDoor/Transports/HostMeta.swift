@@ -49,10 +49,10 @@ public struct HostMeta: Sendable {
   }
 
   private static func response(_ type: String, _ bytes: [UInt8]) -> Response {
-    // XEP-0156 5.1: pages of every origin look for it.
-    var headers = XMPPListener.anyOrigin
-    headers[.contentType] = type
-    headers[.cacheControl] = "max-age=\(seconds)"
+    let headers: HTTPFields = [
+      // XEP-0156 5.1: pages of every origin look for it.
+      .accessControlAllowOrigin: "*", .contentType: type, .cacheControl: "max-age=\(seconds)",
+    ]
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 

@@ -35,35 +35,22 @@ extension XMPPListener {
         let body: ByteBuffer
         do { body = try await request.body.collect(upTo: bytesMax) } catch is NIOTooManyBytesError {
           throw HTTPRefusal(
-            status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.",
-            headers: Self.anyOrigin)
+            status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
         }
         let response = await bosh.answer(to: body, from: peer.address)
         // XEP-0124 7.1 has the client choose the type. Others' content would then have the type that the client's page
         // says: it is always XML.
-        var headers = Self.anyOrigin
-        headers[.contentType] = "text/xml; charset=utf-8"
-        headers[.cacheControl] = "no-store"
-        headers[.xContentTypeOptions] = "nosniff"
+        let headers: HTTPFields = [
+          .contentType: "text/xml; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+        ]
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: response))
-      },
-      // Browsers ask before they send XML to another origin.
-      HTTPRoute(.options, Self.boshPath) { _, _ in
-        var headers = Self.anyOrigin
-        headers[.accessControlAllowMethods] = "POST"
-        headers[.accessControlAllowHeaders] = "Content-Type"
-        headers[.accessControlMaxAge] = "86400"
-        return Response(status: .noContent, headers: headers)
-      },
+      }
     ]
     return HTTPSite(routes: routes + hostMeta.routes, sockets: [socket], stop: { bosh.stop() })
   }
 
-  static let anyOrigin: HTTPFields = [.accessControlAllowOrigin: "*"]
-
   private static func refusal(_ peer: HTTPPeer) -> HTTPRefusal? {
     if peer.isPrivate { return nil }
-    return HTTPRefusal(
-      status: 403, code: "tls-required", detail: "XMPP is spoken here over TLS only.", headers: anyOrigin)
+    return HTTPRefusal(status: 403, code: "tls-required", detail: "XMPP is spoken here over TLS only.")
   }
 }
