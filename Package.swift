@@ -370,3 +370,6 @@ let package = Package(
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])
+    .executableTarget(
+      name: "metrics-bench", dependencies: ["ServerMetrics"], path: "Tests/Benchmarks/MetricsBench",
+      swiftSettings: settings),

@@ -136,22 +136,22 @@ public final class Hub: Sendable {
     return (users, sessions)
   }
 
-  /// The sessions of clients for metrics, each counted once.
+  /// The sessions of clients for metrics, each counted once. A shard's lock, which deliveries take, is held for the copying of
+  /// references only.
   public var sessionCounts: (users: Int, byKind: [SessionKind: Int], lagging: [ClientDoor: Int]) {
     var users = 0
     var byKind: [SessionKind: Int] = [:]
     var lagging: [ClientDoor: Int] = [:]
     for shard in shards {
-      shard.users.withLock { online in
-        for each in online.values {
-          users += each.onlineSessions.isEmpty ? 0 : 1
-          for onlineSession in each.onlineSessions {
-            byKind[SessionKind(onlineSession), default: 0] += 1
-            guard onlineSession.isConnected, onlineSession.session.leavesUnread else { continue }
-            lagging[onlineSession.door == .app ? .app : .xmpp, default: 0] += 1
-          }
-          if !each.lingering.isEmpty { byKind[.appNone, default: 0] += each.lingering.count }
+      let online = shard.users.withLock { $0.values.map { ($0.onlineSessions, $0.lingering.count) } }
+      for (onlineSessions, lingering) in online {
+        users += onlineSessions.isEmpty ? 0 : 1
+        for onlineSession in onlineSessions {
+          byKind[SessionKind(onlineSession), default: 0] += 1
+          guard onlineSession.isConnected, onlineSession.session.leavesUnread else { continue }
+          lagging[onlineSession.door == .app ? .app : .xmpp, default: 0] += 1
         }
+        if lingering > 0 { byKind[.appNone, default: 0] += lingering }
       }
     }
     return (users, byKind, lagging)

@@ -113,7 +113,7 @@ class Server:
 
     def options(self, load=None):
         """What xload has to know beside the addresses."""
-        return []
+        return ["--metrics", "127.0.0.1:%d" % (self.http + 1)] if self.script == "parley" else []
 
     def warm(self, wanted):
         """Lets the generator derive the accounts' SCRAM keys, unmeasured."""

@@ -131,6 +131,14 @@ WORKLOADS = dict([
              warm=(("u", 400, 400),), bars=[Bar("messages_per_cpu_s", "self", 0.67, of="chat-400")]),
     workload("rest", "rest --users 64 --duration 4s --warmup 1s", rate("messages"), peers=(), warm=()),
     workload("app-idle10k", "app-idle --users 5000 --devices 2 --duration 3s", MEMORY, peers=(), fresh=True, warm=()),
+    # Metrics: what a scrape takes with 10,000 sessions and does to their deliveries, and what a scrape a second costs chat.
+    workload("scrape10k", "scrape --users 5000 --devices 2 --senders 100 --rate 300 --scrapes 5 --duration 20s --warmup 2s", [
+        *(Metric("scrape_" + m.name, -1) for m in LATENCY), Metric("scrape_max_ms", -1), Metric("quiet_p99_ms", -1),
+        Metric("beside_p99_ms", -1), Metric("quiet_max_ms", -1), Metric("beside_max_ms", -1), Metric("p99_added_ms", -1)],
+        peers=(), warm=(("c", 0, 100),), bars=[Bar("scrape_p99_ms", None, 10), Bar("p99_added_ms", None, 1)]),
+    workload("chat-scraped", "scrape --users 0 --senders 100 --window 8 --scrapes 1 --duration 8s --warmup 1s", [
+        Metric("quiet_messages_per_cpu_s", 1), Metric("beside_messages_per_cpu_s", 1), Metric("cost_pct", -1)],
+        peers=(), warm=(("c", 0, 100),), bars=[Bar("cost_pct", None, 2)]),
     # A user may ask a hundred times a second, and wait beyond that.
     workload("dialogs", "dialogs --user b9 --peers u --contacts 5000 --messages 1000000 --asks 100 --duration 4s --warmup 1s",
              rate("pages"), peers=(), warm=ALL_USERS, bars=[Bar("p99_ms", None, 10)]),
@@ -168,7 +176,7 @@ WORKLOADS = dict([
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
-           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "archive", "inbox", "dialogs"] + [
+           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "scrape10k", "chat-scraped", "archive", "inbox", "dialogs"] + [
     name for name, load in WORKLOADS.items() if load.partner]
 
 # Names of workloads in charts and in the table of targets.
@@ -177,6 +185,7 @@ TITLES = {
     "chat": "chat", "chat-real": "realistic chat", "chat-300": "chat, 300 a second", "muc200": "room of 200",
     "muc20x20": "20 rooms of 20", "presence": "presence", "pep500": "PEP to 500 contacts", "roster1000": "roster of 1,000",
     "mam": "archive pages", "idle2000-tls": "2,000 sessions, TLS", "idle5000": "5,000 sessions",
+    "scrape10k": "scrapes, 10,000 sessions", "chat-scraped": "chat beside scrapes",
     "idle2000": "2,000 sessions", "idle-contacts": "1,020 with contacts", "app-idle10k": "10,000 WebSockets",
 }
 

@@ -37,6 +37,8 @@ type settings struct {
 	user     string
 	peers    string
 	http     string
+	metrics  string
+	scrapes  float64
 	mixed    bool
 	sigkill  string
 	tag      string
@@ -83,6 +85,7 @@ var modes = map[string]mode{
 	"app-chat":   {runAppChat, "chat over WebSockets of the app protocol; with --mixed half of the users are XMPP clients"},
 	"app-idle":   {runAppIdle, "hold WebSocket sessions of --users on --devices each; server memory per session"},
 	"rest":       {runREST, "--users users each send one message after the other over HTTP"},
+	"scrape":     {runScrape, "chat of --senders accounts (--peers), alone and beside --scrapes scrapes/s of --metrics, with --users x --devices WebSockets held"},
 	"dialogs":    {runDialogs, "fetch the first page of --user's dialogs, whose archive is filled as by archive, over and over"},
 	"across":     {runAcross, "clients of --domain write to users of --partner-domain, or with --into the other way round"},
 	"order":      {runOrder, "--messages messages at once from one client to one of --partner, or with --into the other way round"},
@@ -95,7 +98,7 @@ var modes = map[string]mode{
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "scrape", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "crash", "survived",
 }
 
 func usageText() {
@@ -154,6 +157,8 @@ func main() {
 	fs.StringVar(&s.user, "user", "r100", "roster, pep, archive, inbox, dialogs: account")
 	fs.StringVar(&s.peers, "peers", "c", "archive, inbox, dialogs: account name prefix of those whom --user talks with")
 	fs.StringVar(&s.http, "http", "", "app-chat, app-idle, rest, dialogs: address of the server's HTTP, loopback only")
+	fs.StringVar(&s.metrics, "metrics", "", "scrape: address of the server's metrics, loopback only")
+	fs.Float64Var(&s.scrapes, "scrapes", 1, "scrape: scrapes/s")
 	fs.BoolVar(&s.mixed, "mixed", false, "app-chat: half of the users are XMPP clients")
 	fs.StringVar(&s.sigkill, "kill-on", "delivered", "crash: acked (stream management) or delivered")
 	fs.StringVar(&s.tag, "tag", "", "crash, survived: marks the messages of one run")
@@ -180,7 +185,7 @@ func main() {
 		s.muc = "conference." + s.domain
 	}
 	s.pids, helpers = processes(pids), processes(helping)
-	for i, address := range []string{s.addr, s.http, s.partner, s.servers} {
+	for i, address := range []string{s.addr, s.http, s.metrics, s.partner, s.servers} {
 		if i > 0 && address == "" {
 			continue
 		}
