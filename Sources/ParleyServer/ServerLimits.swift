@@ -35,6 +35,12 @@ enum ServerLimits {
   static let diskFreeLow: UInt64 = 2 << 30
   static let descriptorsLow: UInt = 4_096
   static let syncsTried = 21
+  /// The share of its descriptors that a server may have open before `parley check --network` warns.
+  static let descriptorsUsedMost = 0.8
+  /// The waits for the answer of a relay, after each of which the request is sent again (RFC 8489 6.2.1, with fewer of
+  /// them: an operator waits), and the bytes of a datagram.
+  static let relayWaits: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2)]
+  static let datagramBytesMax = 2_048
 
   /// The time that a scrape waits for the store and the event loops; what they would have told is then missing.
   /// Prometheus itself waits 10 s by default.

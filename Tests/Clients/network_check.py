@@ -1,7 +1,9 @@
 """`parley check --network` on a small internet (`lib.internet`): with right settings nothing fails; each wrong one fails where it is wrong,
-says what to do, and ends with a status for monitoring.
+says what to do, and ends with a status for monitoring. The relay for calls is coturn.
 """
 import json
+import pathlib
+import re
 import subprocess
 
 from lib.harness import BINARY, PATIENCE, expect
@@ -66,6 +68,11 @@ def run(checks):
             steps = [row["step"] for row in rows if row["subject"] == "machine"]
             expect(steps == ["clock", "disk space", "disk sync", "descriptors"], f"{steps}")
             expect("fail" not in {row["result"] for row in rows}, f"{rows}")
+            # The limit of the server, not that of the command, which has another here.
+            limits = pathlib.Path(f"/proc/{parley.process.pid}/limits").read_text()
+            most = re.search(r"Max open files +(\d+)", limits)[1]
+            told = next(row["text"] for row in rows if row["step"] == "descriptors")
+            expect(re.match(rf"the server has \d+ files open, of {most} that it may have", told), f"{told}, not {most}")
         with checks.check("check --network: what is missing on the web is a warning"):
             operator.finds(domain, "host-meta", "warn", "web clients find no WebSocket")
         with checks.check("check --network: a domain without records, and one whose records lead nowhere"):
@@ -88,13 +95,42 @@ def run(checks):
         parley.renew()
         with checks.check("check --network: relays for calls"):
             operator.publish(host, direct, upgraded)
-            relay = dict(turn__secret="s", turn__servers="turn:host.test:5222?transport=tcp,turn:host.test:3999?transport=tcp,turn:no.test")
+            relay = dict(
+                turn__secret="s",
+                turn__servers="turn:host.test:5222?transport=tcp,turn:host.test:3999?transport=tcp,turn:no.test,turn:host.test:3998")
+            operator.finds("turn:host.test:3998?transport=udp", "stun host.test:3998", "fail", "nobody listens", "turn.servers", **relay)
             operator.finds("turn:host.test:5222?transport=tcp", "connect host.test:5222", "pass", **relay)
             operator.finds("turn:host.test:3999?transport=tcp", "connect host.test:3999", "fail", "turn.servers", **relay)
             operator.finds("turn:no.test:3478?transport=udp", "dns no.test", "fail", "no address", **relay)
+        relays(checks, internet, machine, operator)
         with checks.check("check --network: with federation on, what other servers need as well"):
             operator.finds(
                 parley.rooms, "federation: connect", "fail", f"_xmpp-server._tcp.{parley.rooms}. SRV", federation__enabled="true")
         with checks.check("check --network: a server that does not run"):
             parley.stop()
             operator.finds(domain, "connect host.test:5223", "fail", "does the server run")
+            operator.finds("machine", "descriptors", "pass", "no server answers")
+
+
+def relays(checks, internet, machine, operator):
+    def coturn(port, *options):
+        log = internet.folder / f"coturn-{port}.log"
+        internet.start(
+            machine.space, log, "turnserver", "-n", "--no-cli", "--no-tls", "--no-dtls", "--listening-ip", machine.address, "--relay-ip",
+            machine.address, "--listening-port", str(port), "--realm", "relay.test", "--log-file", "stdout", "--pidfile",
+            str(internet.folder / f"coturn-{port}.pid"), "--userdb", str(internet.folder / f"coturn-{port}.db"), *options)
+        return log
+
+    log = coturn(3478, "--use-auth-secret", "--static-auth-secret", "the relay's", "--verbose")
+    coturn(3479, "--no-auth")
+    relay = dict(turn__secret="the relay's", turn__servers="stun:host.test,turn:host.test,turn:host.test:3479")
+    turn = "turn:host.test:3478?transport=udp"
+    with checks.check("check --network: a relay over UDP is asked for a binding, and for an allocation with clients' credentials, which ends"):
+        operator.finds("stun:host.test:3478", "stun host.test:3478", "pass", machine.address, **relay)
+        operator.finds(turn, "stun host.test:3478", "pass", f"sees this machine as {machine.address}", **relay)
+        # The addresses of this internet are private ones.
+        operator.finds(turn, "allocation host.test:3478", "warn", "takes the credentials", machine.address, "not public", **relay)
+        waits_until("the end of the allocation", lambda: "refreshed, realm=<relay.test>" in log.read_text() and "lifetime=0" in log.read_text())
+    with checks.check("check --network: a relay with another secret, and one that serves everybody"):
+        operator.finds(turn, "allocation host.test:3478", "fail", "error 401", "turn.secret", **relay | {"turn__secret": "another"})
+        operator.finds("turn:host.test:3479?transport=udp", "allocation host.test:3479", "warn", "serves everybody", **relay)

@@ -105,34 +105,29 @@ public struct ReachabilityCheck: Sendable {
       advice: "is http.url what clients use, and does the firewall let port \(port) through?")
   }
 
-  /// Returns the steps to a port that is only connected to, or, of UDP, to its address.
-  public func plain(_ host: String, port: Int, connects: Bool, advice: String) async -> [Step] {
-    let found: Addresses
-    if let address = IPAddress(host) {
-      found = .success([address])
-    } else if let name = DomainName(AsciiDomain.of(host)) {
-      found = await addresses(of: name)
-    } else {
-      return [Step("dns \(host)", .fail, "it is no name of the DNS")]
+  /// Returns the steps to a port that is only connected to.
+  public func plain(_ host: String, _ addresses: [IPAddress], port: Int, advice: String) async -> [Step] {
+    var steps: [Step] = []
+    for address in addresses {
+      let (step, channel) = await connect(address, host, port, advice: advice)
+      channel?.close(promise: nil)
+      steps.append(step)
     }
-    switch found {
-    case .failure(let step): return [step]
-    case .success where !connects:
-      return [Step("reach \(host):\(port)", .pass, "it has an address; UDP is not tried from here")]
-    case .success(let addresses):
-      var steps: [Step] = []
-      for address in addresses {
-        let (step, channel) = await connect(address, host, port, advice: advice)
-        channel?.close(promise: nil)
-        steps.append(step)
-      }
-      return steps
+    return steps
+  }
+
+  /// Returns the addresses of a host, which may be one itself; or the step that fails.
+  public func addresses(of host: String) async -> Addresses {
+    if let address = IPAddress(host) { return .success([address]) }
+    guard let name = DomainName(AsciiDomain.of(host)) else {
+      return .failure(Step("dns \(host)", .fail, "it is no name of the DNS"))
     }
+    return await addresses(of: name)
   }
 
   // MARK: Steps
 
-  private enum Addresses {
+  public enum Addresses: Sendable {
     case success([IPAddress])
     case failure(Step)
   }

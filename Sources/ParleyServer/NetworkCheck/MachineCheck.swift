@@ -1,3 +1,4 @@
+import Administration
 import Basics
 import CTimex
 import Glibc
@@ -8,8 +9,8 @@ import XMPPDoor
 enum MachineCheck {
   typealias Step = ReachabilityCheck.Step
 
-  static func steps(_ settings: Settings) -> [Step] {
-    [clock, space(settings.data), sync(settings.data), descriptors].compactMap { $0 }
+  static func steps(_ settings: Settings) async -> [Step] {
+    [clock, space(settings.data), sync(settings.data), await descriptors(settings)].compactMap { $0 }
   }
 
   /// adjtimex(2): whether something keeps the clock right.
@@ -68,12 +69,30 @@ enum MachineCheck {
     return Step("disk sync", .pass, text)
   }
 
-  /// The server raises its limit to the hard one, which a server of the same unit or shell has as well.
-  private static var descriptors: Step? {
-    var limits = rlimit()
-    guard getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return nil }
-    let text = "\(limits.rlim_max) files may be open here; each connection is one"
-    if limits.rlim_max >= ServerLimits.descriptorsLow { return Step("descriptors", .pass, text) }
-    return Step("descriptors", .warn, text, advice: "raise the limit (LimitNOFILE= of systemd, ulimit -n)")
+  /// What the running server says of itself; without one, the limit that a server of the same unit or shell would have,
+  /// which raises its own to the hard one.
+  private static func descriptors(_ settings: Settings) async -> Step? {
+    let advice = "raise the limit (LimitNOFILE= of systemd, ulimit -n); each connection is one"
+    guard let (open, most) = await told(settings) else {
+      var limits = rlimit()
+      guard getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return nil }
+      let text = "\(limits.rlim_max) files may be open here; no server answers that would tell its own limit"
+      return limits.rlim_max >= ServerLimits.descriptorsLow
+        ? Step("descriptors", .pass, text) : Step("descriptors", .warn, text, advice: advice)
+    }
+    let text = "the server has \(Int(open)) files open, of \(Int(most)) that it may have"
+    let isScarce = most < Double(ServerLimits.descriptorsLow) || open > most * ServerLimits.descriptorsUsedMost
+    return isScarce ? Step("descriptors", .warn, text, advice: advice) : Step("descriptors", .pass, text)
+  }
+
+  /// Returns the descriptors that the running server has open, and may have; nil if none answers.
+  private static func told(_ settings: Settings) async -> (open: Double, most: Double)? {
+    guard let server = await AdminConnection.server(settings),
+      let stats = try? await server.call(ServerStats.self, Empty())
+    else { return nil }
+    await server.close()
+    func number(_ name: String) -> Double? { stats.metrics.first { $0.name == name }?.series.first?.value }
+    guard let open = number("process_open_fds"), let most = number("process_max_fds") else { return nil }
+    return (open, most)
   }
 }

@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Dialogs
 import Logging
@@ -37,7 +38,7 @@ public enum NetworkCheck {
 
   /// - Throws: If files cannot be read.
   public static func rows(_ settings: Settings) async throws -> [Row] {
-    var rows = MachineCheck.steps(settings).map { Row("machine", $0) }
+    var rows = await MachineCheck.steps(settings).map { Row("machine", $0) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let judge = try PeerJudge(authorities: settings.outgoing.authorities, clock: SystemClock())
     let check = ReachabilityCheck(settings.federation ?? FederationOptions(), on: loops, clock: SystemClock()) {
@@ -54,14 +55,34 @@ public enum NetworkCheck {
       rows += await hostMeta(settings)
     }
     for service in settings.services.all {
-      let steps = await check.plain(
-        service.host, port: service.port, connects: service.transport == .tcp,
-        advice: "does the relay run there (turn.servers), and does its firewall let port \(service.port) through?")
-      rows += steps.map { Row(service.uri, $0) }
+      rows += await relay(service, settings, check).map { Row(service.uri, $0) }
     }
     if settings.federation != nil { rows += try await FederationCheck.rows(settings).map { Row($0) } }
     try await loops.shutdownGracefully()
     return rows
+  }
+
+  /// Returns the steps to a STUN or TURN server: over UDP it is asked, over TCP and TLS it is connected to.
+  private static func relay(
+    _ service: ExternalService, _ settings: Settings, _ check: ReachabilityCheck
+  ) async -> [ReachabilityCheck.Step] {
+    switch await check.addresses(of: service.host) {
+    case .failure(let step): return [step]
+    case .success(let addresses) where service.transport == .tcp:
+      return await check.plain(
+        service.host, addresses, port: service.port,
+        advice: "does the relay run there (turn.servers), and does its firewall let port \(service.port) through?")
+    case .success(let addresses):
+      let caller = BareJID(parsing: settings.domains.first?.name ?? "localhost").map {
+        Party(id: UserID(0), realm: RealmID(0), address: $0)
+      }
+      let credentials = caller.flatMap { settings.services.credentials(for: $0, at: service, now: SystemClock.now) }
+      var steps: [ReachabilityCheck.Step] = []
+      for address in addresses {
+        steps += await RelayCheck(service: service, address: address, credentials: credentials).steps()
+      }
+      return steps
+    }
   }
 
   /// Returns host and port of a URL of https.
