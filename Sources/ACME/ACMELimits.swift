@@ -20,6 +20,12 @@ package enum ACMELimits {
   static let unreachableSeconds = 5
   static let refusedSeconds = 600
   static let backoffSecondsMax = 86_400
+  /// The seconds between two questions when to renew, whatever the authority asks for (RFC 9773 4.3.2); and if it asks for
+  /// nothing, or after a failure that is not temporary (4.3.3).
+  static let renewalCheckSeconds = 60...86_400
+  static let renewalCheck = 21_600
+  /// The number of times that the question is repeated soon after a temporary failure.
+  static let renewalRetriesMax = 5
   /// The longest wait that an authority may ask for; a longer one counts as a mistake.
   static let retryAfterMax = 7 * 86_400
 }

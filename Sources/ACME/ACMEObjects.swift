@@ -13,11 +13,14 @@ struct Directory: Hashable, Sendable {
   let newAccount: String
   let newOrder: String
   let wantsExternalAccount: Bool
+  /// RFC 9773 3; nil if the authority tells nothing of renewals.
+  let renewalInfo: String?
 
   init(_ value: JSONValue) throws(ACMEFailure) {
     newNonce = try value.text("newNonce", of: "directory")
     newAccount = try value.text("newAccount", of: "directory")
     newOrder = try value.text("newOrder", of: "directory")
+    renewalInfo = value["renewalInfo"]?.string
     wantsExternalAccount = value["meta"]?["externalAccountRequired"] == .bool(true)
   }
 }

@@ -50,12 +50,16 @@ package struct IssuancePlan: Hashable, Sendable {
   package var challenge: ChallengeKind
   /// The fingerprint of the account's key.
   package var thumbprint: String
+  /// The account with the authority's operator; nil if it wants none.
+  package var external: ExternalAccount?
+  /// The name of the certificate that the new one replaces (RFC 9773 5); nil for none.
+  package var replaces: String?
   /// The orders that may be made.
   package var ordersMax: Int
 
   package init(
     directory: String, contacts: [String], names: [String], held: Set<String>, challenge: ChallengeKind,
-    thumbprint: String, ordersMax: Int
+    thumbprint: String, external: ExternalAccount? = nil, replaces: String? = nil, ordersMax: Int
   ) {
     self.directory = directory
     self.contacts = contacts
@@ -63,6 +67,8 @@ package struct IssuancePlan: Hashable, Sendable {
     self.held = held
     self.challenge = challenge
     self.thumbprint = thumbprint
+    self.external = external
+    self.replaces = replaces
     self.ordersMax = min(ordersMax, ACMELimits.ordersPerAttemptMax)
   }
 }
@@ -120,7 +126,7 @@ package struct Issuance: Hashable, Sendable {
     var isOrder = false
   }
 
-  private let plan: IssuancePlan
+  private var plan: IssuancePlan
   private var state = State.directory
   private var directory: Directory?
   private var account: String?
@@ -222,15 +228,20 @@ package struct Issuance: Hashable, Sendable {
     switch state {
     case .directory:
       let directory = try Directory(try json(answer))
-      if directory.wantsExternalAccount {
-        throw ACMEFailure("the authority wants an external account binding, which Parley does not have")
+      if directory.wantsExternalAccount, plan.external == nil {
+        throw ACMEFailure(
+          "the authority wants a binding to an account with its operator (tls.acme.eab_key_id, tls.acme.eab_key)")
       }
       self.directory = directory
+      if directory.renewalInfo == nil { plan.replaces = nil }
       state = .account
       // With a known key this finds the account (7.3.1), so its URL needs no place of its own.
       var members = [JSONValue.Member("termsOfServiceAgreed", .bool(true))]
       if !plan.contacts.isEmpty {
         members.append(.init("contact", .array(plan.contacts.map { .string("mailto:\($0)") })))
+      }
+      if let external = plan.external {
+        members.append(.init("externalAccountBinding", external.binding(at: directory.newAccount)))
       }
       return try ask(directory.newAccount, .json(.object(members)))
     case .account:
@@ -262,6 +273,11 @@ package struct Issuance: Hashable, Sendable {
   private mutating func refused(_ problem: ACMEProblem, _ answer: Answer) throws(ACMEFailure) -> Command {
     switch state {
     case .ordering:
+      // RFC 9773 5: another order has replaced the certificate.
+      if plan.replaces != nil, problem.type == "alreadyReplaced" {
+        plan.replaces = nil
+        return try order(names)
+      }
       // An authority that names what is wrong in its text alone is understood as well.
       var wrong = problem.names.filter { names.contains($0.name) }
       if wrong.isEmpty {
@@ -297,8 +313,9 @@ package struct Issuance: Hashable, Sendable {
     self.names = names
     state = .ordering
     let identifiers = names.map { JSONValue.object([.init("type", .string("dns")), .init("value", .string($0))]) }
-    return try ask(
-      directory.newOrder, .json(.object([.init("identifiers", .array(identifiers))])), isOrder: true)
+    var members = [JSONValue.Member("identifiers", .array(identifiers))]
+    if let replaces = plan.replaces { members.append(.init("replaces", .string(replaces))) }
+    return try ask(directory.newOrder, .json(.object(members)), isOrder: true)
   }
 
   private mutating func orderWithoutFailed(_ answer: Answer) throws(ACMEFailure) -> Command {

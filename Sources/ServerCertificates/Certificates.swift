@@ -124,7 +124,8 @@ public final class Certificates: Sendable {
   /// - Returns: A line for each unusable file.
   public static func check(_ settings: Settings) -> [String] {
     let files = Set([settings.certificate].compactMap { $0 } + settings.domains.compactMap(\.certificate))
-    return files.sorted { $0.chain < $1.chain }.compactMap { files -> String? in
+    let flaw = settings.acme?.external.flatMap { IssuanceFiles.flaw(in: $0) }
+    let unusable = files.sorted { $0.chain < $1.chain }.compactMap { files -> String? in
       do throws(Unusable) {
         _ = try read(files, generation: 0)
         return nil
@@ -132,6 +133,7 @@ public final class Certificates: Sendable {
         return error.text
       }
     }
+    return unusable + (flaw.map { [$0] } ?? [])
   }
 
   /// Returns a provider like `context`, with a context per certificate, for callers that need to know which certificate

@@ -12,10 +12,19 @@ extension Settings {
       case tlsALPN
     }
 
+    /// An account to which that of ACME is bound (RFC 8555 7.3.4).
+    public struct External: Hashable, Sendable {
+      public let keyID: String
+      /// The file with its key in base64url.
+      public let keyFile: String
+    }
+
     /// The URL of the authority's directory.
     public let directory: String
     /// Mail addresses that the authority may write to.
     public let contacts: [String]
+    /// The account with the authority's operator; nil if it wants none.
+    public let external: External?
     /// A PEM file of authorities that certify the ACME server itself; nil for those of `outgoing.authorities`.
     public let authorities: String?
     public let validation: Validation
@@ -39,6 +48,14 @@ extension SettingsReader {
     let written = read(keys.acmeDirectory)
     let contacts = read(keys.acmeContact)
     let authorities = read(keys.acmeAuthorities)
+    let (keyID, keyFile) = (read(keys.acmeEABKeyID), read(keys.acmeEABKey))
+    if keyID.isEmpty != keyFile.isEmpty {
+      let (missing, present) =
+        keyID.isEmpty ? (keys.acmeEABKeyID, keys.acmeEABKey) : (keys.acmeEABKey, keys.acmeEABKeyID)
+      reject(present, "\(missing.name) is missing beside it")
+    }
+    // RFC 8555 7.3.4: ASCII.
+    if !keyID.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { reject(keys.acmeEABKeyID, "ASCII is expected") }
     guard isOn else { return nil }
     if !isAgreed {
       reject(
@@ -74,7 +91,9 @@ extension SettingsReader {
           + "\(names.count); give some of them a certificate of their own")
     }
     return Settings.ACME(
-      directory: directory, contacts: contacts, authorities: authorities.isEmpty ? nil : authorities,
+      directory: directory, contacts: contacts,
+      external: keyFile.isEmpty ? nil : .init(keyID: keyID, keyFile: keyFile),
+      authorities: authorities.isEmpty ? nil : authorities,
       validation: Self.validation(http: http, https: https), names: names)
   }
 

@@ -26,6 +26,8 @@ package struct Keys: Sendable {
   let acmeTermsAgreed = Key.flag("tls.acme.terms_agreed", false)
   let acmeDirectory = Key.text("tls.acme.directory", "letsencrypt")
   let acmeContact = Key.list("tls.acme.contact")
+  let acmeEABKeyID = Key.text("tls.acme.eab_key_id")
+  package let acmeEABKey = Key.path("tls.acme.eab_key")
   package let acmeAuthorities = Key.path("tls.acme.authorities")
   let roomsDomain = Key.text("rooms.domain", "conference.{domain}")
   let pubsubEnabled = Key.flag("pubsub.enabled", true)

@@ -1,3 +1,5 @@
+import Basics
+
 /// One request to another server.
 public struct WebRequest: Sendable {
   public enum Method: String, Sendable {
@@ -68,8 +70,14 @@ public struct WebAnswer: Sendable {
   /// Returns the first field of this name, which is in lower case.
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-  /// The seconds that the server asks to wait (RFC 9110 10.2.3); dates are ignored.
-  public var retryAfter: Int? { header("retry-after").flatMap { Int($0) }.map { max(0, $0) } }
+  /// The seconds that the server asks to wait (RFC 9110 10.2.3). A date is one by the server's own clock, if it tells that.
+  public var retryAfter: Int? {
+    guard let text = header("retry-after") else { return nil }
+    if let seconds = Int(text) { return max(0, seconds) }
+    guard let time = Timestamp(httpDate: text) else { return nil }
+    let now = header("date").flatMap { Timestamp(httpDate: $0) } ?? SystemClock.now
+    return Int(clamping: max(0, time.milliseconds - now.milliseconds + 999) / 1_000)
+  }
 }
 
 /// The reason why there is no answer.

@@ -86,6 +86,61 @@ import Testing
     return issuance
   }
 
+  /// RFC 8555 7.3.4.
+  @Test func anAccountIsBoundToOneWithTheOperator() throws {
+    let key = AccountKey()
+    var plan = Self.plan(["a.example"])
+    var attempt = Issuance(plan)
+    _ = attempt.begin()
+    let wants = Self.directory.dropLast() + #","meta":{"externalAccountRequired":true}}"#
+    guard case .finish(.failed(let failure)) = attempt.received(Self.answer(String(wants))) else {
+      Issue.record("it went on without a binding")
+      return
+    }
+    #expect(failure.text.contains("tls.acme.eab_key_id"))
+    #expect(ExternalAccount(keyID: "kid-1", key: "no base64!", binding: key) == nil)
+    plan.external = ExternalAccount(keyID: "kid-1", key: "AAECAw==", binding: key)
+    attempt = Issuance(plan)
+    _ = attempt.begin()
+    #expect(attempt.received(Self.answer(String(wants), nonce: nil)) == .head("\(Self.root)/nonce"))
+    guard case .post(let request) = attempt.received(Self.answer("")), case .json(let account) = request.payload else {
+      Issue.record("no account was asked for")
+      return
+    }
+    let binding = try #require(account["externalAccountBinding"])
+    let parts = try ["protected", "payload", "signature"].map { try #require(binding[$0]?.string) }
+    let bytes = try parts.map { try #require(Base64URL.decode($0.utf8)) }
+    let header = String(decoding: bytes[0], as: UTF8.self)
+    #expect(header == #"{"alg":"HS256","kid":"kid-1","url":"https://authority.example/account"}"#)
+    #expect(String(decoding: bytes[1], as: UTF8.self) == key.webKey.text)
+    let (signed, signature) = ("\(parts[0]).\(parts[1])", bytes[2])
+    #expect(
+      HMAC<SHA256>.isValidAuthenticationCode(
+        signature, authenticating: Array(signed.utf8), using: SymmetricKey(data: [0, 1, 2, 3])))
+  }
+
+  /// RFC 9773 5.
+  @Test func anOrderNamesWhatItReplaces() throws {
+    var plan = Self.plan(["a.example"])
+    plan.replaces = "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE"
+    func ordered(_ directory: String) -> (Issuance, JSONValue?) {
+      var attempt = Issuance(plan)
+      _ = attempt.begin()
+      _ = attempt.received(Self.answer(directory, nonce: nil))
+      _ = attempt.received(Self.answer(""))
+      let command = attempt.received(Self.answer("{}", status: 201, location: "\(Self.root)/account/1"))
+      guard case .post(let request) = command, case .json(let order) = request.payload else { return (attempt, nil) }
+      return (attempt, order)
+    }
+    let plain = try #require(ordered(Self.directory).1)
+    #expect(plain["replaces"] == nil)
+    let tells = String(Self.directory.dropLast()) + #","renewalInfo":"https://authority.example/info"}"#
+    var (attempt, order) = ordered(tells)
+    #expect(order?["replaces"]?.string == plan.replaces)
+    let again = attempt.received(Self.answer(Self.problem("alreadyReplaced", "by another"), status: 409))
+    #expect(again == Self.newOrder(["a.example"]))
+  }
+
   @Test func aCertificateIsOrderedProvedAndFetched() {
     var attempt = Self.ordering(Self.plan(["a.example", "b.example"]))
     let placed = Self.order("pending", ["a.example", "b.example"])

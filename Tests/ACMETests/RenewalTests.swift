@@ -49,6 +49,43 @@ import Testing
     #expect(record.ordersLeft(at: noon + .seconds(-60)) == 10)
   }
 
+  /// RFC 9773 4.1, 4.2.
+  @Test func anAuthoritySaysWhenToRenew() throws {
+    let name = RenewalInfo.certificate(
+      authority: [
+        0x69, 0x88, 0x5B, 0x6B, 0x87, 0x46, 0x40, 0x41, 0xE1, 0xB3, 0x7B, 0x84, 0x7B, 0xA0, 0xAE, 0x2C, 0xDE, 0x01,
+        0xC8, 0xD4,
+      ], serial: [0x87, 0x65, 0x43, 0x21])
+    #expect(name == "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE")
+    func answer(_ body: String, status: Int = 200, retryAfter: Int? = nil) -> Answer {
+      Answer(status: status, retryAfter: retryAfter, body: Array(body.utf8))
+    }
+    let directory =
+      #"{"newNonce":"n","newAccount":"a","newOrder":"o","renewalInfo":"https://example.com/acme/renewal-info"}"#
+    #expect(
+      try RenewalInfo.url(of: name, in: answer(directory))
+        == "https://example.com/acme/renewal-info/aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE")
+    #expect(try RenewalInfo.url(of: name, in: answer(#"{"newNonce":"n","newAccount":"a","newOrder":"o"}"#)) == nil)
+    let window =
+      #"{"suggestedWindow":{"start":"2021-01-03T00:00:00Z","end":"2021-01-07T00:00:00Z"},"explanationURL":"u"}"#
+    let info = try RenewalInfo(answer(window, retryAfter: 21_600))
+    #expect(info.time(fraction: 0) == Timestamp("2021-01-03T00:00:00Z"))
+    #expect(info.time(fraction: 0.5) == Timestamp("2021-01-05T00:00:00Z"))
+    #expect(info.explanation == "u" && info.checkSeconds == 21_600)
+    #expect(try RenewalInfo(answer(window, retryAfter: 1)).checkSeconds == 60)
+    #expect(try RenewalInfo(answer(window, retryAfter: .max)).checkSeconds == 86_400)
+    #expect(try RenewalInfo(answer(window)).checkSeconds == 21_600)
+    let backwards = #"{"suggestedWindow":{"start":"2021-01-07T00:00:00Z","end":"2021-01-03T00:00:00Z"}}"#
+    for wrong in [answer(backwards), answer("{}"), answer("no"), answer(window, status: 404)] {
+      let failure = #expect(throws: ACMEFailure.self) { _ = try RenewalInfo(wrong) }
+      #expect(failure?.isUnreachable == false)
+    }
+    #expect(#expect(throws: ACMEFailure.self) { _ = try RenewalInfo(answer("", status: 503)) }?.isUnreachable == true)
+    // Soon, later, and then as seldom as without an answer.
+    #expect((1...6).map { RenewalInfo.check(after: $0, isTemporary: true) } == [60, 120, 240, 480, 960, 21_600])
+    #expect(RenewalInfo.check(after: 1, isTemporary: false) == 21_600)
+  }
+
   @Test func aThirdOfTheValidityRemains() {
     let end = noon + .seconds(90 * 86_400)
     #expect(RenewalTime.of(from: noon, until: end, fraction: 0) == noon + .seconds(60 * 86_400))

@@ -114,4 +114,17 @@ import Testing
     "2026-01-01 00:00:00.000Z", "2026-01-01T00:00:60.000Z", "", "2026-01-01T00:00:00.000+", "+026-01-01T00:00:00.000Z",
   ])
   func textThatIsNoTimeIsRefused(text: String) { #expect(Timestamp(written: text) == nil) }
+
+  /// The examples of RFC 9110 5.6.7, which are one time.
+  @Test(arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
+  func datesOfHTTPAreRead(text: String) {
+    #expect(Timestamp(httpDate: text) == Timestamp("1994-11-06T08:49:37Z"))
+  }
+
+  @Test(arguments: [
+    "", "3600", "Sun, 06 Nov 1994 08:49:37", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+    "Sun, 06 Nuv 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
+    "Sunday, 06-Nov-1994 08:49:37 GMT", "a b c d e f g h i j k",
+  ])
+  func otherTextsAreNoDatesOfHTTP(text: String) { #expect(Timestamp(httpDate: text) == nil) }
 }

@@ -1,20 +1,26 @@
 """Certificates from a real ACME server: Pebble, which refuses three nonces in ten, and whose names pebble-challtestsrv resolves. OpenSSL
-verifies what is served by the root that Pebble has made."""
+verifies what is served by the root that Pebble has made. Renewal information (ARI) is said by a stand-in of ours beside Pebble, whose Debian
+package has none yet."""
 import asyncio
+import base64
 import contextlib
 import json
 import os
 import pathlib
+import datetime
+import http.server
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
 import slixmpp
+from cryptography import x509
 
 from lib.harness import PASSWORD, PATIENCE, Log, Server, expect, free_port
 
@@ -149,10 +155,127 @@ async def talk_over(server, authority, renew):
 def run(checks):
     with Authority() as authority:
         by_http(checks, authority)
+    with Authority(externalAccountBindingRequired=True, externalAccountMACKeys={"kid-1": BINDING_KEY}) as authority:
+        authority.start()
+        bound(checks, authority)
+    with Authority() as authority:
+        authority.start()
+        suggested(checks, authority)
     # Certificates that a third of remains after eight seconds.
     with Authority(certificateValidityPeriod=12) as authority:
         authority.start()
         by_tls(checks, authority)
+
+
+BINDING_KEY = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
+
+
+def bound(checks, authority):
+    """RFC 8555 7.3.4."""
+    key = authority.folder / "eab.key"
+    key.write_text(BINDING_KEY + "\n")
+    settings = authority.settings(http__port=authority.http)
+    with checks.check("acme: an authority that wants a binding to an account with its operator says so, in words"), Server(**settings) as server:
+        server.start()
+        server.log.until("the failure", lambda text: "tls.acme.eab_key_id" in text)
+    settings |= dict(tls__acme__eab_key_id="kid-1", tls__acme__eab_key=str(key))
+    with checks.check("acme: with the binding it certifies; the key is nowhere else"), Server(**settings) as server:
+        server.start()
+        issued(server)
+        expect(verified(authority, server.tls, DOMAINS[0], DOMAINS[0]), presented(server.tls, DOMAINS[0]))
+        shown_anywhere = server.log.text + server.command("check", "--print") + "".join(
+            path.read_text() for path in pathlib.Path(server.data, "tls", "acme").iterdir())
+        expect(BINDING_KEY not in shown_anywhere, "the key is shown")
+    with checks.check("acme: a wrong key is the authority's refusal; a file that is none is an error of the configuration"):
+        key.write_text("c29tZXRoaW5nIGVsc2Ugd2l0aCBlbm91Z2ggYnl0ZXM\n")
+        with Server(**settings) as server:
+            server.start()
+            server.log.until("the refusal", lambda text: "the authority refuses the account" in text)
+        key.write_text("not base64url!\n")
+        with Server(**settings) as server:
+            done = subprocess.run(
+                [str(server.binary), "check", "--config", server.configuration], env=server.environment(), capture_output=True, text=True)
+            expect(done.returncode == 2 and "tls.acme.eab_key" in done.stderr and "base64url" in done.stderr, f"{done}")
+
+
+class Suggestions:
+    """Pebble's directory with a `renewalInfo` of its own (RFC 9773), over TLS by Pebble's certificate."""
+
+    def __init__(self, authority):
+        self.port, self.window, self.asked = free_port(), None, []
+        suggestions = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.path == "/dir":
+                    trust = ssl.create_default_context(cafile=authority.certificate)
+                    with urllib.request.urlopen(authority.directory, context=trust) as answer:
+                        body = json.load(answer) | {"renewalInfo": f"https://127.0.0.1:{suggestions.port}/info"}
+                else:
+                    suggestions.asked.append(self.path)
+                    start, end = suggestions.window
+                    body = {"suggestedWindow": {"start": start, "end": end}, "explanationURL": "https://authority.example/why"}
+                data = json.dumps(body).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Retry-After", "21600")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(authority.certificate, authority.folder / "pebble.key")
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def suggest(self, *days):
+        """A window, in days from now."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.window = [(now + datetime.timedelta(days=each)).strftime("%Y-%m-%dT%H:%M:%SZ") for each in days]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def named(server):
+    """The name by which an authority knows the certificate that is served (RFC 9773 4.1), by another implementation."""
+    pem = ssl.get_server_certificate(("127.0.0.1", server.tls), timeout=PATIENCE)
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    authority = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    number = certificate.serial_number
+
+    def text(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+    return text(authority) + "." + text(number.to_bytes(number.bit_length() // 8 + 1, "big"))
+
+
+def suggested(checks, authority):
+    with Suggestions(authority) as suggestions:
+        settings = authority.settings(http__port=authority.http, tls__acme__directory=f"https://127.0.0.1:{suggestions.port}/dir")
+        with Server(**settings) as server:
+            with checks.check("acme: the authority is asked when to renew, by the certificate's name, and its time is kept"):
+                suggestions.suggest(5, 6)
+                server.start()
+                server.log.until("the suggestion", lambda text: "suggests when to renew" in text and "https://authority.example/why" in text)
+                expect(suggestions.asked == [f"/info/{named(server)}"], f"{suggestions.asked}, not {named(server)}")
+                expect(suggestions.window[0] <= shown(server)["renewal"]["nextAt"] <= suggestions.window[1], f"{shown(server)} {suggestions.window}")
+            with checks.check("acme: a window that has passed renews at once, which a restart finds out"):
+                before = serial(presented(server.tls, DOMAINS[0]))
+                server.stop()
+                suggestions.suggest(-2, -1)
+                server.start()
+                # The next window is asked for the new certificate alone.
+                server.log.until("the renewal", lambda text: ISSUED in text)
+                expect(serial(presented(server.tls, DOMAINS[0])) != before, "the same certificate")
 
 
 def by_http(checks, authority):

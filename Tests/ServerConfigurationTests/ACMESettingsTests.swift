@@ -29,8 +29,19 @@ import Testing
       settings.acme
         == Settings.ACME(
           directory: "https://acme-v02.api.letsencrypt.org/directory", contacts: ["a@example.org", "b@example.org"],
-          authorities: "/etc/acme.pem", validation: .http,
+          external: nil, authorities: "/etc/acme.pem", validation: .http,
           names: [name, "conference.\(name)", "upload.\(name)", "pubsub.\(name)", "chat.example.org"]))
+  }
+
+  /// RFC 8555 7.3.4: a key's id and the key belong together.
+  @Test func anAccountOfTheOperatorHasAnIDAndAKey() throws {
+    let settings = try load([
+      "tls.acme.enabled": "true", "tls.acme.terms_agreed": "true", "tls.acme.eab_key_id": "kid-1",
+      "tls.acme.eab_key": "/etc/eab.key",
+    ])
+    #expect(settings.acme?.external == .init(keyID: "kid-1", keyFile: "/etc/eab.key"))
+    #expect(try errors(["tls.acme.eab_key_id": "kid-1"])[0].contains("tls.acme.eab_key is missing beside it"))
+    #expect(try errors(["tls.acme.eab_key": "/etc/eab.key"])[0].contains("tls.acme.eab_key_id is missing beside it"))
   }
 
   @Test func onlyWhatIsServedIsCertified() throws {

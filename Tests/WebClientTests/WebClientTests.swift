@@ -47,6 +47,17 @@ struct WebClientTests {
     await server.stop()
   }
 
+  /// RFC 9110 10.2.3.
+  @Test func aWaitIsInSecondsOrUntilADate() {
+    func seconds(_ fields: (name: String, value: String)...) -> Int? {
+      WebAnswer(status: 503, headers: fields).retryAfter
+    }
+    let date = "Fri, 31 Dec 1999 23:59:59 GMT"
+    #expect(seconds() == nil && seconds(("retry-after", "120")) == 120 && seconds(("retry-after", "-1")) == 0)
+    #expect(seconds(("retry-after", date), ("date", "Fri, 31 Dec 1999 23:00:00 GMT")) == 3_599)
+    #expect(seconds(("retry-after", date)) == 0 && seconds(("retry-after", "soon")) == nil)
+  }
+
   @Test func redirectsAreAnswersAndNotFollowed() async throws {
     let server = try await EchoServer.start()
     let client = WebClient(.anywhere, logger: logger)

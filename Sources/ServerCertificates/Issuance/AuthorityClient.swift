@@ -51,6 +51,13 @@ struct AuthorityClient: Sendable {
     }
   }
 
+  /// Asks when a certificate should be renewed (RFC 9773); nil if the authority tells nothing of that.
+  func renewalInfo(of certificate: String, directory: String) async throws(ACMEFailure) -> RenewalInfo? {
+    let answer = try await send(WebRequest(.get, directory))
+    guard let url = try RenewalInfo.url(of: certificate, in: answer) else { return nil }
+    return try RenewalInfo(try await send(WebRequest(.get, url)))
+  }
+
   private func send(_ request: WebRequest) async throws(ACMEFailure) -> Answer {
     var request = request
     request.timeout = CertificateLimits.authorityTimeout

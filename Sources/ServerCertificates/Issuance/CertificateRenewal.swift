@@ -19,11 +19,16 @@ public final class CertificateRenewal: Sendable {
     /// The operators who wait for the end of an attempt.
     var requests: [CheckedContinuation<ACMEFailure?, Never>] = []
     var isStopped = false
+    /// What the authority says of the present certificate's renewal, and when it is asked again.
+    var info: (certificate: String, info: RenewalInfo)?
+    var infoDue = Timestamp.earliest
+    var infoFailures = 0
   }
 
   private let acme: Settings.ACME
   private let folder: String
   private let files: IssuanceFiles
+  private let external: ExternalAccount?
   private let certificates: Certificates
   private let client: WebClient
   private let responses: ValidationResponses
@@ -45,7 +50,9 @@ public final class CertificateRenewal: Sendable {
     self.responses = responses
     self.clock = clock
     self.logger = logger
-    files = try IssuanceFiles(folder, directory: acme.directory)
+    let files = try IssuanceFiles(folder, directory: acme.directory)
+    self.files = files
+    external = try acme.external.map { external throws(StartupError) in try files.external(external) }
     state = Mutex(State(record: files.read(directory: acme.directory)))
   }
 
@@ -81,10 +88,13 @@ public final class CertificateRenewal: Sendable {
   /// Runs until its task is cancelled.
   public func run() async {
     while !Task.isCancelled {
+      await ask()
       let now = clock.now
       let due = due(state.withLock { $0.record }, at: now)
       // Not longer than an hour, so that a clock that was set is noticed.
-      let wait = min(max(due.milliseconds - now.milliseconds, 0), 3_600_000)
+      let asking = state.withLock { $0.infoDue }
+      let next = asking > now ? min(due, asking) : due
+      let wait = min(max(next.milliseconds - now.milliseconds, 0), 3_600_000)
       await sleep(.milliseconds(wait))
       if Task.isCancelled { break }
       let isAsked = state.withLock { !$0.requests.isEmpty }
@@ -156,7 +166,57 @@ public final class CertificateRenewal: Sendable {
   /// Returns the time at which the present certificate has to be replaced.
   private func wanted(_ record: RenewalRecord, at now: Timestamp) -> Timestamp {
     guard let issued = IssuedCertificate.read(folder), record.hasIssued, issued.covers(acme.names) else { return now }
-    return Self.renewal(of: issued)
+    return renewal(of: issued)
+  }
+
+  /// Returns the time that the authority asks for, if it does, but never one at which little of the validity remains; else
+  /// the usual time.
+  private func renewal(of issued: IssuedCertificate) -> Timestamp {
+    guard let info = state.withLock({ $0.info }), info.certificate == issued.name else {
+      return Self.renewal(of: issued)
+    }
+    let (from, until) = (issued.leaf.validFrom.milliseconds, issued.leaf.validUntil.milliseconds)
+    return min(info.info.time(fraction: issued.fraction), Timestamp(milliseconds: until - (until - from) / 10))
+  }
+
+  /// Asks the authority when the present certificate should be renewed, if that is due (RFC 9773 4.3).
+  private func ask() async {
+    let (record, due) = state.withLock { ($0.record, $0.infoDue) }
+    let now = clock.now
+    guard record.hasIssued, let issued = IssuedCertificate.read(folder), let name = issued.name,
+      issued.leaf.validUntil > now
+    else { return }
+    let isKnown = state.withLock { $0.info?.certificate == name || $0.info == nil }
+    guard now >= due || !isKnown else { return }
+    do throws(ACMEFailure) {
+      let info = try await authority().renewalInfo(of: name, directory: acme.directory)
+      let isNews = state.withLock { state in
+        let isNews = info.map { $0.start != state.info?.info.start || $0.end != state.info?.info.end } ?? false
+        state.info = info.map { (name, $0) }
+        state.infoFailures = 0
+        state.infoDue = now + .seconds(info?.checkSeconds ?? RenewalInfo.check(after: 1, isTemporary: false))
+        return isNews
+      }
+      guard let info, isNews else { return }
+      var metadata: Logger.Metadata = ["from": "\(info.start)", "until": "\(info.end)"]
+      if let explanation = info.explanation { metadata["reason"] = "\(explanation)" }
+      logger.info("the authority suggests when to renew the certificate", metadata: metadata)
+    } catch {
+      state.withLock { state in
+        state.infoFailures += 1
+        state.infoDue =
+          now + .seconds(RenewalInfo.check(after: state.infoFailures, isTemporary: error.isUnreachable))
+      }
+      if !Task.isCancelled {
+        logger.info("the authority does not say when to renew", metadata: ["reason": "\(error.text)"])
+      }
+    }
+  }
+
+  private func authority() -> AuthorityClient {
+    AuthorityClient(client: client, key: files.key, responses: responses, logger: logger) {
+      [self] () throws(ACMEFailure) in try change { $0.ordered(at: clock.now) }
+    }
   }
 
   private static func renewal(of issued: IssuedCertificate) -> Timestamp {
@@ -169,22 +229,21 @@ public final class CertificateRenewal: Sendable {
   private func attempt(isAsked: Bool) async -> ACMEFailure? {
     let record = state.withLock { $0.record }
     var held: Set<String> = []
-    if !isAsked, record.hasIssued, let issued = IssuedCertificate.read(folder), Self.renewal(of: issued) > clock.now {
+    let present = record.hasIssued ? IssuedCertificate.read(folder) : nil
+    if !isAsked, let issued = present, renewal(of: issued) > clock.now {
       held = Set(acme.names.filter { issued.names.cover(host: $0) })
     }
     let plan = IssuancePlan(
       directory: acme.directory, contacts: acme.contacts, names: acme.names, held: held,
       challenge: acme.validation == .http ? .http : .tlsALPN, thumbprint: files.key.thumbprint,
-      ordersMax: record.ordersLeft(at: clock.now))
-    let authority = AuthorityClient(client: client, key: files.key, responses: responses, logger: logger) {
-      [self] () throws(ACMEFailure) in try change { $0.ordered(at: clock.now) }
-    }
-    switch await authority.run(plan) {
+      external: external, replaces: present?.name, ordersMax: record.ordersLeft(at: clock.now))
+    switch await authority().run(plan) {
     case .failed(let failure): return failed(failure)
     case .issued(let chain, let key, let names, let missing):
       do {
         let issued = try IssuedCertificate.write(chain: chain, key: key, for: names, at: clock.now, in: folder)
         try change { $0.succeeded() }
+        state.withLock { $0.infoDue = .earliest }
         // Another certificate that cannot be read at this moment is no reason to order this one again.
         do { try certificates.issued() } catch {
           let reason = "the new certificate waits for a reload: \(Self.reason(error))"

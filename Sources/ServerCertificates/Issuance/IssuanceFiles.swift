@@ -31,6 +31,36 @@ struct IssuanceFiles: Sendable {
     }
   }
 
+  /// Reads the key of an account with the authority's operator.
+  ///
+  /// - Throws: In words that name the key of the configuration, and never the secret.
+  func external(_ external: Settings.ACME.External) throws(StartupError) -> ExternalAccount {
+    try Self.external(external, key)
+  }
+
+  /// Returns what is wrong with the file of such a key; nil if nothing is.
+  static func flaw(in external: Settings.ACME.External) -> String? {
+    do throws(StartupError) { _ = try Self.external(external, AccountKey()) } catch {
+      return error.lines.joined(separator: "; ")
+    }
+    return nil
+  }
+
+  private static func external(
+    _ external: Settings.ACME.External, _ key: AccountKey
+  ) throws(StartupError) -> ExternalAccount {
+    let name = Keys.shared.acmeEABKey.name
+    let bytes: [UInt8]
+    do { bytes = try Files.read(external.keyFile, bytesMax: CertificateLimits.fileBytesMax) } catch {
+      throw StartupError("\(name): \(error.path) cannot be read: \(error.reason)")
+    }
+    let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+    guard let account = ExternalAccount(keyID: external.keyID, key: text, binding: key) else {
+      throw StartupError("\(name): \(external.keyFile) has no key in base64url")
+    }
+    return account
+  }
+
   func read(directory: String) -> RenewalRecord { Self.read(record) ?? RenewalRecord(directory: directory) }
 
   func write(_ record: RenewalRecord) throws(Files.Failure) {

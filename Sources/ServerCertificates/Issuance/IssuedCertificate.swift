@@ -1,3 +1,4 @@
+import ACME
 import Basics
 import Crypto
 import SwiftASN1
@@ -49,6 +50,12 @@ struct IssuedCertificate: Sendable {
   }
 
   func covers(_ names: [String]) -> Bool { names.allSatisfy { self.names.cover(host: $0) } }
+
+  /// The name that an authority knows the certificate by (RFC 9773 4.1); nil if it does not say whose key has signed it.
+  var name: String? {
+    guard let authority = (try? leaf.extensions.authorityKeyIdentifier)?.keyIdentifier else { return nil }
+    return RenewalInfo.certificate(authority: authority, serial: leaf.serialNumber.bytes)
+  }
 
   /// A number from 0 to below 1 that is the certificate's own.
   var fraction: Double {
