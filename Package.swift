@@ -28,6 +28,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 
 let package = Package(
@@ -44,6 +45,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -71,7 +73,7 @@ let package = Package(
 
     // The core, and where it is stored
     .target(
-      name: "Dialogs", dependencies: ["Basics", "Addresses", "ServerMetrics", logging] + crypto,
+      name: "Dialogs", dependencies: ["Basics", "Addresses", "ServerMetrics", logging, tracing] + crypto,
       swiftSettings: settings),
     .target(
       name: "SQLiteStore", dependencies: ["Basics", "Dialogs", "Addresses", "ServerMetrics", "CSQLite", logging],
@@ -84,7 +86,10 @@ let package = Package(
       swiftSettings: settings),
 
     // What the server asks of others: requests and mail, identity tokens, push services, an app's backend
-    .target(name: "WebClient", dependencies: ["Basics", "CCurl", logging] + crypto, swiftSettings: settings),
+    .target(name: "WebClient", dependencies: ["Basics", "CCurl", logging, tracing] + crypto, swiftSettings: settings),
+    .target(
+      name: "TraceExport", dependencies: ["Basics", "JSON", "ServerMetrics", "WebClient", logging, tracing],
+      swiftSettings: settings),
     .target(
       name: "IdentityTokens", dependencies: ["Basics", "JSON", "Accounts", "Dialogs"] + crypto,
       swiftSettings: settings),
@@ -100,7 +105,7 @@ let package = Package(
     .target(
       name: "HTTPPort",
       dependencies: [
-        "Basics", "JSON", "Dialogs", "ServerMetrics", nioCore, nioTLS, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "Basics", "JSON", "Dialogs", "ServerMetrics", nioCore, nioTLS, nioSSL, nioWebSocket, nioHTTP1, logging, tracing,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -184,6 +189,7 @@ let package = Package(
         "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage",
         "FileDoor", "Dialogs", "Accounts", "Backends",
         "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient", "ServerMetrics",
+        "TraceExport",
         "IdentityTokens", "PushServices", "CTimex",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -235,6 +241,12 @@ let package = Package(
     .testTarget(name: "ACMETests", dependencies: ["ACME", "Basics", "JSON"] + crypto, swiftSettings: settings),
     .testTarget(
       name: "ImportSourcesTests", dependencies: ["ImportSources", "Basics", "CSQLite"], swiftSettings: settings),
+    .testTarget(
+      name: "TraceExportTests",
+      dependencies: [
+        "TraceExport", "DialogsFixtures", "Dialogs", "Addresses", "ServerMetrics", "WebClient", "JSON", "Basics",
+        logging, tracing,
+      ], swiftSettings: settings),
     .testTarget(name: "ServerMetricsTests", dependencies: ["ServerMetrics"], swiftSettings: settings),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
@@ -362,6 +374,9 @@ let package = Package(
       name: "scanner-bench", dependencies: ["XMLStream", nioCore], path: "Tests/Benchmarks/ScannerBench",
       swiftSettings: settings),
     .executableTarget(
+      name: "metrics-bench", dependencies: ["ServerMetrics"], path: "Tests/Benchmarks/MetricsBench",
+      swiftSettings: settings),
+    .executableTarget(
       name: "core-bench", dependencies: ["SQLiteStore", "Basics", "Dialogs", "Addresses", logging],
       path: "Tests/Benchmarks/CoreBench", swiftSettings: settings),
     .executableTarget(
@@ -370,6 +385,3 @@ let package = Package(
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])
-    .executableTarget(
-      name: "metrics-bench", dependencies: ["ServerMetrics"], path: "Tests/Benchmarks/MetricsBench",
-      swiftSettings: settings),

@@ -179,13 +179,13 @@ actor HookFollower {
     if events.isEmpty { return [:] }
     var rows: [[HookEvent]] = Array(repeating: [], count: BackendLimits.hookRequestsMax)
     for event in events { rows[Int(event.lane.magnitude % UInt64(rows.count))].append(event) }
-    let (clock, route, metrics) = (parley.clock, route, parley.metrics)
+    let metrics = parley.metrics
     let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
       for row in rows where !row.isEmpty {
-        group.addTask {
+        group.addTask { [self] in
           var taken: [String] = []
           for event in row {
-            switch await route.deliver(HookDelivery(event, to: hook, now: clock.now)) {
+            switch await deliver(event, to: hook) {
             case .taken:
               taken.append(event.id)
               metrics.webhookDeliveries.add(.sent)
@@ -209,13 +209,21 @@ actor HookFollower {
     return refusals
   }
 
+  private nonisolated func deliver(_ event: HookEvent, to hook: Hook) async -> HookOutcome {
+    let delivery = HookDelivery(event, to: hook, now: hooks.parley.clock.now)
+    guard let traces = hooks.parley.traces else { return await route.deliver(delivery) }
+    return await traces.sending("webhook \(event.name)", after: event.position) {
+      await route.deliver(delivery)
+    }
+  }
+
   /// Sends due failures once; one that fails again waits until it is requested again.
   private func sendAgain(_ batch: HookBatch) async {
     for (failure, event) in batch.due {
       var failure = failure
       var isDone = true
       if let event {
-        switch await route.deliver(HookDelivery(event, to: batch.hook, now: parley.clock.now)) {
+        switch await deliver(event, to: batch.hook) {
         case .taken: parley.metrics.webhookDeliveries.add(.sent)
         case .refused(let refusal):
           parley.metrics.webhookDeliveries.add(.failed)

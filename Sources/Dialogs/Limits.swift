@@ -55,6 +55,10 @@ public enum Limits {
   /// Imported messages of the same millisecond: each is compared with those before it. Further ones are refused.
   static let importedAtOnceMax = 10_000
 
+  /// The traced entries whose spans later work finds, such as a webhook's: some seconds of a busy server. Older ones are
+  /// forgotten.
+  static let recentTracesMax = 1_024
+
   // Contacts. At the bound: `policy-violation`; other servers allow about as many.
   public static let contactsMax = 10_000
   public static let groupsPerContactMax = 32

@@ -1,3 +1,4 @@
+public import Dialogs
 import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -20,6 +21,7 @@ public struct HTTPListener: Service {
   private let logger: Logger
   private let metrics: Metrics
   private let connectionsMax: Int
+  private let traces: Traces?
 
   /// Creates a listener.
   ///
@@ -33,11 +35,12 @@ public struct HTTPListener: Service {
   ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
   ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
   ///     many as clients may have.
+  ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
   public init(
     sites: [HTTPSite], origins: AllowedOrigins, loops: any EventLoopGroup, host: String, port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil, connectionsMax: Int? = nil,
-    metrics: Metrics, logger: Logger,
+    metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -49,6 +52,7 @@ public struct HTTPListener: Service {
     self.validation = validation
     self.onBound = onBound
     self.metrics = metrics
+    self.traces = traces
     self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
     // Hummingbird logs every connection at `info`.
     var quiet = logger
@@ -63,7 +67,7 @@ public struct HTTPListener: Service {
     let onBound = onBound
     let open = OpenSockets()
     let application = Application(
-      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil),
+      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil, traces: traces),
       server: HTTPServerBuilder { [metrics, origins] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, open: open, metrics: metrics, tls: tls,

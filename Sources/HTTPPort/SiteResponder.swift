@@ -1,5 +1,7 @@
+import Dialogs
 import HTTPTypes
 import Hummingbird
+import Tracing
 
 /// Dispatches a request to the routes of all sites, and answers refusals.
 struct SiteResponder: HTTPResponder {
@@ -8,10 +10,12 @@ struct SiteResponder: HTTPResponder {
   private let isSecure: Bool
   private let origins: AllowedOrigins
   private let router: RouterResponder<HTTPContext>
+  private let traces: Traces?
 
-  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool) {
+  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool, traces: Traces?) {
     self.isSecure = isSecure
     self.origins = origins
+    self.traces = traces
     // RFC 9110 9.1: GET implies HEAD.
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: Refusals())
@@ -85,9 +89,36 @@ struct SiteResponder: HTTPResponder {
       head.method = Self.other
       request = Request(head: head, body: request.body)
     }
-    let response = origins.answer(request, with: try await router.respond(to: request, context: context))
+    let response = origins.answer(request, with: try await routed(request, context))
     // RFC 9110 9.3.2: a client would take content, even of a refusal, for the next response.
     return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  /// Answers a request, within a span if the server traces. Its name is the route, never the path: that may have anything in
+  /// it.
+  private func routed(_ request: Request, _ context: HTTPContext) async throws -> Response {
+    guard let traces else { return try await router.respond(to: request, context: context) }
+    var parent = ServiceContext.topLevel
+    traces.tracer.extract(request.headers, into: &parent, using: FieldExtractor())
+    let span = traces.start(request.method.rawValue, .server, in: parent)
+    defer { span.end() }
+    let response = try await ServiceContext.$current.withValue(span.context) {
+      try await router.respond(to: request, context: context)
+    }
+    guard span.isRecording else { return response }
+    if let route = context.endpointPath {
+      span.operationName += " \(route)"
+      span.attributes["http.route"] = route
+    }
+    span.attributes["http.request.method"] = request.method.rawValue
+    span.attributes["http.response.status_code"] = Int(response.status.code)
+    span.attributes["parley.request_id"] = context.id
+    if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+    return response
+  }
+
+  private struct FieldExtractor: Extractor {
+    func extract(key: String, from fields: HTTPFields) -> String? { HTTPField.Name(key).flatMap { fields[$0] } }
   }
 
   /// Answers errors thrown by sites, and by Hummingbird for an unknown route.

@@ -25,18 +25,20 @@ package struct Core: Sendable {
 
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
-    try open(settings, folder, signIn: .none, beforeSend: nil, logger: logger)
+    try open(settings, folder, signIn: .none, beforeSend: nil, metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
   ///
-  /// - Parameter beforeSend: The hook that sees messages before they are committed; nil for none.
+  /// - Parameters:
+  ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
+  ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, logger: Logger
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, metrics: Metrics,
+    traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
-      let metrics = Metrics()
       let store = try SQLiteStore(path: folder.database, metrics: metrics)
       let bucket = try settings.uploads?.bucket.map {
         try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)
@@ -70,6 +72,7 @@ package struct Core: Sendable {
       options.callRinging = settings.callRinging
       options.pushes = settings.pushes.policy(webPushKey)
       options.retention = settings.retention
+      options.traces = traces
       if let beforeSend, let settings = settings.beforeSend {
         let policy = BeforeSendPolicy(
           passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)

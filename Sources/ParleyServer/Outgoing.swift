@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import ServerConfiguration
 import ServiceLifecycle
+import TraceExport
 import WebClient
 
 /// The server's HTTP clients.
@@ -13,11 +14,12 @@ struct Outgoing: Service {
   let given: WebClient
 
   /// Creates the clients; throws if the file of certificate authorities cannot be read.
-  init(_ settings: Settings.Outgoing, logger: Logger) throws(StartupError) {
+  init(_ settings: Settings.Outgoing, tracer: SpanTracer?, logger: Logger) throws(StartupError) {
     if let path = settings.authorities { try Self.check(path, Keys.shared.outgoingAuthorities) }
-    named = WebClient(.anywhere, authorities: settings.authorities, logger: logger)
+    named = WebClient(.anywhere, authorities: settings.authorities, tracer: tracer, logger: logger)
     given = WebClient(
-      .publicOnly(PublicAddresses(exceptions: settings.networks)), authorities: settings.authorities, logger: logger)
+      .publicOnly(PublicAddresses(exceptions: settings.networks)), authorities: settings.authorities, tracer: tracer,
+      logger: logger)
   }
 
   /// Throws if a key's file of certificate authorities cannot be read.

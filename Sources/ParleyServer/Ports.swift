@@ -173,7 +173,7 @@ enum HTTPPorts {
 
   static func services(
     _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ validation: ValidationResponses?,
-    _ loops: any EventLoopGroup, _ readiness: Readiness, _ metrics: Metrics, _ logger: Logger
+    _ loops: any EventLoopGroup, _ readiness: Readiness, _ parley: Parley, _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
@@ -188,8 +188,9 @@ enum HTTPPorts {
         readiness.arrive()
       }
       let listener = HTTPListener(
-        sites: sites, origins: AllowedOrigins(settings.origins), loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
-        tls: provider, validation: validation, metrics: metrics, logger: logger, onBound: onBound)
+        sites: sites, origins: AllowedOrigins(settings.origins), loops: loops, host: Host.bound(endpoint.host),
+        port: endpoint.port, tls: provider, validation: validation, metrics: parley.metrics, traces: parley.traces,
+        logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services

@@ -14,7 +14,9 @@ import NIOPosix
 import PushServices
 import ServerCertificates
 public import ServerConfiguration
+import ServerMetrics
 import ServiceLifecycle
+import TraceExport
 public import UnixSignals
 import WebPages
 import XMPPDoor
@@ -43,15 +45,16 @@ public enum Server {
     OpenFiles.raise(logger)
     let folder = try await DataFolder.hold(settings.data, for: .serving)
     let certificates = try Certificates(settings, folder: folder.certificates, logger: logger)
-    let outgoing = try Outgoing(settings.outgoing, logger: logger)
+    let metrics = Metrics()
+    let exporter = TraceService.exporter(settings, metrics, logger)
+    let outgoing = try Outgoing(settings.outgoing, tracer: exporter?.tracer, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
     let beforeSend = settings.beforeSend.map {
       BeforeSendClient(url: $0.url, signer: $0.signer, timeout: $0.timeout, client: outgoing.named)
     }
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, logger: logger
-    )
+      beforeSend: beforeSend, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()
@@ -96,22 +99,22 @@ public enum Server {
         AdminSite(context, logger: logger).site,
       ] + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley.metrics, logger)
-    let metrics = HTTPPorts.metrics(
+      settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
+    let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape, logger: logger), loops, readiness, logger)
     let admin = AdminService(
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
     let reload = ReloadService(certificates: certificates, reloading: reloading)
-    readiness.expect(1 + http.count + 1 + (metrics == nil ? 0 : 1))
+    readiness.expect(1 + http.count + 1 + (metricsPort == nil ? 0 : 1))
 
+    let traces: [any Service] = exporter.map { [TraceService(exporter: $0, client: outgoing.named)] } ?? []
     // The services are shut down from the last to the first.
     let services: [any Service] =
-      [
-        // Posts that wait for the backend's answer are committed last.
-        outgoing, CoreService(core: core, logger: logger), Background { await hooks.run() },
-      ] + Background.timed(core.accounts, logger) + (metrics.map { [$0] } ?? [])
+      // Posts that wait for the backend's answer are committed last.
+      [outgoing] + traces + [CoreService(core: core, logger: logger), Background { await hooks.run() }]
+      + Background.timed(core.accounts, logger) + (metricsPort.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
       + (acme.map { [$0] } ?? []) + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [
         StopReport(core: core)

@@ -125,7 +125,7 @@ public actor Pusher {
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
     }
-    let results = await Self.publish(tasks, of: owed.user, by: route, parley.metrics)
+    let results = await Self.publish(tasks, of: owed.user, by: route, parley.metrics, parley.traces)
     // A request cancelled by the end of the process is no failure of the service; a delivered one counts.
     for (registration, outcome) in results where outcome == .taken || !Task.isCancelled {
       await settle(.settled(registration.name, upTo: owed.end, outcome), owed.user)
@@ -203,14 +203,23 @@ public actor Pusher {
 
   /// Publishes all summaries concurrently; a target without one succeeds.
   private nonisolated static func publish(
-    _ tasks: [(PushRegistration, PushSummary?)], of user: Party, by route: any PushRoute, _ metrics: Metrics
+    _ tasks: [(PushRegistration, PushSummary?)], of user: Party, by route: any PushRoute, _ metrics: Metrics,
+    _ traces: Traces?
   ) async -> [(PushRegistration, PushOutcome)] {
     await withTaskGroup(of: (PushRegistration, PushOutcome).self) { group in
       for (registration, summary) in tasks {
         group.addTask {
           guard let summary else { return (registration, .taken) }
-          let outcome = await route.publish(summary, to: registration, of: user)
-          metrics.pushes.add(Both(PushProvider(registration.target), SendingResult(outcome)))
+          let provider = PushProvider(registration.target)
+          let outcome =
+            if let traces {
+              await traces.sending("push \(provider)", after: summary.last.position) {
+                await route.publish(summary, to: registration, of: user)
+              }
+            } else {
+              await route.publish(summary, to: registration, of: user)
+            }
+          metrics.pushes.add(Both(provider, SendingResult(outcome)))
           return (registration, outcome)
         }
       }

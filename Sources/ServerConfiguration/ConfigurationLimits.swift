@@ -20,6 +20,8 @@ enum ConfigurationLimits {
   /// The maximum length in bytes of an object that is put in one request (5 GiB for S3); the bound of `uploads.bytes`
   /// with a bucket.
   static let bucketObjectBytesMax = 5_368_709_120
+  /// The maximum length of `tracing.service_name` in bytes: each batch of spans has it.
+  static let serviceNameBytesMax = 128
   /// The minimum of `retention.account_days`, besides 0: users go on holiday.
   static let idleAccountDaysMin = 30
 }

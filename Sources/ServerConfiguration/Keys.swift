@@ -162,6 +162,9 @@ package struct Keys: Sendable {
   let adminSocket = Key.path("admin.socket")
   let metricsHost = Key.host("metrics.host", "127.0.0.1")
   package let metricsPort = Key.port("metrics.port", 9522)
+  package let tracingEndpoint = Key.text("tracing.endpoint")
+  let tracingRatio = Key<Double>.ratio("tracing.ratio", "0.1")
+  let tracingServiceName = Key.text("tracing.service_name", "parley")
   let logLevel = Key.choice("log.level", Logger.Level.info, change: .reload)
   let logFormat = Key.choice("log.format", Settings.LogFormat.text)
   /// The maximum is more than the cores of any machine.

@@ -122,6 +122,8 @@ public struct Settings: Hashable, Sendable {
   public let component: Endpoint
   /// The endpoint of metrics.
   public let metrics: Endpoint
+  /// nil if the server makes no traces.
+  public let tracing: Tracing?
   /// nil if there is no federation.
   public let federation: FederationOptions?
   /// The STUN and TURN servers.
@@ -288,7 +290,7 @@ struct SettingsReader {
       terms: terms(),
       admins: admins(among: domains),
       resumeWindow: read(keys.resumeSeconds),
-      components: components, component: component, metrics: metrics, federation: federation,
+      components: components, component: component, metrics: metrics, tracing: tracing(), federation: federation,
       services: externalServices(),
       callRinging: read(keys.callsRingSeconds),
       contacts: contacts(),

@@ -125,6 +125,12 @@ public enum SendingResult: Int, Series {
   public static let labels = ["result"]
 }
 
+/// The outcomes of a span of a trace.
+public enum SpanResult: Int, Series {
+  case sent, failed, dropped
+  public static let labels = ["result"]
+}
+
 public enum HookState: Int, Series {
   case active, disabled
   public static let labels = ["state"]

@@ -108,6 +108,12 @@ public final class Metrics: Sendable {
   public let certificateFailing = Reading<Single>(
     "parley_certificate_failing_seconds", "Time for which names could not be certified (`tls.acme`); 0 if all are.")
 
+  // MARK: Traces
+
+  public let traceSpans = Counter<SpanResult>(
+    "parley_trace_spans_total",
+    "Spans of traces (`tracing`): sent to the collector, failed to be, or dropped since too many waited.")
+
   // MARK: The process
 
   public let residentBytes = Reading<Single>("process_resident_memory_bytes", "Resident memory.")

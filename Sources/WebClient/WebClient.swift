@@ -3,6 +3,7 @@ import CCurl
 import Glibc
 public import Logging
 import Synchronization
+public import Tracing
 
 /// Sends HTTP requests to other servers (libcurl): push services, webhooks, issuers of identity tokens, S3.
 ///
@@ -35,6 +36,8 @@ public final class WebClient: Sendable {
   let authorities: String?
   private let multi: Multi
   private let state = Mutex(State())
+  /// The tracer of requests that are made within a span; nil for none.
+  private let tracer: (any Tracer)?
   private let logger: Logger
 
   /// The libcurl handle: `curl_multi_wakeup` may be called from any thread, everything else by the client's own alone.
@@ -46,11 +49,14 @@ public final class WebClient: Sendable {
   /// Whether libcurl was initialised, which must happen once, before any thread uses it.
   static let isBegun: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-  public init(_ reach: Reach, authorities: String? = nil, logger: Logger) {
+  public init(
+    _ reach: Reach, authorities: String? = nil, tracer: (any Tracer)? = nil, logger: Logger
+  ) {
     precondition(Self.isBegun, "libcurl does not start")
     guard let handle = curl_multi_init() else { preconditionFailure("out of memory") }
     self.reach = reach
     self.authorities = authorities
+    self.tracer = tracer
     self.logger = logger
     multi = Multi(handle: handle)
     _ = parley_curl_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, WebLimits.connectionsMax)
@@ -85,8 +91,12 @@ public final class WebClient: Sendable {
 
   /// Sends a request. Returns the answer, whatever its status.
   public func send(_ request: WebRequest) async throws(WebFailure) -> WebAnswer {
-    let transfer = transfer(request)
-    return try await run(transfer).get()
+    guard let tracer, let context = ServiceContext.current else { return try await run(transfer(request)).get() }
+    let span = tracer.startSpan(request.method.rawValue, context: context, ofKind: .client)
+    defer { span.end() }
+    let result = await run(transfer(request.traced(by: tracer, in: span.context)))
+    if span.isRecording { span.tell(result, of: request) }
+    return try result.get()
   }
 
   /// Sends a request on a thread that may block.

@@ -62,6 +62,21 @@ import XMPPDoor
         "the data folder itself") == true)
   }
 
+  @Test func tracesGoToACollector() throws {
+    #expect(try load().tracing == nil)
+    #expect(
+      try load("tracing: {endpoint: 'http://127.0.0.1:4318'}").tracing
+        == Settings.Tracing(url: "http://127.0.0.1:4318/v1/traces", ratio: 0.1, serviceName: "parley"))
+    let whole = try load("tracing: {endpoint: 'https://otel.example/in/traces', ratio: 1, service_name: chat}").tracing
+    #expect(whole == Settings.Tracing(url: "https://otel.example/in/traces", ratio: 1, serviceName: "chat"))
+    for text in ["1.1", "-0.1", "much", "nan"] {
+      #expect(try errors("tracing: {ratio: \(text)}").first?.hasPrefix("tracing.ratio = \(text) (FILE:1): ") == true)
+    }
+    for text in ["127.0.0.1:4318", "grpc://otel.example", "https://key:secret@otel.example"] {
+      #expect(try errors("tracing: {endpoint: '\(text)'}").count == 1, "\(text)")
+    }
+  }
+
   /// A reload compares these: they show that a secret has changed, and not what it is.
   @Test func fingerprintsShowChanges() throws {
     func secret(_ text: String) throws -> Settings.Effective? {

@@ -8,6 +8,11 @@ import NIOCore
 /// The commands of a client.
 extension AppSession {
   func carryOut(_ frame: CommandFrame) {
+    guard let traces = parley.traces else { return handle(frame) }
+    traces.receiving("websocket \(CommandName(rawValue: frame.type)?.rawValue ?? "other")") { handle(frame) }
+  }
+
+  private func handle(_ frame: CommandFrame) {
     guard let command = CommandName(rawValue: frame.type) else {
       return refuse(
         frame.id,

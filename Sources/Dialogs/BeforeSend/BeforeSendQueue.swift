@@ -135,19 +135,19 @@ final class BeforeSendQueue: Sendable {
   private func decided(_ post: Post, _ answer: BeforeSendAnswer) -> Post {
     switch answer {
     case .allow: return post
-    case .none: return settings.policy.passesUnanswered ? post : post.with(.refused(.unanswered))
-    case .refuse(let code, let text): return post.with(.refused(Problem(.refused, code, text)))
+    case .none: return settings.policy.passesUnanswered ? post : Post(post, .refused(.unanswered))
+    case .refuse(let code, let text): return Post(post, .refused(Problem(.refused, code, text)))
     case .change(let text):
       switch post.intent {
       case .message(var draft):
         (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return post.with(.message(draft))
+        return Post(post, .message(draft))
       case .room(.say(let room, var draft)):
         (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return post.with(.room(.say(room, draft)))
+        return Post(post, .room(.say(room, draft)))
       case .room(.whisper(let room, let nick, var draft)):
         (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return post.with(.room(.whisper(room, nick: nick, draft)))
+        return Post(post, .room(.whisper(room, nick: nick, draft)))
       default: return post
       }
     }
@@ -165,12 +165,9 @@ final class BeforeSendQueue: Sendable {
 }
 
 extension Post {
-  func with(_ intent: Intent) -> Post {
-    Post(author: author, intent: intent, inbound: inbound, completion: completion, behalf: behalf)
-  }
-
   /// Completes the post with a failure.
   func fail(_ problem: Problem) {
+    trace?.end(with: problem)
     switch completion {
     case .none: break
     case .session(let session, let token): session.lane.deliver(.outcome(token: token, .failure(problem)), to: session)

@@ -90,6 +90,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     let before = judge.mark
     let now = clock.now
     let start = ContinuousClock.now
+    let began = BatchTrace.beginning(registries.traces)
     do {
       try store.write { writer in
         judge.begin(writer, now: now)
@@ -115,12 +116,16 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
     registries.metrics.commitSeconds.observe(since: start)
     registries.metrics.commitPosts.observe(batch.count)
-    tell(judge.take())
+    let effects = judge.take()
+    let trace = BatchTrace(batch, began: began, effects)
+    tell(effects)
+    trace?.told()
     registries.hooks.wake()
   }
 
   private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {
     tell(batch.map { .settled($0, .failure(problem)) })
+    for post in batch { post.trace?.end(with: problem) }
   }
 
   /// Sends the effects of a commit, in the order of the log. Sessions come first: a caller that waits for a post finds

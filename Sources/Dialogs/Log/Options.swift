@@ -36,6 +36,9 @@ extension Parley {
     /// The hook that is called before a message is committed; `nil` if there is none.
     public var beforeSend: BeforeSendOptions?
 
+    /// The spans of requests and stanzas; `nil` if the server does not trace.
+    public var traces: Traces?
+
     public init(domains: [String]) { self.domains = domains }
   }
 
@@ -45,6 +48,7 @@ extension Parley {
     public let hooks: HookRegistry
     public let metrics: Metrics
     public let retention: RetentionState
+    public let traces: Traces?
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry
@@ -57,9 +61,11 @@ extension Parley {
 
     /// Loads the registries; blocks.
     init(
-      _ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, retention: RetentionPolicy, metrics: Metrics
+      _ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, retention: RetentionPolicy, metrics: Metrics,
+      traces: Traces?
     ) throws {
       self.metrics = metrics
+      self.traces = traces
       self.retention = RetentionState(retention)
       announcements = try AnnouncementCache(realms, reader)
       contactGroups = try ContactGroupRegistry(reader, realms)

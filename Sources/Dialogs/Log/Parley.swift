@@ -4,6 +4,7 @@ import Dispatch
 public import Logging
 public import ServerMetrics
 import Synchronization
+import Tracing
 
 /// Parley is the core's interface for the doors, the services and the command line: one log, its committer and
 /// readers, and the hub of sessions. The functions of a feature are in a struct of the feature's name that holds a
@@ -16,6 +17,8 @@ public final class Parley: Sendable {
   public let registries: Registries
   /// The counters and histograms of the server.
   public var metrics: Metrics { registries.metrics }
+  /// The spans of requests and stanzas; `nil` if the server does not trace.
+  public var traces: Traces? { registries.traces }
   /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?
   /// The served realms, the default one first.
@@ -53,7 +56,8 @@ public final class Parley: Sendable {
     var retention = options.retention
     retention.files = retention.files ?? options.blobs?.policy.lifetime
     registries = try store.read { [retention] in
-      try Registries($0, served, guests: options.guests, retention: retention, metrics: metrics)
+      try Registries(
+        $0, served, guests: options.guests, retention: retention, metrics: metrics, traces: options.traces)
     }
     hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
     let inbox = Inbox(metrics: metrics)
@@ -201,6 +205,7 @@ public final class Parley: Sendable {
   /// - Parameter isFromBackend: whether the post is the backend's own, about which it is not asked (`BeforeSendHook`).
   /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
+    let post = registries.traces?.begin(post) ?? post
     if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
     switch inbox.append(post, canWait: canWait(post)) {
     case .queued(let wake):
@@ -294,8 +299,9 @@ public final class Parley: Sendable {
     as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
     let asked = ContinuousClock.now
+    let context = traces == nil ? nil : ServiceContext.current
     let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
-      readers.run { [self] in continuation.resume(returning: reading(body, kind, since: asked)) }
+      readers.run { [self] in continuation.resume(returning: reading(body, kind, since: asked, in: context)) }
     }
     return try result.get()
   }
@@ -306,16 +312,23 @@ public final class Parley: Sendable {
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
   ) {
     let asked = ContinuousClock.now
+    let context = traces == nil ? nil : ServiceContext.current
     readers.run { [self] in
-      let result = reading(body, kind, since: asked)
-      lane.run { then(result) }
+      let result = reading(body, kind, since: asked, in: context)
+      guard let context else { return lane.run { then(result) } }
+      lane.run { ServiceContext.$current.withValue(context) { then(result) } }
     }
   }
 
   private func reading<Value>(
-    _ body: (any StoreReader) throws -> Value, _ kind: ReadKind, since asked: ContinuousClock.Instant
+    _ body: (any StoreReader) throws -> Value, _ kind: ReadKind, since asked: ContinuousClock.Instant,
+    in context: ServiceContext?
   ) -> Result<Value, Problem> {
-    defer { metrics.readSeconds.observe(since: asked, kind) }
+    let span = context.flatMap { traces?.start("read \(kind)", .internal, in: $0) }
+    defer {
+      span?.end()
+      metrics.readSeconds.observe(since: asked, kind)
+    }
     do {
       return .success(try store.read(body))
     } catch let problem as Problem {

@@ -17,6 +17,8 @@ public final class Post: Sendable {
   public let behalf: Behalf?
   /// The component that acts on the author's behalf; `nil` if there is none.
   let component: RealmID?
+  /// The span of the post; `nil` if it is not traced.
+  let trace: PostTrace?
 
   public struct Inbound: Hashable, Sendable {
     public let stream: StreamNonce
@@ -45,6 +47,7 @@ public final class Post: Sendable {
     self.completion = completion
     self.behalf = behalf
     component = nil
+    trace = nil
   }
 
   /// Creates the post of the same author under their stored id.
@@ -55,6 +58,29 @@ public final class Post: Sendable {
     completion = post.completion
     behalf = post.behalf
     component = post.component
+    trace = post.trace
+  }
+
+  /// Creates the post with its span.
+  init(_ post: Post, trace: PostTrace) {
+    author = post.author
+    intent = post.intent
+    inbound = post.inbound
+    completion = post.completion
+    behalf = post.behalf
+    component = post.component
+    self.trace = trace
+  }
+
+  /// Creates the post with another intent, as a backend has changed or refused it.
+  init(_ post: Post, _ intent: Intent) {
+    author = post.author
+    self.intent = intent
+    inbound = post.inbound
+    completion = post.completion
+    behalf = post.behalf
+    component = nil
+    trace = post.trace
   }
 
   /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
@@ -69,6 +95,7 @@ public final class Post: Sendable {
     completion = post.completion
     behalf = nil
     component = post.author.realm
+    trace = post.trace
   }
 }
 

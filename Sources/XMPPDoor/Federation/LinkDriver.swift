@@ -34,6 +34,7 @@ final class LinkDriver {
   private var openingSince: NIODeadline?
   /// One of the rows that were written and not taken, with the time of its commit.
   private var timed: (position: Position, committed: Timestamp)?
+  private var traced = TracedRows()
   private var heardAt: NIODeadline?
   /// Whether what stanzas of this turn of the loop were answered with is still to be flushed.
   private var isFlushDue = false
@@ -178,6 +179,7 @@ final class LinkDriver {
       if timed == nil {
         timed = (row.position, row.expiresAt + .seconds(-link.federation.options.giveUpSeconds))
       }
+      if let traces = parley.traces { traced.wrote(row.position, to: pair.remote, traces) }
       took(ledger.wrote(row.position, at: .now()))
     case .nothing: took(ledger.skipped(row.position, at: .now()))
     case .tooLong:
@@ -207,6 +209,7 @@ final class LinkDriver {
   private func took(_ position: Position?) {
     guard let position else { return }
     takenThrough = max(takenThrough, position)
+    traced.took(through: position)
     if let timed, position >= timed.position {
       metrics.takenSeconds.observe(
         .milliseconds(max(0, parley.clock.now.milliseconds - timed.committed.milliseconds)))
@@ -274,6 +277,7 @@ final class LinkDriver {
   /// Writes no more to the stream. Rows that it has not been seen to take are written to the next one.
   func letGo() {
     stream = nil
+    traced.lost()
     ledger = RowLedger(.none, unanswered: ledger.unanswered)
     refuse(requests.takeAll().map { .stanza($0) }, OpenFailure(isFinal: false, reason: "its stream has ended"))
   }

@@ -8,6 +8,11 @@ import XMPP
 /// other servers and of components. The owner of the link has checked that 'from' is of its domain.
 enum RemoteInbound {
   static func received(_ stanza: Stanza, from link: any RemoteLink) {
+    guard let traces = link.door.parley.traces else { return handle(stanza, from: link) }
+    traces.receiving("remote \(stanza.kind)", stanza: stanza.id) { handle(stanza, from: link) }
+  }
+
+  private static func handle(_ stanza: Stanza, from link: any RemoteLink) {
     do throws(StanzaError) {
       try stanza.validate()
       guard let from = try stanza.from(), let to = try stanza.to() else { return }

@@ -218,6 +218,11 @@ final class XMPPSession {
   // MARK: Stanzas from the client
 
   func received(_ stanza: Stanza) {
+    guard let traces = parley.traces else { return handle(stanza) }
+    traces.receiving("xmpp \(stanza.kind)", stanza: stanza.id) { handle(stanza) }
+  }
+
+  private func handle(_ stanza: Stanza) {
     // RFC 6120 8.1.2.1: a client sends only from its own address.
     if let from = stanza.element["from"], from != jid.description, !isMine(from) {
       outlet?.fail(StreamError(.invalidFrom))
