@@ -374,9 +374,13 @@ public enum Limits {
   public static let feedBehindMax = 10_000
 
   // Retention.
-  /// Entries that one transaction of retention removes: about a millisecond of the committer, as each is in several
-  /// indexes.
+  /// Entries that one transaction of retention removes, with those that change others; each is in several indexes.
   static let expiredAtOnce = 16
+  /// The time after which such a transaction begins no further entry: messages that come meanwhile wait for it.
+  static let expiringTime: Duration = .microseconds(500)
+  /// The bound of a room's own age of messages, in days: a hundred years, as in the configuration. Refused with
+  /// `retention-invalid`.
+  public static let retentionDaysMax = 36_500
   /// The pause after a piece of retention, and how many times as long as the piece, with its wait for the committer, it
   /// is at least: a fifth of the committer's time when nobody else needs it, and less of a busy one. A million messages
   /// take about twenty minutes.

@@ -45,8 +45,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
       break
     }
     if let key { try insertOrigins(entry, key, stanzaID: entry.fact.stanza?.envelope.id) }
-    if case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .correction {
-      try insertCorrection(entry.position, of: reference.target)
+    if case .message(let message) = entry.fact, let reference = message.reference, reference.changes {
+      try insertChange(entry.position, of: reference.target, isEdit: reference.kind == .correction)
     }
     let feed = try connection(.insertFeed)
     for row in feeds {

@@ -49,7 +49,7 @@ extension SettingsReader {
         key: "\(keys.retentionDomains.name).\(field)", value: value?.text, origin: value?.origin ?? entry.origin, text))
   }
 
-  private static func age(_ days: Int) -> Duration? { days == 0 ? nil : .seconds(days * 86_400) }
+  private static func age(_ days: Int) -> Duration? { days == 0 ? nil : .days(days) }
 
   private static func shown(_ entry: RawSettings.DomainEntry) -> String {
     ["name", "private_days", "room_days"].compactMap { field in

@@ -77,6 +77,41 @@ import Testing
     #expect(try await stage.unread(juliet) == 5 + 9)
   }
 
+  @Test func aRoomMayHaveAShorterAgeThanTheServer() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let own = try await stage.room("verona", by: juliet, with: [(romeo, .member)])
+    let plain = try await stage.room("mantua", by: juliet, with: [(romeo, .member)])
+    let state = stage.parley.registries.retention
+    func configure(_ days: Int?) async throws {
+      _ = try await stage.act(.configure(.dialog(own.dialog), SettingsDraft { $0.retentionDays = days }), by: juliet)
+    }
+    for day in 0..<10 {
+      stage.clock.set(Self.begin + Int64(day) * Self.day)
+      for room in [own, plain] { _ = try await stage.say("\(day)", in: room, by: romeo) }
+    }
+    // Where the operators let everything stay, too.
+    try await configure(6)
+    _ = try await stage.accounts.retain()
+    #expect(try await texts(stage, own.dialog) == (3..<10).map { "\($0)" })
+    #expect(try await texts(stage, plain.dialog).count == 10)
+    // What the operators say later is the bound, and a setting that is there stays.
+    state.policy = policy(rooms: 4)
+    _ = try await stage.accounts.retain()
+    for room in [own, plain] { #expect(try await texts(stage, room.dialog) == (5..<10).map { "\($0)" }) }
+    let error = await #expect(throws: Problem.self) { try await configure(5) }
+    #expect(error?.code == "retention-too-long" && error?.field == "retentionDays")
+    _ = try await stage.act(.configure(.dialog(own.dialog), SettingsDraft { $0.about = "A" }), by: juliet)
+    #expect(try await stage.parley.read { try $0.room(own.dialog)?.settings.retentionDays } == 6)
+    try await configure(2)
+    _ = try await stage.accounts.retain()
+    #expect(try await texts(stage, own.dialog) == ["7", "8", "9"])
+    #expect(try await texts(stage, plain.dialog).count == 5)
+    await #expect(throws: Problem.self) {
+      try await stage.act(.configure(.dialog(own.dialog), SettingsDraft { $0.retentionDays = 1 }), by: romeo)
+    }
+  }
+
   @Test func aHoldKeepsWhatIsHeldAndADeletionWaits() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

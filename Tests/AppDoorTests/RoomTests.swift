@@ -55,6 +55,10 @@ import Testing
         #"{"type":"system","text":"juliet changed the dialog's settings","kind":"settings","about":"A","historyVisibility":"sinceJoin"}"#
       ),
       (
+        settings { $0.retentionDays = 1 },
+        #"{"type":"system","text":"juliet changed the dialog's settings: messages go after 1 day","kind":"settings"}"#
+      ),
+      (
         .topic(Topic(text: "Love", nick: "J", time: time)),
         #"{"type":"system","text":"juliet set the topic: Love","kind":"topic","topic":"Love"}"#
       ),
@@ -206,10 +210,12 @@ import Testing
 
   @Test func changesOfADialogAreAbsentNullOrThere() throws {
     let input = try InputDecoder.decode(
-      UpdateDialogInput.self, from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3}"#),
+      UpdateDialogInput.self, from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3,"retentionDays":null}"#),
       parameters: ["dialogId": "d"])
     #expect(
-      input == UpdateDialogInput(dialogId: "d", name: .set("N"), topic: .clear, slowModeSeconds: 3))
+      input
+        == UpdateDialogInput(
+          dialogId: "d", name: .set("N"), topic: .clear, slowModeSeconds: 3, retentionDays: .clear))
     let deletion = try InputDecoder.decode(
       DeleteDialogInput.self, from: .object([]), parameters: ["dialogId": "d", "for": "everyone"])
     #expect(deletion == DeleteDialogInput(dialogId: "d", whom: "everyone"))

@@ -28,6 +28,15 @@ import Testing
       }
       #expect((refused == nil) == isAllowed)
     }
+    let own: [(Int?, Bool)] = [
+      (1, true), (0, false), (Limits.retentionDaysMax, true), (Limits.retentionDaysMax + 1, false), (nil, true),
+    ]
+    for (days, isAllowed) in own {
+      let refused = try await problem {
+        try await stage.act(.configure(.dialog(room.dialog), .change { $0.retentionDays = days }), by: romeo)
+      }
+      #expect((refused == nil) == isAllowed)
+    }
     for (count, isAllowed) in [(1, true), (Limits.occupantsMax, true), (0, false), (Limits.occupantsMax + 1, false)] {
       let refused = try await problem {
         try await stage.act(.configure(.dialog(room.dialog), .change { $0.occupantsMax = count }), by: romeo)

@@ -92,24 +92,10 @@ extension StoreConformance {
     Case(name: "an edit goes with its message, and one of a later message stays") { scene in
       let (first, edit, later) = try scene.write { writer in
         let first = try scene.say("one", by: scene.romeo, to: scene.juliet, writer)
-        func edit(_ target: Entry) throws -> Entry {
-          var dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
-          let position = scene.step()
-          let entry = Entry(
-            position: position, time: scene.time, dialog: dialog.id, author: scene.romeo, place: .peer(scene.juliet),
-            fact: .message(
-              Message(
-                sequence: 0, content: Content(kind: .text, text: "new"), envelope: Envelope(), traits: .archived,
-                reference: Reference(
-                  kind: .correction, target: target.position, targetID: target.id, targetStanzaID: nil))),
-            id: scene.id(position))
-          let rows = [scene.romeo, scene.juliet].map { FeedRow(user: $0.id, traits: [.archived]) }
-          try writer.insert(entry, feeds: rows, key: nil)
-          dialog.last = position
-          try writer.update(dialog)
-          return entry
-        }
         let second = try scene.say("two", by: scene.romeo, to: scene.juliet, writer)
+        func edit(_ target: Entry) throws -> Entry {
+          try scene.change(target, .correction, by: scene.romeo, to: scene.juliet, writer)
+        }
         return (first, try edit(first), try edit(second))
       }
       try expire(scene, first.dialog, through: first.position)
@@ -227,7 +213,7 @@ extension StoreConformance {
           "psst", by: scene.romeo, as: "r", to: scene.juliet, known: "j", in: room.name, writer)
         return (room, said, whisper)
       }
-      let aging = try scene.read { try $0.agingDialogs(after: DialogID(0), limit: 99) }
+      let aging = try scene.read { try $0.agingDialogs(after: DialogID(0), limit: 99, onlyOwn: false) }
       try equal(aging.map(\.id), aging.map(\.id).sorted { $0.number < $1.number })
       try equal(aging.filter(\.isOfRoom).map(\.id), [room.id, whisper.dialog])
       try equal(Set(aging.map(\.realm)), [scene.realm.id])
@@ -241,9 +227,123 @@ extension StoreConformance {
         try equal(try reader.memberships(of: scene.juliet.id).map(\.room.dialog), [room.id])
         try equal(try reader.expired(in: LogAccess.server(scene.juliet.id, .rules)), whisper.position)
         try equal(
-          try reader.agingDialogs(after: DialogID(0), limit: 99).filter(\.isOfRoom).map(\.oldest), [nil, nil])
-        try equal(try reader.agingDialogs(after: room.id, limit: 99).map(\.id), [whisper.dialog])
+          try reader.agingDialogs(after: DialogID(0), limit: 99, onlyOwn: false).filter(\.isOfRoom).map(\.oldest), [nil, nil])
+        try equal(try reader.agingDialogs(after: room.id, limit: 99, onlyOwn: false).map(\.id), [whisper.dialog])
       }
+    },
+    Case(name: "what changes a message goes with it, in pieces, and before it") { scene in
+      let kinds: [Reference.Kind] = [
+        .correction, .reactions(["a"]), .reactions([]), .pin(true), .retraction(reason: nil), .reactions(["b"]),
+      ]
+      let (first, later, changes, kept) = try scene.write { writer in
+        let first = try scene.say("one", by: scene.romeo, to: scene.juliet, writer)
+        let later = try scene.say("two", by: scene.romeo, to: scene.juliet, writer)
+        let changes = try kinds.map { try scene.change(first, $0, by: scene.romeo, to: scene.juliet, writer) }
+        let kept = try scene.change(later, .reactions(["c"]), by: scene.juliet, to: scene.romeo, writer)
+        try equal(
+          try writer.edits(of: .server(first.position, .rules), after: .zero, limit: 9).map(\.position),
+          [changes[0].position])
+        return (first, later, changes, kept)
+      }
+      let dialog = first.dialog
+      func entries() throws -> [Position] {
+        try scene.read { try $0.feed(of: scene.juliet.id, after: .zero, limit: 99, all: true) }.map(\.position)
+      }
+      for _ in 0..<3 {
+        let piece = try scene.write { try $0.expire(dialog, through: first.position, limit: 2, endingFiles: nil) }
+        try require(piece.isMore && piece.messages == 0, "\(piece)")
+      }
+      try equal(try entries(), [first.position, later.position, kept.position])
+      let piece = try scene.write { try $0.expire(dialog, through: first.position, limit: 2, endingFiles: nil) }
+      try equal(piece.messages, 1)
+      try scene.reopen()
+      try equal(try entries(), [later.position, kept.position])
+      for change in changes {
+        try equal(try scene.read { try $0.hasEntry(at: change.position, in: dialog) }, false)
+      }
+      // Counts go on from there.
+      try scene.write { writer in
+        let next = try scene.say("three", by: scene.romeo, to: scene.juliet, writer)
+        guard case .message(let message) = next.fact else { throw Unmet(description: "no message") }
+        try equal(message.sequence, 3)
+      }
+      try scene.read { reader in
+        try equal(try reader.unread(of: scene.juliet.id), 2)
+        try equal(try reader.unread(of: scene.romeo.id), 0)
+      }
+    },
+    Case(name: "a change by a held user keeps what it changes") { scene in
+      let (room, said, reaction) = try scene.write { writer in
+        let room = try scene.room(of: [scene.juliet, scene.nurse], writer)
+        let said = try [scene.juliet, scene.juliet].map { try scene.say("x", by: $0, in: room.id, writer) }
+        let reaction = try scene.change(said[1], .reactions(["a"]), by: scene.romeo, in: room.id, writer)
+        try writer.put(Hold(.user(scene.romeo.id), in: scene.realm.id, note: nil, since: scene.time))
+        return (room, said, reaction)
+      }
+      let piece = try scene.write { try $0.expire(room.id, through: .end, limit: 99, endingFiles: nil) }
+      try require(piece.isHeld && piece.messages == 3, "\(piece)")
+      try scene.read { reader in
+        try equal(
+          try reader.history(of: room.id, after: .zero, before: .end, limit: 9, ascending: true).map(\.position),
+          [said[1].position])
+        try equal(try reader.hasEntry(at: reaction.position, in: room.id), true)
+      }
+    },
+    Case(name: "the markers of a private dialog go with the last message that they are about") { scene in
+      let (said, markers) = try scene.write { writer in
+        let said = try [1, 2].map { try scene.say("\($0)", by: scene.romeo, to: scene.juliet, writer) }
+        try scene.display(said[0], by: scene.juliet, writer)
+        let mark = try writer.mark(scene.juliet.id, in: said[0].dialog)
+        return (said, mark?.position)
+      }
+      guard let marker = markers, marker > .zero else { throw Unmet(description: "no marker") }
+      func isThere() throws -> Bool { try scene.read { try $0.hasEntry(at: marker, in: said[0].dialog) } }
+      try equal(try isThere(), true)
+      try expire(scene, said[0].dialog, through: said[0].position)
+      try equal(try isThere(), false)
+      try scene.write { writer in
+        try equal(try writer.mark(scene.juliet.id, in: said[0].dialog)?.displayed, said[0].position)
+        try scene.display(said[1], by: scene.juliet, writer)
+      }
+      try scene.read { reader in
+        try equal(try reader.unread(of: scene.juliet.id), 0)
+        try equal(try reader.unread(of: scene.romeo.id), 0)
+      }
+    },
+    Case(name: "rooms with an age of their own are found, with their whispers") { scene in
+      var settings = RoomSettings.group
+      settings.retentionDays = 7
+      let (own, plain, whisper) = try scene.write { writer in
+        var own = try scene.room(of: [scene.romeo, scene.juliet], writer)
+        own.settings.retentionDays = 7
+        try writer.update(own)
+        let plain = try writer.insertRoom(
+          localpart: "plain", in: scene.realm.id, externalID: nil, settings: .group, createdAt: scene.time)
+        let whisper = try scene.whisper(
+          "psst", by: scene.romeo, as: "r", to: scene.juliet, known: "j", in: own.name, writer)
+        try scene.say("one", by: scene.romeo, to: scene.juliet, writer)
+        return (own, plain, whisper)
+      }
+      let made = try scene.write {
+        try $0.insertRoom(
+          localpart: "made", in: scene.realm.id, externalID: nil, settings: settings, createdAt: scene.time)
+      }
+      try scene.reopen()
+      func found(onlyOwn: Bool) throws -> [AgingDialog] {
+        try scene.read { try $0.agingDialogs(after: DialogID(0), limit: 99, onlyOwn: onlyOwn) }
+      }
+      try equal(try found(onlyOwn: true).map(\.id), [own.id, whisper.dialog, made.id])
+      try equal(try found(onlyOwn: true).map(\.days), [7, 7, 7])
+      try equal(try found(onlyOwn: false).first { $0.id == plain.id }?.days, nil)
+      try equal(
+        try scene.read { try $0.agingDialogs(after: own.id, limit: 1, onlyOwn: true) }.map(\.id), [whisper.dialog])
+      try scene.write { writer in
+        var room = try scene.stored(own.id, writer)
+        try equal(room.settings.retentionDays, 7)
+        room.settings.retentionDays = nil
+        try writer.update(room)
+      }
+      try equal(try found(onlyOwn: true).map(\.id), [made.id])
     },
     Case(name: "a destroyed room keeps the entry that says so") { scene in
       let (room, end) = try scene.write { writer in
@@ -325,6 +425,15 @@ extension StoreConformance {
       try equal(Set(try due()), Set(blobs.map(\.id)), "of \(said.position.number)")
     },
   ]
+}
+
+extension StoreWriter {
+  /// Without a bound of time, which is the machine's.
+  fileprivate func expire(
+    _ dialog: DialogID, through end: Position, limit: Int, endingFiles: Timestamp?
+  ) throws -> ExpiredPiece {
+    try expire(dialog, through: end, limit: limit, within: .seconds(3_600), endingFiles: endingFiles)
+  }
 }
 
 extension StoreReader {

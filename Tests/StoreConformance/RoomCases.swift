@@ -25,6 +25,7 @@ extension StoreConformance {
     settings.participantsSetTopic = true
     settings.history = .sinceJoin
     settings.slowModeSeconds = 30
+    settings.retentionDays = 7
     settings.language = "it"
     settings.lifetime = .temporary
     settings.historyMax = 3

@@ -60,6 +60,14 @@ extension Scene {
     return entry
   }
 
+  /// A message that changes an earlier one.
+  @discardableResult
+  func change(
+    _ target: Entry, _ kind: Reference.Kind, by author: Party, in room: DialogID, _ writer: any StoreWriter
+  ) throws -> Entry {
+    try add(room, by: author, writer) { _ in .message(Self.change(target, kind)) }
+  }
+
   @discardableResult
   func note(
     _ change: RoomChange.Change, by author: Party, in room: DialogID, stanza: Message? = nil,

@@ -103,6 +103,29 @@ final class Scene {
     return entry
   }
 
+  /// A message that changes an earlier one.
+  @discardableResult
+  func change(
+    _ target: Entry, _ kind: Reference.Kind, by author: Party, to peer: Party, _ writer: any StoreWriter
+  ) throws -> Entry {
+    var dialog = try dialog(author, peer, writer)
+    let position = step()
+    let entry = Entry(
+      position: position, time: time, dialog: dialog.id, author: author, place: .peer(peer),
+      fact: .message(Self.change(target, kind)), id: id(position))
+    try writer.insert(entry, feeds: feeds(author, peer, .archived, isShown: true), key: nil)
+    dialog.last = position
+    try writer.update(dialog)
+    return entry
+  }
+
+  static func change(_ target: Entry, _ kind: Reference.Kind) -> Message {
+    Message(
+      sequence: 0, content: Content(kind: kind == .correction ? .text : .none, text: kind == .correction ? "new" : ""),
+      envelope: Envelope(), traits: .archived,
+      reference: Reference(kind: kind, target: target.position, targetID: target.id, targetStanzaID: nil))
+  }
+
   private func feeds(_ author: Party, _ peer: Party, _ traits: Message.Traits, isShown: Bool) -> [FeedRow] {
     var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
     if !isShown { row.insert(.unfollowed) }

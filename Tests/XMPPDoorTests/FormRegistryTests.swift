@@ -83,7 +83,7 @@ struct FormRegistryTests {
         // XEP-0500 0.1.1, 5.1.
         "muc#roomconfig_slow_mode_duration": .textSingle,
         // Parley's own.
-        "parley#history": .listSingle, "parley#acceptremote": .boolean,
+        "parley#history": .listSingle, "parley#acceptremote": .boolean, "parley#retention": .textSingle,
       ])
     let crone = try bare("crone1@shakespeare.lit")
     for settings in [RoomSettings.open, .group] {
@@ -106,8 +106,11 @@ struct FormRegistryTests {
         // XEP-0486 0.1.0, 3.3; XEP-0500 0.1.1, 5.2; XEP-0502 0.1.0.
         "muc#roominfo_avatarhash": .textMulti, "muc#roominfo_slow_mode_duration": .textSingle,
         "{urn:xmpp:muc-activity}message-activity": .textSingle,
+        // Parley's own.
+        "parley#retention": .textSingle,
       ])
     var settings = RoomSettings.open
+    settings.retentionDays = 30
     settings.name = "A Dark Cave"
     settings.about = "The place for all good witches!"
     settings.language = "en"

@@ -58,6 +58,7 @@ struct RoomsConfigurationTests {
     settings.language = "en"
     settings.slowModeSeconds = 20
     settings.history = .sinceJoin
+    settings.retentionDays = 30
     let form = ConfigurationForm.form(
       of: settings, owners: [try bare("crone1@shakespeare.lit")],
       admins: [try bare("wiccarocks@shakespeare.lit"), try bare("hecate@shakespeare.lit")])
@@ -68,7 +69,7 @@ struct RoomsConfigurationTests {
       ("muc#roomconfig_moderatedroom", ["0"]), ("muc#roomconfig_membersonly", ["0"]),
       ("muc#roomconfig_passwordprotectedroom", ["1"]), ("muc#roomconfig_roomsecret", ["cauldronburn"]),
       ("muc#roomconfig_whois", ["moderators"]), ("muc#roomconfig_lang", ["en"]), ("parley#history", ["since-join"]),
-      ("muc#roomconfig_slow_mode_duration", ["20"]),
+      ("muc#roomconfig_slow_mode_duration", ["20"]), ("parley#retention", ["30"]),
       ("muc#roomconfig_roomadmins", ["wiccarocks@shakespeare.lit", "hecate@shakespeare.lit"]),
       ("muc#roomconfig_roomowners", ["crone1@shakespeare.lit"]),
     ]
@@ -220,10 +221,11 @@ struct RoomsConfigurationTests {
     room.occupantsMax = 5
     room.historyMax = 5
     room.slowModeSeconds = 5
+    room.retentionDays = 5
     let form = configuration([
       ("muc#roomconfig_roomname", [""]), ("muc#roomconfig_roomdesc", []), ("muc#roomconfig_lang", [" "]),
       ("muc#roomconfig_maxusers", ["none"]), ("muc#maxhistoryfetch", [""]),
-      ("muc#roomconfig_slow_mode_duration", [""]),
+      ("muc#roomconfig_slow_mode_duration", [""]), ("parley#retention", [""]),
       // Without a value these say nothing.
       ("muc#roomconfig_whois", []), ("muc#roomconfig_membersonly", []), ("muc#roomconfig_allowpm", []),
       ("parley#history", []), ("muc#roomconfig_moderatedroom", []),
@@ -240,7 +242,8 @@ struct RoomsConfigurationTests {
     ("muc#roomconfig_slow_mode_duration", "1.5"), ("parley#history", "none"), ("muc#roomconfig_lang", "en_US"),
     ("muc#roomconfig_lang", "en--US"), ("muc#roomconfig_lang", "englishlanguage"),
     ("muc#roomconfig_lang", "aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-e"), ("muc#maxhistoryfetch", "101"),
-    ("muc#maxhistoryfetch", "-1"), ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
+    ("muc#maxhistoryfetch", "-1"), ("parley#retention", "0"), ("parley#retention", "36501"), ("parley#retention", "1.5"),
+    ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
     ("muc#roomconfig_presencebroadcast", "moderator"), ("muc#roomconfig_pubsub", "xmpp:pubsub.localhost?;node=coven"),
   ])
   func wrongValuesAreRefused(field: String, value: String) {

@@ -14,7 +14,7 @@ extension Rendering {
       historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
       whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue,
       acceptsRemote: parley.hub.federation == nil ? nil : settings.acceptsRemote,
-      temporary: settings.isPersistent ? nil : true, externalId: room.externalID,
+      retentionDays: settings.retentionDays, temporary: settings.isPersistent ? nil : true, externalId: room.externalID,
       createdAt: room.createdAt)
   }
 

@@ -49,6 +49,12 @@ struct SystemContent {
         .avatar, "\(actor) \(now.avatarHash == nil ? "removed" : "changed") the dialog's picture",
         [("avatarHash", now.avatarHash)])
     }
+    if now.retentionDays != was.retentionDays {
+      let text =
+        now.retentionDays.map { "messages go after \($0) \($0 == 1 ? "day" : "days")" }
+        ?? "messages stay as long as the server keeps them"
+      return SystemContent(.settings, "\(actor) changed the dialog's settings: \(text)")
+    }
     // The changes that can be told in a word; the event's `dialog` contains all of them.
     return SystemContent(
       .settings, "\(actor) changed the dialog's settings",

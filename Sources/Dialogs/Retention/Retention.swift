@@ -17,41 +17,32 @@ public struct Retention: Sendable {
 
   public var state: RetentionState { parley.registries.retention }
 
-  /// Removes the messages that are older than the policy allows, or only counts them, and adds them to the report. Ends
-  /// early if its task is cancelled.
+  /// Removes the messages that are older than the policy and their rooms allow, or only counts them, and adds them to the
+  /// report. Ends early if its task is cancelled.
   public func removeMessages(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
-    let ends = try await ends()
-    if ends.isEmpty { return }
+    let (policy, now, parley) = (state.policy, parley.clock.now, parley)
+    let ages = Dictionary(uniqueKeysWithValues: parley.realms.map { ($0.id, policy.ages(in: $0.domain)) })
+    let onlyOwn = ages.values.allSatisfy { $0 == RetentionPolicy.Ages() }
     var after = DialogID(0)
     while !Task.isCancelled {
       let from = after
-      let page = try await parley.read { try $0.agingDialogs(after: from, limit: Limits.agingDialogsAtOnce) }
-      for dialog in page {
-        let ends = ends[parley.home(of: dialog.realm)]
-        guard let oldest = dialog.oldest, let end = dialog.isOfRoom ? ends?.rooms : ends?.privately, oldest <= end
-        else {
-          continue
+      let (page, due) = try await parley.read { reader in
+        let page = try reader.agingDialogs(after: from, limit: Limits.agingDialogsAtOnce, onlyOwn: onlyOwn)
+        // Few ages are different.
+        var ends: [Duration: Position] = [:]
+        let due = try page.compactMap { dialog -> (id: DialogID, end: Position)? in
+          guard let oldest = dialog.oldest, let ages = ages[parley.home(of: dialog.realm)], let age = ages.age(of: dialog)
+          else { return nil }
+          let end =
+            try ends[age] ?? reader.position(before: Timestamp(milliseconds: now.milliseconds - age.milliseconds))
+          ends[age] = end
+          return oldest <= end ? (dialog.id, end) : nil
         }
-        try await remove(of: dialog.id, through: end, onlyCounting: onlyCounting, &report)
+        return (page, due)
       }
+      for dialog in due { try await remove(of: dialog.id, through: dialog.end, onlyCounting: onlyCounting, &report) }
       guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
       after = last.id
-    }
-  }
-
-  /// Returns the last positions that are old enough, of the realms in which messages go.
-  private func ends() async throws(Problem) -> [RealmID: (privately: Position?, rooms: Position?)] {
-    let (policy, now, realms) = (state.policy, parley.clock.now, parley.realms)
-    return try await parley.read { reader in
-      func end(_ age: Duration?) throws -> Position? {
-        try age.map { try reader.position(before: Timestamp(milliseconds: now.milliseconds - $0.milliseconds)) }
-      }
-      var ends: [RealmID: (privately: Position?, rooms: Position?)] = [:]
-      for realm in realms {
-        let ages = policy.ages(in: realm.domain)
-        if ages != RetentionPolicy.Ages() { ends[realm.id] = (try end(ages.privately), try end(ages.rooms)) }
-      }
-      return ends
     }
   }
 
@@ -73,7 +64,9 @@ public struct Retention: Sendable {
     while !Task.isCancelled {
       let (began, now) = (ContinuousClock.now, parley.clock.now)
       let piece = try await parley.work(changing: dialog) {
-        try $0.expire(dialog, through: end, limit: Limits.expiredAtOnce, endingFiles: endsFiles ? now : nil)
+        try $0.expire(
+          dialog, through: end, limit: Limits.expiredAtOnce, within: Limits.expiringTime,
+          endingFiles: endsFiles ? now : nil)
       }
       messages += piece.messages
       parley.metrics.retained.add(.messages, piece.messages)

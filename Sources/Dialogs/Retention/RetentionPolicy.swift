@@ -14,6 +14,12 @@ public struct RetentionPolicy: Hashable, Sendable {
       self.privately = privately
       self.rooms = rooms
     }
+
+    /// Returns the age at which messages of a dialog go: this, or a shorter one of the room's own; `nil`: they stay.
+    func age(of dialog: AgingDialog) -> Duration? {
+      let own = dialog.days.map { Duration.days($0) }
+      return [dialog.isOfRoom ? rooms : privately, own].compactMap { $0 }.min()
+    }
   }
 
   /// The ages in realms that `byDomain` does not name.
@@ -27,6 +33,13 @@ public struct RetentionPolicy: Hashable, Sendable {
   public init() {}
 
   public func ages(in domain: String) -> Ages { byDomain[domain] ?? ages }
+}
+
+extension Duration {
+  /// Days of 24 hours.
+  public static func days(_ days: Int) -> Duration { .seconds(days * 86_400) }
+  /// Whole days of 24 hours.
+  public var days: Int64 { components.seconds / 86_400 }
 }
 
 /// The result of one run of retention: the numbers of what it has removed, or would remove.

@@ -2,8 +2,9 @@ public import Basics
 
 /// Reads what the retention of messages needs.
 public protocol RetentionReader {
-  /// Returns the dialogs of all kinds behind a number, ascending, with their oldest entries.
-  func agingDialogs(after: DialogID, limit: Int) throws -> [AgingDialog]
+  /// Returns the dialogs of all kinds behind a number, ascending, with their oldest entries; or only those with an age of
+  /// their own.
+  func agingDialogs(after: DialogID, limit: Int, onlyOwn: Bool) throws -> [AgingDialog]
   /// Returns the number of messages that `expire` would remove up to a position. One by a held user at which it would
   /// stop is not looked for.
   func expiring(in dialog: DialogID, through end: Position) throws -> Int
@@ -18,12 +19,19 @@ public protocol RetentionReader {
 
 /// Removes messages by their age.
 public protocol RetentionWriter {
-  /// Removes the oldest `limit` entries of a dialog up to a position, with everything that belongs to them: payload,
-  /// state, edits, words of the search index, rows of feeds, mentions, pins, stars, and references to files, of which
-  /// those of the authors end at `endingFiles` if nothing else refers to them. What counted as unread counts no more. A
-  /// held dialog is left as it is; in another room the entries before the first one of a held user are removed. The last
-  /// entry of a destroyed room stays.
-  func expire(_ dialog: DialogID, through end: Position, limit: Int, endingFiles: Timestamp?) throws -> ExpiredPiece
+  /// Removes the oldest entries of a dialog up to a position, with everything that belongs to them: payload, state,
+  /// edits, reactions, retractions and pins (`Reference.changes`), in private dialogs markers, words of the search index,
+  /// rows of feeds, mentions, stars, and references to files, of which those of the authors end at `endingFiles` if
+  /// nothing else refers to them. What counted as unread counts no more. A held dialog is left as it is; in another room
+  /// the entries before the first one that is a held user's, or changed by one, are removed. The last entry of a destroyed
+  /// room stays.
+  ///
+  /// - Parameters:
+  ///   - limit: the most entries, what changes others included.
+  ///   - span: the time after which no further entry is begun.
+  func expire(
+    _ dialog: DialogID, through end: Position, limit: Int, within span: Duration, endingFiles: Timestamp?
+  ) throws -> ExpiredPiece
 }
 
 /// A dialog as retention sees it.
@@ -33,10 +41,13 @@ public struct AgingDialog: Hashable, Sendable {
   public let realm: RealmID
   /// Whether it is a room, or the whispers of two of its occupants.
   public let isOfRoom: Bool
+  /// The room's own age of messages, in days (`RoomSettings.retentionDays`).
+  public let days: Int?
   /// The first entry that is not gone; `nil` if there is none.
   public let oldest: Position?
 
-  public init(id: DialogID, realm: RealmID, isOfRoom: Bool, oldest: Position?) {
+  public init(id: DialogID, realm: RealmID, isOfRoom: Bool, days: Int? = nil, oldest: Position?) {
+    self.days = days
     self.id = id
     self.realm = realm
     self.isOfRoom = isOfRoom

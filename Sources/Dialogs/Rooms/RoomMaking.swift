@@ -27,7 +27,7 @@ extension Judge {
         return settle(post, receipt)
       }
     }
-    try check(draft.settings)
+    try check(draft.settings, in: author.realm)
     if let topic = draft.topic, topic.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
@@ -141,7 +141,7 @@ extension Judge {
       settings.avatarHash = avatar?.hash
     }
     if !settings.isPersistent, was.lifetime == .kept { throw Problem.roomKept }
-    try check(settings)
+    try check(settings, was: was, in: state.room.name.realm)
     try checkStays(post.author, settings, was: was)
     let changes = try changes(draft.members, by: post.author, as: affiliation, in: state)
     for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state) }
@@ -209,7 +209,8 @@ extension Judge {
       of: state.room.id, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
-  private func check(_ settings: RoomSettings) throws(Problem) {
+  private func check(_ settings: RoomSettings, was: RoomSettings? = nil, in realm: RealmID) throws(Problem) {
+    try check(days: settings.retentionDays, was: was?.retentionDays, in: realm)
     for (field, value, bound) in [
       ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),
       ("metadata", settings.metadata, Limits.metadataBytesMax),
@@ -228,6 +229,25 @@ extension Judge {
     if let count = settings.occupantsMax, !(1...Limits.occupantsMax).contains(count) {
       throw Problem(
         .malformed, "occupants-invalid", "A room has 1 to \(Limits.occupantsMax) occupants.", field: "occupantsMax")
+    }
+  }
+
+  /// Checks a room's own age of messages against the operators'. One that has become too long is left as it is: the shorter
+  /// of both counts.
+  private func check(days: Int?, was: Int?, in realm: RealmID) throws(Problem) {
+    guard let days, days != was else { return }
+    guard (1...Limits.retentionDaysMax).contains(days) else {
+      throw Problem(
+        .malformed, "retention-invalid", "retentionDays is 1 to \(Limits.retentionDaysMax), or null.",
+        field: "retentionDays")
+    }
+    guard let domain = realms.realm(realm)?.domain, let bound = retention.policy.ages(in: domain).rooms?.days else {
+      return
+    }
+    guard days <= bound else {
+      throw Problem(
+        .malformed, "retention-too-long", "On this server messages in rooms go after \(bound) days.",
+        field: "retentionDays")
     }
   }
 
@@ -258,7 +278,7 @@ extension Judge {
   ) throws -> (RoomCache.State, Entry) {
     var settings = RoomSettings.group
     draft.apply(&settings)
-    try check(settings)
+    try check(settings, in: post.author.realm)
     guard let local = address.local else { throw Problem.roomUnknown }
     if !settings.isPersistent, let wait = rooms.wait(toMakeTemporary: post.author.id, now: time) {
       throw Problem.roomsTooFast(wait)

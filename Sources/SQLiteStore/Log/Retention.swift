@@ -3,11 +3,11 @@ import Dialogs
 
 /// The removal of entries by their age, and what a hold keeps.
 extension Reader {
-  func agingDialogs(after: DialogID, limit: Int) throws -> [AgingDialog] {
-    try connection(.agingDialogs, after, bound(limit)).all { row in
+  func agingDialogs(after: DialogID, limit: Int, onlyOwn: Bool) throws -> [AgingDialog] {
+    try connection(onlyOwn ? .ownAgingDialogs : .agingDialogs, after, bound(limit)).all { row in
       AgingDialog(
         id: DialogID(row.int(0)), realm: RealmID(row.int(1)), isOfRoom: row.int(2) >= Self.roomKind,
-        oldest: row.intOrNil(3).map { Position($0) })
+        days: row.intOrNil(4).map { Int(clamping: $0) }, oldest: row.intOrNil(3).map { Position($0) })
     }
   }
 
@@ -35,9 +35,13 @@ extension Writer {
   /// Unread messages that go are read, as it were. That costs no write per member: queries never look behind
   /// `expired_ordinal`. Of a member who has not read so far, what counted against that (their own messages, and those
   /// they have deleted for themselves) goes with it.
+  ///
+  /// What changes a message goes before it, so that a piece which ends between them leaves a message without changes, and
+  /// never a change of nothing.
   func expire(
-    _ dialog: DialogID, through end: Position, limit: Int, endingFiles time: Timestamp?
+    _ dialog: DialogID, through end: Position, limit: Int, within span: Duration, endingFiles time: Timestamp?
   ) throws -> ExpiredPiece {
+    let began = ContinuousClock.now
     var piece = ExpiredPiece()
     guard try !isHeld(dialog) else {
       piece.isHeld = true
@@ -59,11 +63,21 @@ extension Writer {
     }
     var own = found.own
     var last: (position: Position, ordinal: Int64)?
+    var left = Int(bound(limit))
+    var isCut = false
     for row in rows {
-      if held.contains(row.author) {
+      if try held.contains(row.author) || !held.isEmpty && isChangedByHeld(row.position) {
         piece.isHeld = true
         break
       }
+      if last != nil, ContinuousClock.now - began >= span { isCut = true }
+      if !isCut {
+        let changes = try removeChanges(of: row.position, in: dialog, limit: left, endingFiles: time)
+        left -= changes
+        isCut = left <= 0
+      }
+      if isCut { break }
+      left -= 1
       if row.flags.contains(.counts) {
         let author = found.isRoom ? UserID(row.own) : row.own > own ? found.first : found.second
         try connection(.passOwn, author, dialog, row.ordinal).run()
@@ -71,15 +85,12 @@ extension Writer {
       own = row.own
       if row.kind == Int64(Fact.Kind.room.rawValue) { try removeFeed(ofChangeAt: row.position, in: dialog) }
       if row.kind == Int64(Fact.Kind.call.rawValue) { try connection(.deleteEndedCall, row.position).run() }
-      // An edit is a text of the message, however young.
-      for correction in try connection(.correctionsOf, row.position).all({ Position($0.int(0)) }) {
-        try erase(correction, in: dialog)
-      }
       try removeTraces(of: row.position, in: dialog, endingFiles: time)
       _ = try remove(row.position, in: dialog)
       if row.flags.contains(.shown) { piece.messages += 1 }
       last = (row.position, row.ordinal)
     }
+    piece.isMore = (isCut || rows.count == Int(bound(limit))) && !piece.isHeld
     guard let last else { return piece }
     for (user, ordinal) in try connection(.hiddenBetween, dialog, found.expired, last.position)
       .all({ (UserID($0.int(0)), $0.int(1)) })
@@ -92,21 +103,53 @@ extension Writer {
     try connection(.deleteEntriesBefore, dialog, last.position).run()
     try connection(.makeBase, dialog, last.position, found.isRoom).run()
     try connection(.setExpired, dialog, last.position, last.ordinal).run()
-    piece.isMore = rows.count == Int(bound(limit)) && !piece.isHeld
+    if !found.isRoom {
+      for position in try connection(.markersUpTo, dialog, last.position, found.first, found.second)
+        .all({ Position($0.int(0)) })
+      { try erase(position, in: dialog) }
+    }
     return piece
+  }
+
+  /// Removes what changes a message, however young: its edits, reactions, retractions and pins. Returns how many of them.
+  private func removeChanges(
+    of message: Position, in dialog: DialogID, limit: Int, endingFiles time: Timestamp?
+  ) throws -> Int {
+    let changes = try connection(.changesOf, message, Int64(limit)).all { Position($0.int(0)) }
+    for change in changes {
+      try removeTraces(of: change, in: dialog, endingFiles: time)
+      try erase(change, in: dialog)
+      try connection(.deleteChange, message, change).run()
+    }
+    return changes.count
+  }
+
+  private func isChangedByHeld(_ message: Position) throws -> Bool {
+    try connection(.isChangedByHeld, message).first { $0.int(0) } == 1
   }
 }
 
 extension Query {
-  /// One look at each dialog. Whispers belong to the realm of their room.
-  fileprivate static let agingDialogs = Query(
-    """
-    SELECT d.id, coalesce(r.realm, u.realm), d.kind,
-      (SELECT e.position FROM entries e WHERE e.dialog = d.id AND e.position > d.expired ORDER BY e.position LIMIT 1)
-    FROM dialogs d LEFT JOIN rooms r ON r.dialog = iif(d.kind = \(Reader.roomKind), d.id, d.via)
-      LEFT JOIN users u ON u.id = d.first
-    WHERE d.id > ?1 AND coalesce(r.realm, u.realm) IS NOT NULL ORDER BY d.id LIMIT ?2
-    """)
+  /// One look at each dialog. Whispers belong to the realm of their room, and have its age.
+  private static func agingDialogs(where condition: String) -> Query {
+    Query(
+      """
+      SELECT d.id, coalesce(r.realm, u.realm), d.kind,
+        (SELECT e.position FROM entries e WHERE e.dialog = d.id AND e.position > d.expired ORDER BY e.position LIMIT 1),
+        r.retention_days
+      FROM dialogs d LEFT JOIN rooms r ON r.dialog = iif(d.kind = \(Reader.roomKind), d.id, d.via)
+        LEFT JOIN users u ON u.id = d.first
+      WHERE d.id > ?1 AND coalesce(r.realm, u.realm) IS NOT NULL AND \(condition) ORDER BY d.id LIMIT ?2
+      """)
+  }
+  fileprivate static let agingDialogs = agingDialogs(where: "TRUE")
+  /// Found by an index: where the operators let everything stay, few rooms have an age.
+  fileprivate static let ownAgingDialogs = agingDialogs(
+    where: """
+      d.id IN (SELECT dialog FROM rooms WHERE retention_days IS NOT NULL
+        UNION ALL SELECT w.id FROM rooms o CROSS JOIN dialogs w
+          ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = o.dialog WHERE o.retention_days IS NOT NULL)
+      """)
   /// A destroyed room keeps its last entry, which says so.
   private static func expiring(_ columns: String, _ rest: String) -> Query {
     Query(
@@ -161,6 +204,20 @@ extension Query {
   fileprivate static let passHidden = Query(
     """
     UPDATE members SET hidden = hidden - 1 WHERE user = ?1 AND dialog = ?2 AND hidden > 0 AND displayed_ordinal < ?3
+    """)
+  fileprivate static let changesOf = Query("SELECT position FROM changes WHERE target = ?1 ORDER BY position LIMIT ?2")
+  fileprivate static let deleteChange = Query("DELETE FROM changes WHERE target = ?1 AND position = ?2")
+  fileprivate static let isChangedByHeld = Query(
+    """
+    SELECT EXISTS (SELECT 1 FROM changes c CROSS JOIN payloads p ON p.position = c.position
+      CROSS JOIN holds h ON h.user = p.author WHERE c.target = ?1)
+    """)
+  /// The markers of a private dialog that are about nothing later. A room's are in no archive, and nothing without the
+  /// message.
+  fileprivate static let markersUpTo = Query(
+    """
+    SELECT position FROM members
+    WHERE user IN (?3, ?4) AND dialog = ?1 AND position > ?2 AND max(delivered, displayed) <= ?2
     """)
   fileprivate static let deleteHiddenBetween = Query(
     "DELETE FROM hidden WHERE position > ?2 AND position <= ?3 AND dialog = ?1")

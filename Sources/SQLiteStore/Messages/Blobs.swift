@@ -78,7 +78,7 @@ extension Writer {
   }
 
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws {
-    let messages = try connection(.correctionsOf, position).all { $0.int(0) } + [position.number]
+    let messages = try connection(.editsNaming, position).all { $0.int(0) } + [position.number]
     var named: Set<[UInt8]> = []
     for message in messages {
       named.formUnion(try connection(.blobsNamedBy, message).all { $0.bytes(0) })
@@ -189,7 +189,7 @@ extension Query {
   fileprivate static let blobsNamedBy = Query("SELECT blob FROM blob_references WHERE position = ?1")
   fileprivate static let deleteBlobReferencesOf = Query("DELETE FROM blob_references WHERE position = ?1")
   fileprivate static let deleteReferencesToBlob = Query("DELETE FROM blob_references WHERE blob = ?1")
-  static let correctionsOf = Query("SELECT position FROM corrections WHERE target = ?1")
+  fileprivate static let editsNaming = Query("SELECT position FROM changes WHERE target = ?1 AND edit = 1")
   fileprivate static let endBlob = Query(
     """
     UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)

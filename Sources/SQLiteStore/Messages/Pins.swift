@@ -31,7 +31,7 @@ extension Query {
   fileprivate static let deletePin = Query("DELETE FROM pins WHERE dialog = ?1 AND position = ?2")
   fileprivate static let edits = Query(
     """
-    SELECT \(Reader.payloadColumns) FROM corrections c CROSS JOIN payloads p ON p.position = c.position
-    WHERE c.target = ?1 AND c.position > ?2 ORDER BY c.position LIMIT ?3
+    SELECT \(Reader.payloadColumns) FROM changes c CROSS JOIN payloads p ON p.position = c.position
+    WHERE c.target = ?1 AND c.edit = 1 AND c.position > ?2 ORDER BY c.position LIMIT ?3
     """)
 }

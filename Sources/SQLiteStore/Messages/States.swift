@@ -37,14 +37,15 @@ extension Writer {
     try connection(state.retraction == nil ? .markChanged : .blank, position, dialog)
       .run()
     guard state.retraction != nil else { return }
-    for correction in try connection(.corrections, position).all({ Position($0.int(0)) }) {
-      try put(state, of: correction, in: dialog)
+    for edit in try connection(.editsOf, position).all({ Position($0.int(0)) }) {
+      try put(state, of: edit, in: dialog)
     }
-    try connection(.deleteCorrections, position).run()
+    try connection(.closeEdits, position).run()
   }
 
-  func insertCorrection(_ position: Position, of target: Position) throws {
-    try connection(.insertCorrection, target, position).run()
+  /// Notes an entry that changes an earlier one, with which it goes (`expire`).
+  func insertChange(_ position: Position, of target: Position, isEdit: Bool) throws {
+    try connection(.insertChange, target, position, isEdit).run()
   }
 }
 
@@ -213,12 +214,12 @@ extension Query {
     INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail, mentions)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     """)
-  fileprivate static let corrections = Query(
+  fileprivate static let editsOf = Query(
     """
-    SELECT c.position FROM corrections c CROSS JOIN payloads p ON p.position = c.position WHERE c.target = ?1
+    SELECT c.position FROM changes c CROSS JOIN payloads p ON p.position = c.position WHERE c.target = ?1 AND c.edit = 1
     """)
-  fileprivate static let insertCorrection = Query("INSERT INTO corrections (target, position) VALUES (?1, ?2)")
-  fileprivate static let deleteCorrections = Query("DELETE FROM corrections WHERE target = ?1")
+  fileprivate static let insertChange = Query("INSERT INTO changes (target, position, edit) VALUES (?1, ?2, ?3)")
+  fileprivate static let closeEdits = Query("UPDATE changes SET edit = 0 WHERE target = ?1 AND edit = 1")
   fileprivate static let markChanged = Query(
     """
     UPDATE payloads SET traits = traits | \(StoredTraits.changed)

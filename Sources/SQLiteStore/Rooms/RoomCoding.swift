@@ -30,6 +30,7 @@ extension FactCoding {
     out.write(Int64(settings.lifetime.rawValue))
     out.write(settings.historyMax) { $0.write(Int64($1)) }
     out.write(settings.acceptsRemote)
+    out.write(settings.retentionDays) { $0.write(Int64($1)) }
     return out.bytes
   }
 
@@ -65,6 +66,9 @@ extension FactCoding {
       settings.historyMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
     }
     if !from.isAtEnd { settings.acceptsRemote = try from.flag() }
+    if !from.isAtEnd {
+      settings.retentionDays = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
+    }
     return settings
   }
 

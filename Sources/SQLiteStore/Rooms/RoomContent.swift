@@ -42,7 +42,7 @@ extension Writer {
   func removeTraces(of position: Position, in room: DialogID, endingFiles time: Timestamp?) throws {
     let author = try connection(.authorOfEntry, position).first { UserID($0.int(0)) }
     if let author { try releaseBlobs(of: position, by: author, ending: time) }
-    try connection(.deleteCorrectionsOfEntry, position).run()
+    try connection(.deleteChangesOfEntry, position).run()
   }
 
   /// Removes the markers of members that nobody but they may see: these are found by the members' marks alone.
@@ -62,7 +62,7 @@ extension Query {
     WHERE d.id = ?1 AND e.position < d.last ORDER BY e.position LIMIT ?2
     """)
   fileprivate static let authorOfEntry = Query("SELECT author FROM payloads WHERE position = ?1")
-  fileprivate static let deleteCorrectionsOfEntry = Query("DELETE FROM corrections WHERE target = ?1")
+  fileprivate static let deleteChangesOfEntry = Query("DELETE FROM changes WHERE target = ?1")
   fileprivate static let markersInRoom = Query(
     """
     SELECT m.position FROM affiliations a CROSS JOIN members m ON m.user = a.user AND m.dialog = a.room

@@ -155,7 +155,7 @@ extension Writer {
     guard let id else { throw StoreFailure.corrupt("a new room got no number") }
     try connection(
       .insertRoom, id, realm, localpart, externalID, FactCoding.encode(settings: settings), settings.name?.lowercased()
-    ).bind(settings.isListed, settings.lifetime == .temporary).run()
+    ).bind(settings.isListed, settings.lifetime == .temporary, settings.retentionDays.map { Int64($0) }).run()
     return Room(name: try known(id), externalID: externalID, createdAt: createdAt, settings: settings)
   }
 
@@ -172,7 +172,7 @@ extension Writer {
     ).bind(
       room.topic?.time, room.memberCount, room.version,
       room.isAddressFree ? Self.released : room.isDestroyed ? 1 : 0
-    ).bind(room.settings.lifetime == .temporary).run()
+    ).bind(room.settings.lifetime == .temporary, room.settings.retentionDays.map { Int64($0) }).run()
     if room.isDestroyed {
       if room.settings.lifetime == .temporary { try removeMarkers(in: room.id) }
       try connection(.deleteMarksOfRoom, room.id).run()
@@ -255,13 +255,13 @@ extension Query {
   fileprivate static let insertRoom = Query(
     """
     INSERT INTO rooms (dialog, realm, localpart, external_id, settings, folded_name, listed, member_count, version,
-      destroyed, temporary)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8)
+      destroyed, temporary, retention_days)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9)
     """)
   fileprivate static let updateRoom = Query(
     """
     UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
-      member_count = ?8, version = ?9, destroyed = ?10, temporary = ?11
+      member_count = ?8, version = ?9, destroyed = ?10, temporary = ?11, retention_days = ?12
     WHERE dialog = ?1
     """)
 

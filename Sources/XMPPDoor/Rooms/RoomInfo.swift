@@ -72,6 +72,7 @@ enum RoomInfo {
       label: "Who may write to one person in the room")
     say("muc#maxhistoryfetch", "\(settings.historyMax ?? DoorLimits.historyMax)", label: "Most messages of history")
     say("muc#roominfo_slow_mode_duration", "\(settings.slowModeSeconds)", label: "Slow mode")
+    say(ConfigurationForm.Key.retention, settings.retentionDays.map { "\($0)" }, label: "Days after which messages go")
     // Only for public rooms (XEP-0502 4).
     if room.settings.isListed {
       say(RoomActivity.field, activity.map { RoomActivity.text($0) }, label: "Messages per hour")

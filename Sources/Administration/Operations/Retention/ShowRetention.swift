@@ -40,7 +40,7 @@ package enum ShowRetention: AdminOperation {
       last: state.last.map(RetentionRow.init))
   }
 
-  private static func days(_ age: Duration?) -> Int64? { age.map { $0.components.seconds / 86_400 } }
+  private static func days(_ age: Duration?) -> Int64? { age?.days }
 }
 
 /// A run of retention in the operators' view.

@@ -39,7 +39,14 @@ enum UpdateDialog: ServedOperation {
     let slowMode = input.slowModeSeconds
     let whoPins = try input.whoPins.map { (text) throws(Problem) in try Checks.whoPins(text) }
     let acceptsRemote = input.acceptsRemote
-    let isConfigured = slowMode != nil || whoPins != nil || acceptsRemote != nil || kind != nil || history != nil
+    let retentionDays: Int??
+    switch input.retentionDays {
+    case .keep: retentionDays = nil
+    case .clear: retentionDays = .some(nil)
+    case .set(let days): retentionDays = days
+    }
+    let isConfigured =
+      retentionDays != nil || slowMode != nil || whoPins != nil || acceptsRemote != nil || kind != nil || history != nil
     if isConfigured || name != nil || about != nil || metadata != nil {
       intents.append(
         .configure(
@@ -53,6 +60,7 @@ enum UpdateDialog: ServedOperation {
             if let slowMode { settings.slowModeSeconds = slowMode }
             if let whoPins { settings.membersPin = whoPins == .members }
             if let acceptsRemote { settings.acceptsRemote = acceptsRemote }
+            if let retentionDays { settings.retentionDays = retentionDays }
           }))
     }
     if let topic = try Self.text(input.topic, "topic") {

@@ -74,6 +74,8 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   var whoPins: String?
   /// Whether users of other servers may be members; absent if this server communicates with no others.
   var acceptsRemote: Bool?
+  /// The days after which messages go, by its owners' wish; absent: only as the server says.
+  var retentionDays: Int?
   /// True if the dialog ends as soon as nobody is in it, as an XMPP user has made it so. Otherwise absent.
   var temporary: Bool?
   /// Another system's id; shown to members only.
@@ -102,6 +104,7 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("slowModeSeconds", slowModeSeconds)
     writer.member("whoPins", whoPins)
     writer.member("acceptsRemote", acceptsRemote)
+    writer.member("retentionDays", retentionDays)
     writer.member("temporary", temporary)
     writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)

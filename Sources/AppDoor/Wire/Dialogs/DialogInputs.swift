@@ -67,6 +67,7 @@ struct UpdateDialogInput: Decodable, Hashable, Sendable {
   /// A `DialogBody.WhoPins`.
   var whoPins: String?
   var acceptsRemote: Bool?
+  var retentionDays: Change<Int> = .keep
 }
 
 struct DeleteDialogInput: Decodable, Hashable, Sendable {

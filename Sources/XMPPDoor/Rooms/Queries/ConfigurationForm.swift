@@ -29,6 +29,8 @@ enum ConfigurationForm {
     static let history = "parley#history"
     /// Parley's own field as well: whether users of other servers may enter.
     static let acceptsRemote = "parley#acceptremote"
+    /// Parley's own, too: the days after which messages go. No XEP has a field for it.
+    static let retention = "parley#retention"
     static let admins = "muc#roomconfig_roomadmins"
     static let owners = "muc#roomconfig_roomowners"
     // Not in the form.
@@ -89,6 +91,11 @@ enum ConfigurationForm {
           Key.history, text(settings.history),
           [("all", "Everything"), ("since-join", "What was said since they are members")],
           label: "What new members may read"),
+        DataForm.Field(
+          Key.retention, .textSingle, label: "Messages go after",
+          description: "Days; empty: as long as the server keeps them.",
+          values: settings.retentionDays.map { ["\($0)"] } ?? [],
+          range: DataForm.WholeNumbers(1...Limits.retentionDaysMax)),
       ] + (isFederated ? [remote] : []) + [
         DataForm.Field(Key.admins, .jidMulti, label: "Admins", values: admins.map(\.description)),
         DataForm.Field(Key.owners, .jidMulti, label: "Owners", values: owners.map(\.description)),
@@ -166,7 +173,7 @@ enum ConfigurationForm {
       occupantsMax: try occupantsMax(form), whispers: try whispers(form),
       membersInvite: try form.boolean(Key.membersInvite), participantsSetTopic: try form.boolean(Key.changeSubject),
       history: try history(form), historyMax: try historyMax(form), slowModeSeconds: try slowMode(form),
-      acceptsRemote: try form.boolean(Key.acceptsRemote))
+      acceptsRemote: try form.boolean(Key.acceptsRemote), retentionDays: try retention(form))
     let members = try people(form, owners: owners, admins: admins)
     return SettingsDraft(members: members) { wishes.apply(to: &$0) }
   }
@@ -190,6 +197,7 @@ enum ConfigurationForm {
     let historyMax: Int??
     let slowModeSeconds: Int?
     let acceptsRemote: Bool?
+    let retentionDays: Int??
 
     func apply(to settings: inout RoomSettings) {
       if let name { settings.name = name }
@@ -209,6 +217,7 @@ enum ConfigurationForm {
       if let historyMax { settings.historyMax = historyMax }
       if let slowModeSeconds { settings.slowModeSeconds = slowModeSeconds }
       if let acceptsRemote { settings.acceptsRemote = acceptsRemote }
+      if let retentionDays { settings.retentionDays = retentionDays }
     }
   }
 
@@ -325,6 +334,16 @@ enum ConfigurationForm {
       throw unacceptable(Key.historyMax, "is no number from 0 to \(DoorLimits.historyMax)")
     }
     return .some(number == DoorLimits.historyMax ? nil : number)
+  }
+
+  /// Returns the days after which messages go; whether the operators allow so many, the core knows.
+  private static func retention(_ form: DataForm) throws(StanzaError) -> Int?? {
+    guard form[Key.retention] != nil else { return nil }
+    guard let number = try form.integer(Key.retention) else { return .some(nil) }
+    guard (1...Limits.retentionDaysMax).contains(number) else {
+      throw unacceptable(Key.retention, "is neither empty nor a number from 1 to \(Limits.retentionDaysMax)")
+    }
+    return .some(number)
   }
 
   private static func unacceptable(_ key: String, _ fault: String) -> StanzaError {
