@@ -25,7 +25,8 @@ package struct Core: Sendable {
 
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
-    try open(settings, folder, signIn: .none, beforeSend: nil, metrics: Metrics(), traces: nil, logger: logger)
+    try open(
+      settings, folder, signIn: .none, beforeSend: nil, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
@@ -34,8 +35,8 @@ package struct Core: Sendable {
   ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, metrics: Metrics,
-    traces: Traces?, logger: Logger
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, clock: any Clock,
+    metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
@@ -79,7 +80,7 @@ package struct Core: Sendable {
         options.beforeSend = BeforeSendOptions(
           policy: policy, beforeSend: beforeSend, rewriting: BeforeSendRewriting())
       }
-      let parley = try Parley(store: store, clock: SystemClock(), options: options, metrics: metrics, logger: logger)
+      let parley = try Parley(store: store, clock: clock, options: options, metrics: metrics, logger: logger)
       beforeSend?.render(by: HookEvents(parley: parley))
       parley.grant(settings.privileges)
       var accountOptions = Accounts.Options()

@@ -2,7 +2,7 @@ import Accounts
 import Administration
 import AppDoor
 import Backends
-import Basics
+public import Basics
 import CodeTransports
 import Dialogs
 import FileDoor
@@ -34,11 +34,13 @@ public enum Server {
   /// - Parameters:
   ///   - demo: Whether a first start creates two users; nil means only if the domain is localhost.
   ///   - reread: Returns the current configuration, for SIGHUP.
+  ///   - clock: The time of everything that is stored and that expires; a test's own moves by hand.
   ///   - greet: Called with instructions once, when all ports are open.
   /// - Throws: The reason why it could not start or had to stop.
   public static func run(
     _ settings: Settings, demo: Bool? = nil, log: ServerLog? = nil, signals: [UnixSignal] = Server.stopSignals,
-    reread: @escaping @Sendable () throws -> Settings, greet: @escaping @Sendable (String) -> Void
+    clock: any Clock = SystemClock(), reread: @escaping @Sendable () throws -> Settings,
+    greet: @escaping @Sendable (String) -> Void
   ) async throws {
     let log = log ?? ServerLog(level: settings.logLevel, format: settings.logFormat)
     let logger = log.logger("parley")
@@ -54,7 +56,7 @@ public enum Server {
     }
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
+      beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()

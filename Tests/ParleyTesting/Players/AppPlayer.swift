@@ -17,6 +17,7 @@ final class AppPlayer: Player {
   private struct State {
     var channel: (any Channel)?
     var token: String?
+    var refresh: String?
     var device: String?
     var pings = 0
   }
@@ -53,12 +54,26 @@ final class AppPlayer: Player {
       .init("grant", .string("password")), .init("username", .string(role.user)), .init("password", .string(password)),
     ]
     if let device = role.resource { members.append(.init("deviceId", .string(device))) }
-    let answer = try await call("POST", "/v1/sessions", body: JSONValue.object(members).text)
-    guard answer.status == 201, let token = answer.json?["accessToken"]?.string else {
+    try await logIn(members)
+  }
+
+  /// Gets another token when time has passed, with the one for this.
+  func renew() async throws {
+    guard let refresh = state.withLock({ $0.refresh }) else { throw PlayerError("\(role.name) has not logged in") }
+    try await logIn([.init("grant", .string("refresh")), .init("refreshToken", .string(refresh))])
+  }
+
+  private func logIn(_ members: [JSONValue.Member]) async throws {
+    let body = JSONValue.object(members).text
+    inbox.note(sent: "POST /v1/sessions \(body)")
+    let answer = try await http.send("POST", "/v1/sessions", body: body)
+    inbox.note(answer: "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+    guard (200..<300).contains(answer.status), let token = answer.json?["accessToken"]?.string else {
       throw PlayerError("\(role.name) cannot log in: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
     }
     state.withLock {
       $0.token = token
+      $0.refresh = answer.json?["refreshToken"]?.string
       $0.device = answer.json?["deviceId"]?.string
     }
   }

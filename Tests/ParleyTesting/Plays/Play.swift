@@ -119,6 +119,8 @@ public enum Act: Sendable {
   case sceneBegins(String)
   case serverRestarts
   case serverIsKilled
+  /// The server's clock is set forward.
+  case timePasses(Duration)
 
   /// A call of the app's REST protocol, or of the admin socket. Body and path may have captures.
   public struct Request: Sendable {

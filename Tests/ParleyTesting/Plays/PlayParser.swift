@@ -48,6 +48,9 @@ public struct PlayParser {
         play.lines.append(Play.Line(number: number, act: .operatorDoes(request)))
       case "server restarts": play.lines.append(Play.Line(number: number, act: .serverRestarts))
       case "server is killed": play.lines.append(Play.Line(number: number, act: .serverIsKilled))
+      case _ where head.hasSuffix(" days pass"):
+        guard let days = Int(head.dropLast(10)), days > 0 else { throw error(number, "a number of days is missing") }
+        play.lines.append(Play.Line(number: number, act: .timePasses(.seconds(days * 86_400))))
       default: play.lines.append(Play.Line(number: number, act: try act(head, number)))
       }
     }

@@ -10,6 +10,8 @@ public protocol PlayServer: Sendable {
   var address: Address { get }
   /// Stops in good order and starts again on the same data.
   func restart() async throws
+  /// Sets the server's clock forward.
+  func pass(_ time: Duration) throws
   /// Ends without any order (`kill -9`) and starts again on the same data.
   func kill() async throws
 }
@@ -249,6 +251,15 @@ public final class PlayRunner {
       try await forget()
     case .serverRestarts: try await server.restart()
     case .serverIsKilled: try await server.kill()
+    case .timePasses(let time):
+      try await settle()
+      try server.pass(time)
+      // What a client does whose token has run out.
+      try await stagehand.renew()
+      for case let (role, player as AppPlayer) in players where player.token != nil {
+        try await player.renew()
+        captures["\(role.name).token"] = player.token
+      }
     }
   }
 

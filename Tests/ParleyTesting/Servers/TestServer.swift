@@ -1,3 +1,4 @@
+import Basics
 import Logging
 import NIOPosix
 import ParleyServer
@@ -5,11 +6,19 @@ import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
 
+/// The machine's clock, set forward.
+private final class MovableClock: Clock {
+  private let ahead = Mutex(Duration.zero)
+  var now: Timestamp { SystemClock().now + ahead.withLock { $0 } }
+  func pass(_ time: Duration) { ahead.withLock { $0 += time } }
+}
+
 /// A whole server in this process: its own data folder, ports of its own, no process to wait for.
 public final class TestServer: PlayServer {
   private let folder: ServerFolder
   private let settings: Settings
   private let running = Mutex<Running?>(nil)
+  private let clock = MovableClock()
 
   private struct Running: Sendable {
     let group: ServiceGroup
@@ -36,15 +45,16 @@ public final class TestServer: PlayServer {
   private struct Whole: Service {
     let settings: Settings
     let log: ServerLog
+    let clock: MovableClock
 
     func run() async throws {
-      try await Server.run(settings, demo: false, log: log, signals: [], reread: { settings }, greet: { _ in })
+      try await Server.run(settings, demo: false, log: log, signals: [], clock: clock, reread: { settings }, greet: { _ in })
     }
   }
 
   private func start() async throws {
     let log = try await LogReader.open()
-    let service = Whole(settings: settings, log: ServerLog(level: settings.logLevel, file: log.writer))
+    let service = Whole(settings: settings, log: ServerLog(level: settings.logLevel, file: log.writer), clock: clock)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -70,6 +80,9 @@ public final class TestServer: PlayServer {
     try await halt()
     try await start()
   }
+
+  /// Sets the server's clock forward. What waits on a timer goes on waiting for the machine's time.
+  public func pass(_ time: Duration) { clock.pass(time) }
 
   public func kill() async throws { throw PlayerError("a server in the test's own process cannot be killed") }
 
