@@ -347,6 +347,11 @@ async def conversations(checks, server, key):
     with checks.check("retention and legal holds by a key"):
         shown = key.do("GET", "/retention")
         expect((shown["domains"][0], shown["holds"]) == ({"domain": "localhost"}, 0), f"{shown}")
+        for body in ({"onlyCounting": True}, {}):
+            run = key.do("POST", "/retention/runs", body)
+            expect((run["messages"], run["accounts"], run["held"]) == (0, 0, 0), f"{run}")
+        expect(key.do("GET", "/retention")["last"] == run, "another run")
+        elsewhere.refused("POST", "/retention/runs", 403, "key-of-another-domain", {})
         made = key.do("PUT", "/holds/romeo@localhost", {"note": "case 17"})
         expect((made["kind"], made["subject"], made["note"]) == ("user", "romeo@localhost", "case 17"), f"{made}")
         expect(key.do("GET", "/holds")["items"] == [made], "another hold")

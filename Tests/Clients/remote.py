@@ -51,10 +51,10 @@ COMMANDS = [
     ("federation forget elsewhere.example", DONE), ("federation close elsewhere.example", SAME),
     ("federation retry elsewhere.example", SAME), ("federation queue elsewhere.example", SAME),
     ("hold add mercutio@localhost --note Court", DONE), ("hold list", SAME), ("hold remove mercutio@localhost", DONE),
-    ("retention status", SAME), ("certificate show", SAME), ("certificate renew", SAME),
+    ("retention status", SAME), ("retention run --dry-run", DONE), ("retention run", DONE), ("certificate show", SAME), ("certificate renew", SAME),
     ("log level", SAME), ("log level debug", DONE), ("reload", DONE), ("health", DONE), ("stats", DONE), ("top", SAME),
     ("audit --limit 5", DONE),
-    ("backup /nowhere.db", LOCAL), ("retention run --dry-run", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),
+    ("backup /nowhere.db", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),
     ("import ejabberd DUMP", LOCAL),
     ("user delete tybalt --yes", DONE), ("user delete nina --erase --yes", DONE), ("user list", SAME),
 ]

@@ -1,9 +1,13 @@
 import Accounts
 package import Dialogs
+import HTTPPort
 
 /// Removes now what is old enough, which the server otherwise does every hour; or only counts it.
 package enum RunRetention: AdminOperation {
   package static let name = "retention.run"
+  package static let routes = [
+    AdminRoute(.post, "/retention/runs", .server, defaults: ["onlyCounting": "false"])
+  ]
 
   package struct Input: Codable, Sendable {
     let onlyCounting: Bool
