@@ -210,7 +210,8 @@ import Testing
 
   @Test func changesOfADialogAreAbsentNullOrThere() throws {
     let input = try InputDecoder.decode(
-      UpdateDialogInput.self, from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3,"retentionDays":null}"#),
+      UpdateDialogInput.self,
+      from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3,"retentionDays":null}"#),
       parameters: ["dialogId": "d"])
     #expect(
       input

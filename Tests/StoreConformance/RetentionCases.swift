@@ -227,7 +227,8 @@ extension StoreConformance {
         try equal(try reader.memberships(of: scene.juliet.id).map(\.room.dialog), [room.id])
         try equal(try reader.expired(in: LogAccess.server(scene.juliet.id, .rules)), whisper.position)
         try equal(
-          try reader.agingDialogs(after: DialogID(0), limit: 99, onlyOwn: false).filter(\.isOfRoom).map(\.oldest), [nil, nil])
+          try reader.agingDialogs(after: DialogID(0), limit: 99, onlyOwn: false).filter(\.isOfRoom).map(\.oldest),
+          [nil, nil])
         try equal(try reader.agingDialogs(after: room.id, limit: 99, onlyOwn: false).map(\.id), [whisper.dialog])
       }
     },

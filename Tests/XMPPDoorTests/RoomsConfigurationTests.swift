@@ -242,7 +242,8 @@ struct RoomsConfigurationTests {
     ("muc#roomconfig_slow_mode_duration", "1.5"), ("parley#history", "none"), ("muc#roomconfig_lang", "en_US"),
     ("muc#roomconfig_lang", "en--US"), ("muc#roomconfig_lang", "englishlanguage"),
     ("muc#roomconfig_lang", "aaaaaaaa-bbbbbbbb-cccccccc-dddddddd-e"), ("muc#maxhistoryfetch", "101"),
-    ("muc#maxhistoryfetch", "-1"), ("parley#retention", "0"), ("parley#retention", "36501"), ("parley#retention", "1.5"),
+    ("muc#maxhistoryfetch", "-1"), ("parley#retention", "0"), ("parley#retention", "36501"),
+    ("parley#retention", "1.5"),
     ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
     ("muc#roomconfig_presencebroadcast", "moderator"), ("muc#roomconfig_pubsub", "xmpp:pubsub.localhost?;node=coven"),
   ])

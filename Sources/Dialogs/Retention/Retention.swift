@@ -31,7 +31,8 @@ public struct Retention: Sendable {
         // Few ages are different.
         var ends: [Duration: Position] = [:]
         let due = try page.compactMap { dialog -> (id: DialogID, end: Position)? in
-          guard let oldest = dialog.oldest, let ages = ages[parley.home(of: dialog.realm)], let age = ages.age(of: dialog)
+          guard let oldest = dialog.oldest, let ages = ages[parley.home(of: dialog.realm)],
+            let age = ages.age(of: dialog)
           else { return nil }
           let end =
             try ends[age] ?? reader.position(before: Timestamp(milliseconds: now.milliseconds - age.milliseconds))
@@ -71,8 +72,9 @@ public struct Retention: Sendable {
       messages += piece.messages
       parley.metrics.retained.add(.messages, piece.messages)
       if piece.isHeld { report.held += 1 }
-      if !piece.isMore { break }
+      // After the last one, too: most dialogs are gone in one piece, and there are many.
       await pause(after: ContinuousClock.now - began)
+      if !piece.isMore { break }
     }
     report.messages += messages
     if messages > 0 { report.dialogs += 1 }

@@ -81,7 +81,8 @@ extension Query {
   fileprivate static let deletePeopleOfRoom = Query("DELETE FROM affiliations WHERE room = ?1")
   fileprivate static let endContent = Query(
     """
-    UPDATE rooms SET temporary = 0, settings = ?2, folded_name = NULL, topic = NULL, topic_nick = NULL, topic_time = NULL
+    UPDATE rooms SET temporary = 0, settings = ?2, retention_days = NULL, folded_name = NULL, topic = NULL,
+      topic_nick = NULL, topic_time = NULL
     WHERE dialog = ?1
     """)
 }

@@ -81,7 +81,9 @@ public final class ServerProcess: PlayServer {
     try await start()
   }
 
-  public func pass(_ time: Duration) throws { throw PlayerError("the clock of a server's own process is the machine's") }
+  public func pass(_ time: Duration) throws {
+    throw PlayerError("the clock of a server's own process is the machine's")
+  }
 
   public func kill() async throws {
     try await end(SIGKILL)

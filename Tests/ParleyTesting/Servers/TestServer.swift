@@ -48,7 +48,8 @@ public final class TestServer: PlayServer {
     let clock: MovableClock
 
     func run() async throws {
-      try await Server.run(settings, demo: false, log: log, signals: [], clock: clock, reread: { settings }, greet: { _ in })
+      try await Server.run(
+        settings, demo: false, log: log, signals: [], clock: clock, reread: { settings }, greet: { _ in })
     }
   }
 
