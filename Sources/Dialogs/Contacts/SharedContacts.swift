@@ -117,6 +117,30 @@ extension ContactSnapshot {
     return addresses.compactMap { contact($0) }
   }
 
+  /// Calls `body` with the `contacts` and what `find` returns for the local ones, without those by groups for whom it
+  /// returns `nil`: they are not even composed.
+  func forEachContact<Found>(finding find: (UserID) -> Found?, _ body: (Contact, Found?) -> Void) {
+    for (address, contact) in own {
+      let contact = shared.isEmpty ? contact : self.contact(address) ?? contact
+      body(contact, contact.peer.flatMap(find))
+    }
+    for (index, each) in shared.enumerated() {
+      let names = [each.group.displayName]
+      for (address, party) in each.members where party.id != user.id {
+        guard let found = find(party.id), own[address] == nil else { continue }
+        if shared.count == 1 {
+          // As `contact` would, with nothing to merge.
+          var contact = Contact(
+            owner: user.id, address: address, peer: party.id, groups: names, subscription: .both, version: .zero)
+          contact.sharedBy = names
+          body(contact, found)
+        } else if !shared[..<index].contains(where: { $0.members[address] != nil }), let contact = contact(address) {
+          body(contact, found)
+        }
+      }
+    }
+  }
+
   /// The local users who see this user's presence (`from`, `both`).
   public var subscribers: [UserID] { adding(ownSubscribers) }
   /// The local users whose presence this user sees (`to`, `both`).

@@ -17,15 +17,13 @@ extension Hub {
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
-      for contact in contactSnapshot.contacts where contact.subscription.from {
-        guard let peer = contact.peer else {
-          addElsewhere(event, to: contact, contactSnapshot, into: &batch)
-          continue
-        }
-        guard let other = online(peer),
+      contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
+        guard contact.subscription.from else { return }
+        if contact.peer == nil { return addElsewhere(event, to: contact, contactSnapshot, into: &batch) }
+        guard let other,
           event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
           !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
-        else { continue }
+        else { return }
         add(event, to: other.onlineSessions, &told, into: &batch)
       }
     }
