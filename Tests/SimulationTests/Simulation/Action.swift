@@ -31,6 +31,14 @@ public enum Action: Hashable, Sendable {
   case block(Int, Int)
   case unblock(Int, Int)
 
+  // Retention
+  /// The entries of a message's dialog up to it go, some in each piece.
+  case expire(through: Int, limit: Int)
+  /// The operators hold a message's dialog, or a user, and release everything.
+  case holdDialog(of: Int)
+  case holdUser(Int)
+  case release
+
   // Rooms
   case create(Int, room: Int, isOpen: Bool, sinceJoin: Bool)
   case affiliate(Int, Int, RoomAffiliation, room: Int)

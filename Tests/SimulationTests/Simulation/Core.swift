@@ -143,9 +143,36 @@ final class Core {
       online.carbons = door == .xmpp
       return (user, .goOnline(online))
     case .go(let user, _): return session.map { (user, .room(.vacate($0.id))) }
+    case .expire(let through, let limit):
+      guard let (dialog, end) = entries[through].map({ ($0.dialog, $0.position) }) else { return nil }
+      return work(changing: dialog) { writer in
+        while try writer.expire(dialog, through: end, limit: limit, within: .seconds(3_600), endingFiles: nil).isMore {}
+      }
+    case .holdDialog(let target): return entries[target].flatMap { hold(.dialog($0.dialog)) }
+    case .holdUser(let user): return hold(.user(parties[user].id))
+    case .release: return work { writer in for hold in try writer.holds(in: nil) { try writer.remove(hold) } }
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash:
       return nil
     }
+  }
+
+  /// What no user posts.
+  private func work(
+    changing dialog: DialogID? = nil, _ body: @escaping @Sendable (any StoreWriter) throws -> Void
+  ) -> (Int, Intent) {
+    (
+      0,
+      .work(
+        WriteTransaction(keepsCaches: true, changing: dialog) {
+          try body($0)
+          return 0
+        })
+    )
+  }
+
+  private func hold(_ subject: Hold.Subject) -> (Int, Intent) {
+    let hold = Hold(subject, in: parties[0].realm, note: nil, since: clock.now)
+    return work { try $0.put(hold) }
   }
 
   /// - Parameter number: what it says; nil: nothing.
@@ -241,12 +268,17 @@ final class Core {
     let model: Model
     let places: Set<Model.Place>
     let shown: [Model.Place: [Model.Event]]
+    /// How many of those that were shown have gone.
+    let gone: [Model.Place: Int]
     let said: [Model.Place: [Model.Message]]
     let events: [Int64: Model.Event]
 
     init(_ model: Model) {
       self.model = model
-      shown = Dictionary(grouping: model.events.filter(\.isShown), by: \.place)
+      shown = Dictionary(
+        grouping: model.events.filter { $0.isShown && !model.gone.contains($0.position) }, by: \.place)
+      gone = Dictionary(grouping: model.events.filter { $0.isShown && model.gone.contains($0.position) }, by: \.place)
+        .mapValues(\.count)
       places = Set(model.events.map(\.place))
       said = Dictionary(grouping: model.messages.values, by: \.place)
       events = Dictionary(model.events.map { ($0.position, $0) }) { $1 }
@@ -263,7 +295,8 @@ final class Core {
     guard stored.map(\.position.number) == events.map(\.position) else {
       return "the log of \(place) has \(stored.map(\.position.number)), the model \(events.map(\.position))"
     }
-    for (index, (entry, event)) in zip(stored, events).enumerated() {
+    for (number, (entry, event)) in zip(stored, events).enumerated() {
+      let index = number + (expected.gone[place] ?? 0)
       switch (entry.fact, event.subject) {
       case (.message(let said), .message(let number)):
         guard let message = model.messages[number] else { return "message \(number) is unknown" }
@@ -426,7 +459,10 @@ final class Core {
         }
       }
       after = page.end
-      if page.isLast { return model.violation(ofTold: told, to: user, after: 0) }
+      if page.isLast {
+        if let gone = told.first(where: model.gone.contains) { return "user \(user) is told \(gone), which has gone" }
+        return model.violation(ofTold: told, to: user, after: 0)
+      }
     }
   }
 }

@@ -18,7 +18,7 @@ public struct SplitMix64: RandomNumberGenerator {
 /// kinds are left out, and its own size of batches: what needs many of one kind and none of another is found so, too.
 struct Generator {
   private enum Kind: CaseIterable {
-    case talk, change, mark, hide, clear, block, room, people, seats, sessions, slow, again, fail, restart, wait
+    case talk, change, mark, hide, clear, block, room, people, seats, sessions, slow, again, fail, restart, wait, age
     /// How often it is chosen where it is not left out.
     var weight: Int {
       switch self {
@@ -29,7 +29,7 @@ struct Generator {
       case .hide: 6
       case .clear: 4
       case .block, .fail: 3
-      case .room, .wait: 2
+      case .room, .wait, .age: 2
       case .restart: 1
       }
     }
@@ -107,7 +107,7 @@ struct Generator {
     let user = user
     switch random.pick(kinds) {
     case .change where messages.isEmpty, .mark where messages.isEmpty, .hide where messages.isEmpty,
-      .again where messages.isEmpty, .talk:
+      .again where messages.isEmpty, .age where messages.isEmpty, .talk:
       let chat = chat(of: user)
       return .say(user, door, chat, message: post(user, chat))
     case .people where rooms == 0, .seats where rooms == 0, .room:
@@ -153,6 +153,15 @@ struct Generator {
       let reopens = random.chance(1, in: 8)
       return random.chance(1, in: 2)
         ? .restart(reopens: reopens) : .crash(isDurable: random.chance(1, in: 2), reopens: reopens)
+    case .age:
+      // Of the older half: much is to stay.
+      let target = messages[random.below(1 + messages.count / 2)].number
+      switch random.below(8) {
+      case 0: return .holdDialog(of: target)
+      case 1: return .holdUser(user)
+      case 2: return .release
+      default: return .expire(through: target, limit: 1 + random.below(8))
+      }
     case .wait: return .wait(random.below(5_000) - 500)
     }
   }

@@ -40,6 +40,8 @@ struct Model {
     let said: Int
     var text: Int
     var isRetracted = false
+    /// It has gone by its age.
+    var isGone = false
     var reactions: Set<Int> = []
   }
 
@@ -69,17 +71,20 @@ struct Model {
   }
 
   private(set) var events: [Event] = []
-  private(set) var messages: [Int: Message] = [:]
+  var messages: [Int: Message] = [:]
   private(set) var rooms: [Int: Room] = [:]
   private(set) var displayed: [Key: Int64] = [:]
   /// What each XMPP session has heard since it came.
   private(set) var heard: [Int: [Int64]] = [:]
-  private var cleared: [Key: Int64] = [:]
-  private var hidden: [Int: Set<Int>] = [:]
+  /// The positions of what has gone by its age, and of what was about it.
+  var gone: Set<Int64> = []
+  var (heldPlaces, heldUsers): (Set<Place>, Set<Int>) = ([], [])
+  var cleared: [Key: Int64] = [:]
+  var hidden: [Int: Set<Int>] = [:]
   private var blocks: [Int: Set<Int>] = [:]
   private var online: [Int: Set<Door>] = [:]
   /// The last message with this id.
-  private var ids: [Key: Int] = [:]
+  var ids: [Key: Int] = [:]
 
   // MARK: What is expected of a post
 
@@ -102,7 +107,7 @@ struct Model {
       let access = posting(user, door, target.place, id: number, text: number)
       return access == .accepted && door == .app && !may(user, change, target) ? .refused : access
     case .mark(let user, let mark, let target):
-      guard let target = messages[target] else { return .refused }
+      guard let target = messages[target], !target.isGone else { return .refused }
       switch target.place {
       case .pair(let a, let b): return mark != .displayedPrivately && areBlocked(a, b) ? .refused : .accepted
       case .room(let room):
@@ -111,6 +116,8 @@ struct Model {
       }
     case .hide(let user, let target):
       guard let target = messages[target] else { return .refused }
+      // What the user has cleared is hidden, whether it is there or not.
+      if target.isGone, !isCleared(target, for: user) { return .refused }
       if isHidden(target, from: user) { return .again(nil) }
       return reads(user, target) ? .accepted : .refused
     case .clear(let user, let chat):
@@ -141,7 +148,7 @@ struct Model {
       return room.affiliation(user) == .owner ? .accepted : .refused
     case .destroy(let user, let room):
       return known(room, to: user)?.affiliation(user) == .owner ? .accepted : .refused
-    case .come, .go, .block, .unblock: return .accepted
+    case .come, .go, .block, .unblock, .expire, .holdDialog, .holdUser, .release: return .accepted
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash:
       return .refused
     }
@@ -176,7 +183,7 @@ struct Model {
   }
 
   private func may(_ user: Int, _ change: Change, _ target: Message) -> Bool {
-    if target.isRetracted { return false }
+    if target.isRetracted || target.isGone { return false }
     switch change {
     case .reply, .react: return true
     case .edit: return target.author == user && target.said == target.number
@@ -209,11 +216,6 @@ struct Model {
   }
 
   // MARK: What users see
-
-  private func isHidden(_ message: Message, from user: Int) -> Bool {
-    hidden[user]?.contains(message.number) == true
-      || message.position <= cleared[Key(user: user, place: message.place)] ?? 0
-  }
 
   /// Whether the message is the user's to read: they are in its dialog, it was not before their time where the room says so,
   /// and they have not deleted it for themselves.
@@ -260,6 +262,7 @@ struct Model {
   func reading(by action: Action) -> (user: Int, place: Place)? {
     switch action {
     case .mark(let user, _, let target), .hide(let user, let target): messages[target].map { (user, $0.place) }
+    case .expire(let target, _): messages[target].map { ($0.author, $0.place) }
     case .clear(let user, let chat): (user, Place(user, chat))
     default: nil
     }
@@ -276,7 +279,7 @@ struct Model {
       if isTold {
         next += 1
         if !event.audience.contains(user) { return "user \(user) was told \(event), which is not theirs" }
-      } else if event.audience.contains(user), event.subject != .marker,
+      } else if event.audience.contains(user), event.subject != .marker, !gone.contains(event.position),
         event.owners.contains(user)
           || since(user, in: event.place).map({ event.position > $0 }) ?? false
       {
@@ -338,7 +341,9 @@ struct Model {
     case .hide(let user, let target): hidden[user, default: []].insert(target)
     case .clear(let user, let chat):
       let key = Key(user: user, place: Place(user, chat))
-      guard let last = events.last(where: { $0.place == key.place && $0.isShown })?.position else { return nil }
+      guard
+        let last = events.last(where: { $0.place == key.place && $0.isShown && !gone.contains($0.position) })?.position
+      else { return nil }
       cleared[key] = last
       // What was deleted one by one before goes with the rest, and ends with the room.
       hidden[user]?.subtract(messages.values.filter { $0.place == key.place && $0.position <= last }.map(\.number))
@@ -380,6 +385,10 @@ struct Model {
       for member in members { forget(member, .room(room)) }
       cleared = cleared.filter { $0.key.place != .room(room) }
       return append(user, .room(room), .notice, at: at, audience: members, owners: members)
+    case .expire(let target, _): if let target = messages[target] { expire(target.place, through: target.position) }
+    case .holdDialog(let target): if let place = messages[target]?.place { heldPlaces.insert(place) }
+    case .holdUser(let user): heldUsers.insert(user)
+    case .release: (heldPlaces, heldUsers) = ([], [])
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash: break
     }
     return nil
