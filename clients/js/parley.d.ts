@@ -57,7 +57,8 @@ export interface DialogSettings {
 export interface Dialog {
   id: string; type: "private" | "group" | "public"; jid?: string; memberIds?: string[]; memberCount?: number; ownerId?: PersonId;
   name?: string; about?: string; topic?: string; avatarHash?: string; metadata?: JSONObject; historyVisibility?: "all" | "sinceJoin";
-  slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean; temporary?: true; externalId?: string;
+  slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean; retentionDays?: number;
+  temporary?: true; externalId?: string;
   createdAt?: Time; updatedAt?: Time;
   /** Of a private dialog: the other user. */
   user?: User;
@@ -377,6 +378,7 @@ export class Parley {
   updateDialog(dialogId: string, changes: {
     type?: "group" | "public"; name?: string | null; about?: string | null; topic?: string | null; metadata?: JSONObject | null;
     historyVisibility?: "all" | "sinceJoin"; slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean;
+    retentionDays?: number | null;
   }): Promise<Dialog>;
   /** `everyone`: ends it (owners). `me`: removes it from one's list until a new message arrives. */
   deleteDialog(dialogId: string, forWhom: "everyone" | "me", reason?: string): Promise<void>;
