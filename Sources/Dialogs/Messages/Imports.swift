@@ -9,6 +9,12 @@ public enum ImportIntent: Sendable {
   case request(from: BareJID, stanza: [UInt8]?)
   /// Adds a message of the past. `Receipt.isRepeat` tells that the log has it already.
   case message(ImportedMessage)
+  /// Makes a room. `Receipt.isRepeat` tells that there is one at its address.
+  case room(ImportedRoom)
+  /// Sets an affiliation, and a nick, of somebody who has none in the room. `Receipt.isRepeat` tells that they have one.
+  case roomPerson(ImportedRoomPerson)
+  /// Adds a message of the past to a room. `Receipt.isRepeat` tells that the log has it already.
+  case roomMessage(ImportedRoomMessage)
 }
 
 /// A roster item with its subscriptions, which were agreed on elsewhere.
@@ -62,15 +68,15 @@ extension Judge {
     case .contact(let contact): try importContact(post, contact)
     case .request(let address, let stanza): try importRequest(post, from: address, stanza: stanza)
     case .message(let message): try importMessage(post, message)
+    case .room(let room): try importRoom(post, room)
+    case .roomPerson(let person): try importRoomPerson(post, person)
+    case .roomMessage(let message): try importRoomMessage(post, message)
     }
   }
 
   private mutating func importMessage(_ post: Post, _ imported: ImportedMessage) throws {
     let owner = post.author
-    guard imported.time <= time else {
-      throw Problem(
-        .malformed, "time-in-future", "The message is of \(imported.time), which is yet to come.", field: "time")
-    }
+    try checkPast(imported.time)
     let peer = try correspondent(imported.peer, of: owner)
     if imported.time <= lastTime, let entry = try known(imported, of: owner, with: peer) {
       var receipt = Receipt(position: head)
@@ -78,7 +84,7 @@ extension Judge {
       receipt.entry = entry
       return settle(post, receipt)
     }
-    guard imported.time >= lastTime else { throw Problem.historyTooLate(imported.time, last: lastTime) }
+    try checkOrder(imported.time)
     let stored = try stored(peer)
     let (author, addressee) = imported.isInbound ? (stored, owner) : (owner, stored)
     let (state, _) = try dialog(of: author, and: addressee)
@@ -103,6 +109,16 @@ extension Judge {
     settle(post, receipt)
   }
 
+  func checkPast(_ past: Timestamp) throws(Problem) {
+    guard past <= time else {
+      throw Problem(.malformed, "time-in-future", "The message is of \(past), which is yet to come.", field: "time")
+    }
+  }
+
+  func checkOrder(_ past: Timestamp) throws(Problem) {
+    guard past >= lastTime else { throw Problem.historyTooLate(past, last: lastTime) }
+  }
+
   /// Returns the other user of a message of the past: one of the author's realm, or one elsewhere, who is provisional if
   /// they are not stored. Whether the domain can be reached now does not matter.
   private mutating func correspondent(_ address: BareJID, of owner: Party) throws -> Party {
@@ -117,9 +133,9 @@ extension Judge {
   }
 
   /// Returns the stored user, storing one who is new. Their number is not bounded: they are of the operator's own file.
-  private mutating func stored(_ party: Party) throws -> Party {
+  mutating func stored(_ party: Party, as profile: Profile = Profile()) throws -> Party {
     guard party.isProvisional else { return party }
-    let made = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time).party
+    let made = try writer.insertUser(party.address, in: party.realm, profile: profile, createdAt: time).party
     users[SeenAddress(address: party.address, home: realms.home(of: party.realm))] = CachedUser(
       party: made, state: .active)
     return made
@@ -131,18 +147,22 @@ extension Judge {
       let dialog = try writer.dialog(between: min(owner.id, peer.id), and: max(owner.id, peer.id))
     else { return nil }
     let author = imported.isInbound ? peer.id : owner.id
-    let first = try writer.position(before: imported.time).number + 1
-    let last = try writer.position(before: imported.time + .milliseconds(1)).number
+    return try entry(at: imported.time, in: dialog.id) { entry in
+      guard entry.author.id == author, case .message(let message) = entry.fact else { return false }
+      return message.envelope == imported.draft.envelope
+        && (message.content.extras == imported.draft.content.extras || entry.state?.retraction != nil)
+    }
+  }
+
+  /// Returns the first entry of a dialog that has this time and is `wanted`.
+  func entry(at past: Timestamp, in dialog: DialogID, _ wanted: (Entry) -> Bool) throws -> Entry? {
+    let first = try writer.position(before: past).number + 1
+    let last = try writer.position(before: past + .milliseconds(1)).number
     guard last - first < Limits.importedAtOnceMax else {
-      throw Problem(.tooLarge, "too-many-at-once", "Too many messages are of \(imported.time).", field: "time")
+      throw Problem(.tooLarge, "too-many-at-once", "Too many messages are of \(past).", field: "time")
     }
     for number in stride(from: first, through: last, by: 1) {
-      if let entry = try writer.entry(Position(number), in: .server(dialog.id, .rules)), entry.author.id == author,
-        case .message(let message) = entry.fact, message.envelope == imported.draft.envelope,
-        message.content.extras == imported.draft.content.extras || entry.state?.retraction != nil
-      {
-        return entry
-      }
+      if let entry = try writer.entry(Position(number), in: .server(dialog, .rules)), wanted(entry) { return entry }
     }
     return nil
   }

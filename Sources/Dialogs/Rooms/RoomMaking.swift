@@ -209,7 +209,7 @@ extension Judge {
       of: state.room.id, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
-  private func check(_ settings: RoomSettings, was: RoomSettings? = nil, in realm: RealmID) throws(Problem) {
+  func check(_ settings: RoomSettings, was: RoomSettings? = nil, in realm: RealmID) throws(Problem) {
     try check(days: settings.retentionDays, was: was?.retentionDays, in: realm)
     for (field, value, bound) in [
       ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),

@@ -219,17 +219,14 @@ enum RoomInbound {
   private static func say(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
     let draft = try read(turn)
     defer { DisplayedSync.assist(draft, in: JID(address), turn) }
-    let subject = turn.stanza.element.first(.subject)?.text
     let room = RoomReference.address(address)
-    // 8.1: a subject and neither body nor thread sets the topic.
-    let isTopic = subject != nil && draft.body == nil && turn.stanza.element.first(Name("thread", NS.client)) == nil
     let extras = Inbound.extras(of: turn.stanza, turn.session)
     // The stanza of a topic or a marker.
     let stanza = RoomMessageDraft(
       content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil
     )
-    if isTopic, let subject {
-      return turn.postToRoom(.topic(room, text: subject, stanza: stanza), numbered: true)
+    if let topic = topic(of: turn.stanza, draft) {
+      return turn.postToRoom(.topic(room, text: topic, stanza: stanza), numbered: true)
     }
     if let marker = draft.marker, !draft.isSaid {
       guard let id = PublicID(marker.id), marker.kind == .displayed else { return overhear(turn, room, draft, extras) }
@@ -239,6 +236,12 @@ enum RoomInbound {
     guard draft.isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
 
     turn.postToRoom(.say(room, said(turn, draft, .groupchat, extras)), numbered: true)
+  }
+
+  /// Returns the topic that a message sets: a subject and neither body nor thread (8.1).
+  static func topic(of stanza: Stanza, _ draft: Draft) -> String? {
+    guard draft.body == nil, stanza.element.first(Name("thread", NS.client)) == nil else { return nil }
+    return stanza.element.first(.subject)?.text
   }
 
   /// Passes on chat states and other messages that are not kept.

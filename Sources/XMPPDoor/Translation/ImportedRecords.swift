@@ -126,6 +126,58 @@ public struct ImportedRecords: Sendable {
       time: time, peer: peer, isInbound: isInbound, draft: message, isInArchive: isInArchive, isOffline: isOffline)
   }
 
+  // MARK: Rooms
+
+  /// Returns a room with the configuration that another server has kept.
+  ///
+  /// - Parameter fields: those of the form (XEP-0045 10.1.3) without `muc#roomconfig_`.
+  public func room(
+    at address: BareJID, fields: [String: String], owners: [BareJID], topic: String, topicNick: String?,
+    time: Timestamp?
+  ) throws(Problem) -> ImportedRoom {
+    var fields = fields
+    // More than fit here is no limit.
+    if let most = fields["maxusers"].flatMap({ Int($0) }), most > Limits.occupantsMax { fields["maxusers"] = "none" }
+    let form = DataForm(
+      .submit, formType: "\(NS.mucRoomConfig)",
+      fields: fields.sorted { $0.key < $1.key }.map { DataForm.Field("muc#roomconfig_\($0.key)", .textSingle, $0.value) })
+    let settings = try Self.refused("configuration") { () throws(StanzaError) in
+      try ConfigurationForm.read(form, of: .instant, owners: [], admins: [])
+    }
+    return ImportedRoom(
+      address: address, settings: settings, owners: owners, topic: topic, topicNick: topicNick, time: time)
+  }
+
+  /// Returns a message of the past in a room.
+  public func roomMessage(
+    _ xml: String, in room: BareJID, nick: String, author: BareJID?, at time: Timestamp
+  ) throws(Problem) -> ImportedRoomMessage {
+    guard let stanza = Stanza(try Self.element(xml)), stanza.kind == .message else {
+      throw Self.refusal("it is no message", field: "message")
+    }
+    let draft = try Self.refused("message") { () throws(StanzaError) in try Inbound.draft(of: stanza, table) }
+    var writer = ElementWriter()
+    writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: room.domain) || $0.is(.stanzaID) }
+    let extras = Array(writer.buffer.readableBytesView)
+    let topic = RoomInbound.topic(of: stanza, draft)
+    guard draft.isSaid || draft.isStored || topic != nil else {
+      throw Self.refusal("it has nothing that is kept", field: "message")
+    }
+    var traits: Message.Traits = [.archived]
+    if draft.isMarkable { traits.insert(.markable) }
+    return ImportedRoomMessage(
+      room: room, time: time, nick: nick, author: author, topic: topic,
+      draft: RoomMessageDraft(
+        content: topic == nil ? draft.content(extras, nil) : Content(kind: .none, extras: extras),
+        envelope: Envelope(type: .groupchat, id: stanza.id, language: stanza.language), traits: traits, key: nil,
+        reference: draft.reference))
+  }
+
+  /// Returns the affiliation of this name (XEP-0045 5.2); `nil` for none.
+  public func roomAffiliation(_ name: String) -> Affiliation? {
+    ["owner": .owner, "admin": .admin, "member": .member, "outcast": .outcast][name]
+  }
+
   // MARK: Pieces
 
   private static func element(_ xml: String) throws(Problem) -> Element {
