@@ -16,7 +16,7 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
   libjs-strophe valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
   libvips-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \
-  prosody prosody-modules lua-unbound ejabberd pebble knot knot-dnsutils unbound iproute2 prometheus coturn
+  prosody prosody-modules lua-unbound ejabberd postgresql pebble knot knot-dnsutils unbound iproute2 prometheus coturn
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 

@@ -60,7 +60,7 @@ let package = Package(
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
     .target(name: "ACME", dependencies: ["Basics", "JSON"] + crypto, swiftSettings: settings),
     .target(
-      name: "ImportSources", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"], swiftSettings: settings),
+      name: "ImportSources", dependencies: ["Basics", "JSON", "CLibXML2", "CSQLite"] + crypto, swiftSettings: settings),
     .target(name: "ServerMetrics", swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),

@@ -26,4 +26,7 @@ enum ImportLimits {
   static let copyWindowMilliseconds: Int64 = 5_000
   /// The messages of that window in memory. Beyond it the oldest is taken as it is.
   static let copyWindowMax = 100_000
+  /// The rooms of one source, whose configurations are held until their first messages are known. Further ones are
+  /// reported and left out.
+  static let roomsMax = 100_000
 }

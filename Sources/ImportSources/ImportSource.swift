@@ -1,12 +1,14 @@
-/// The kinds of records that one pass over a source reads. Accounts come first, then messages in the order of their
-/// time, then everything else.
+/// The kinds of records that one pass over a source reads. Accounts come first, then rooms and messages in the order of
+/// their time, then everything else.
 public struct RecordKinds: OptionSet, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
   public static let accounts = RecordKinds(rawValue: 1)
   public static let copies = RecordKinds(rawValue: 2)
-  /// Rosters, vCards, private XML, nodes and blocks.
+  /// Rosters, vCards, private XML, nodes, blocks, the people of rooms, and contact groups.
   public static let settings = RecordKinds(rawValue: 4)
+  /// Rooms with their configuration.
+  public static let rooms = RecordKinds(rawValue: 8)
 }
 
 /// A thing that a source yields.

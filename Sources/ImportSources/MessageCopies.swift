@@ -17,7 +17,7 @@ enum MessageCopies {
   ) -> Result<MessageCopy, FlawText> {
     guard stanza.name == "message" else { return .failure(FlawText("it is no message")) }
     if stanza["type"] == "groupchat" {
-      return .failure(FlawText("a message of a room in a person's archive is not taken; each room has its own"))
+      return .failure(FlawText("a message of a room in a person's archive is not taken; the room's own archive is"))
     }
     if stanza["type"] == "error" { return .failure(FlawText("an error is not taken")) }
     let from = bare(stanza["from"] ?? owner)
@@ -40,6 +40,38 @@ enum MessageCopies {
         owner: owner, time: time.milliseconds, peer: isInbound ? from : to, isInbound: isInbound, isOffline: isOffline,
         id: stanza["id"] ?? "", digest: digest, xml: stanza.xml))
   }
+
+  /// Returns a message of a room's archive, or the reason why it is none.
+  ///
+  /// - Parameters:
+  ///   - nick: `nil` if it is the resource of the stanza's `from`.
+  ///   - author: `nil` if it is told by the stanza, or nowhere.
+  static func ofRoom(
+    _ stanza: XMLNode, _ room: String, at time: Timestamp, nick: String? = nil, author: String? = nil
+  ) -> Result<RoomMessageRecord, FlawText> {
+    guard stanza.name == "message", stanza["type"] == "groupchat" else {
+      return .failure(FlawText("it is no message to a room"))
+    }
+    let from = stanza["from"] ?? ""
+    let resource = from.firstIndex(of: "/").map { String(from[from.index(after: $0)...]) }
+    guard let nick = nick ?? resource, !nick.isEmpty else {
+      return .failure(FlawText("it has no nick, so the room itself has said it"))
+    }
+    let item = stanza.first("x", user)?.first("item", user)
+    var stanza = stanza
+    stanza.attributes.removeAll { $0.namespace.isEmpty && ["from", "to"].contains($0.name) }
+    stanza.children.removeAll { child in
+      guard case .node(let node) = child else { return true }
+      return node.is("stanza-id", "urn:xmpp:sid:0") || node.is("archived", "urn:xmpp:mam:tmp") || node.is("x", user)
+        || node.is("occupant-id", occupantID)
+    }
+    return .success(
+      RoomMessageRecord(
+        room: room, time: time.milliseconds, nick: nick, author: author ?? item?["jid"].map(bare), xml: stanza.xml))
+  }
+
+  static let occupantID = "urn:xmpp:occupant-id:0"
+  private static let user = "http://jabber.org/protocol/muc#user"
 
   /// Returns the time at which a server stored a message for later: the first `<delay/>` (XEP-0203).
   static func delay(of stanza: XMLNode) -> Timestamp? {

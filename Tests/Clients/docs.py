@@ -56,6 +56,7 @@ SUBSTITUTIONS = {
     "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
     " -g parley": "",  # the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
+    "dump.sql --domain example.org": "dump.sql --domain localhost",
     "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
     "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley.db ",
 }
@@ -87,6 +88,7 @@ STAND_INS = {
         exec) shift 2; exec env $(<"$MACHINE/container") PARLEY_DATA="$MACHINE/volume" "$@" ;;
         *) exit 1 ;; esac''',
     "generate-users": 'cat users.csv',
+    "pg_dump": "cat dump.sql",
     "ejabberdctl": '[ "$1" = dump ] && cp dump.txt "$2"',  # the test `moving` has a real one
 }
 
@@ -97,6 +99,7 @@ FILES = {
     "users.csv": f"jid,password,name\ncarol@localhost,{PASSWORD},Carol\ndave@localhost,{PASSWORD},\n",
     "export.xml": f"<server-data xmlns='urn:xmpp:pie:0'><host jid='localhost'><user name='erin' password='{PASSWORD}'/></host></server-data>\n",
     "dump.txt": '{tables,[]}.\n{passwd,{<<"erin">>,<<"localhost">>},<<"' + PASSWORD + '">>}.\n',
+    "dump.sql": f"--\nCOPY public.users (username, password) FROM stdin;\nfrank\t{PASSWORD}\n\\.\n",
     "../var/lib/prosody/localhost/accounts/erin.dat": f'return {{ ["password"] = "{PASSWORD}"; }};\n',
     "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
 }

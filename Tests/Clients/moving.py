@@ -3,6 +3,7 @@ what it had. What Parley exports in the portable format (XEP-0227) and another P
 """
 import asyncio
 import base64
+import datetime
 import hashlib
 import json
 import pathlib
@@ -10,24 +11,28 @@ import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
-from slixmpp.exceptions import IqError
+from slixmpp import JID
+from slixmpp.exceptions import IqError, PresenceError
 from slixmpp.xmlstream.handler import Collector
 from slixmpp.xmlstream.matcher import StanzaPath
 
-from lib.former import DOMAIN, Ejabberd, Prosody
-from lib.harness import BINARY, PATIENCE, Checks, Server, expect
+from lib.apps import App
+from lib.former import DOMAIN, ROOMS, Ejabberd, Prosody
+from lib.harness import BINARY, PATIENCE, Checks, Failure, Server, expect
 from lib.peers import ROSE, Client, text
 
 ROMEO, JULIET, NURSE = "romeo@localhost", "juliet@localhost", "nurse@localhost"
 OMEMO, NOTES = "eu.siacs.conversations.axolotl.devicelist", "urn:example:notes"
 BOOKMARKS = "urn:xmpp:bookmarks:1"
+ORCHARD, SQUARE = f"orchard@{ROOMS}", f"square@{ROOMS}"
+MUC = "http://jabber.org/protocol/muc"
 PRIVATE = "<exodus xmlns='exodus:prefs'><defaultnick>Romeo &amp; Co</defaultnick></exodus>"
 
 
 class Person(Client):
     def __init__(self, server, jid):
         super().__init__(server, jid)
-        for plugin in ("xep_0004", "xep_0049", "xep_0054", "xep_0060", "xep_0084", "xep_0163", "xep_0191"):
+        for plugin in ("xep_0004", "xep_0045", "xep_0049", "xep_0054", "xep_0060", "xep_0084", "xep_0163", "xep_0191"):
             self.register_plugin(plugin)
 
     async def arrive(self, presence=True):
@@ -66,7 +71,32 @@ class Person(Client):
             await iq.send(timeout=PATIENCE)
         finally:
             found = [message["mam_result"]["forwarded"] for message in results.stop()]
-        return [(str(each["stanza"]["from"].bare), str(each["stanza"]["body"]), str(each["delay"]["stamp"])) for each in found]
+        return [(str(each["stanza"]["from"].resource if to else each["stanza"]["from"].bare), str(each["stanza"]["body"]),
+                 str(each["delay"]["stamp"])) for each in found]
+
+    async def enter(self, room, nick, password=None):
+        await self.plugin["xep_0045"].join_muc_wait(JID(room), nick, password=password, maxstanzas=0, timeout=PATIENCE)
+
+    async def say(self, room, body):
+        self.send_message(room, body, mtype="groupchat")
+        await self.saw("message", text(body))
+
+    async def configure(self, room, **fields):
+        lines = "".join(f"<field var='muc#roomconfig_{name}'><value>{value}</value></field>" for name, value in fields.items())
+        await self.ask("set", f"""<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'>
+          <field var='FORM_TYPE'><value>{MUC}#roomconfig</value></field>{lines}</x></query>""", room)
+
+    async def affiliate(self, room, **people):
+        for name, affiliation in people.items():
+            await self.ask("set", f"""<query xmlns='{MUC}#admin'>
+              <item jid='{name}@localhost' affiliation='{affiliation}'><reason>so be it</reason></item></query>""", room)
+
+    async def affiliated(self, room):
+        found = {}
+        for affiliation in ("owner", "admin", "member", "outcast"):
+            answer = await self.ask("get", f"<query xmlns='{MUC}#admin'><item affiliation='{affiliation}'/></query>", room)
+            found.update({item.get("jid"): affiliation for item in answer.iter(f"{{{MUC}#admin}}item")})
+        return found
 
 
 async def fill(server):
@@ -99,16 +129,38 @@ async def fill(server):
     await romeo.ask("set", "<block xmlns='urn:xmpp:blocking'><item jid='paris@localhost'/><item jid='spam.example'/></block>")
     for person in (romeo, juliet, tybalt):
         await person.ask("get", "<ping xmlns='urn:xmpp:ping'/>")  # what was sent before is stored
-    archives = {ROMEO: await romeo.archive(), JULIET: await juliet.archive()}
+    archives = {ROMEO: await romeo.archive(), JULIET: await juliet.archive(), **await fill_rooms(romeo, juliet, tybalt)}
     for person in (romeo, juliet, tybalt):
         await person.leave()
     return archives
 
 
-def nothing_lost(before, after, slack):
+async def fill_rooms(romeo, juliet, tybalt):
+    """A members-only room that shows addresses, and an open one behind a password that hides them."""
+    await romeo.enter(ORCHARD, "Romy")
+    await romeo.configure(ORCHARD, roomname="The orchard", roomdesc="Of Capulet", persistentroom=1, publicroom=0, membersonly=1,
+                          moderatedroom=0, whois="anyone")
+    await romeo.affiliate(ORCHARD, juliet="member", nurse="admin", paris="outcast")
+    await juliet.enter(ORCHARD, "Jule")
+    await tybalt.enter(SQUARE, "Prince of Cats")
+    await tybalt.configure(SQUARE, roomname="The square", persistentroom=1, publicroom=1, membersonly=0, moderatedroom=0,
+                           whois="moderators", passwordprotectedroom=1, roomsecret="Verona", changesubject=0)
+    await romeo.enter(SQUARE, "A Montague", "Verona")
+    await romeo.say(ORCHARD, "It is the east")
+    await tybalt.say(SQUARE, "What, drawn, and talk of <peace>?")
+    await juliet.say(ORCHARD, "Ay me")
+    await romeo.say(SQUARE, "I do protest")
+    romeo.plugin["xep_0045"].set_subject(ORCHARD, "Night & stars")
+    await romeo.say(ORCHARD, "She speaks")
+    return {ORCHARD: await romeo.archive(ORCHARD), SQUARE: await romeo.archive(SQUARE)}
+
+
+def nothing_lost(before, after):
+    """Servers store the two copies of a message within seconds, and it becomes one."""
     expect([line[:2] for line in before] == [line[:2] for line in after], f"{before}\n{after}")
     for (_, _, then), (_, _, now) in zip(before, after):
-        expect(then[:slack] == now[:slack], f"said at {then}, and now at {now}")
+        apart = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(then)
+        expect(abs(apart.total_seconds()) <= 5, f"said at {then}, and now at {now}")
 
 
 async def look_at_nodes(checks, where, romeo, juliet):
@@ -124,6 +176,44 @@ async def look_at_nodes(checks, where, romeo, juliet):
         except IqError:
             seen = None
         expect(seen is None, f"Juliet reads {seen}")
+
+
+async def look_at_rooms(checks, where, server, romeo, juliet, archives):
+    with checks.check(f"{where}: rooms have their configuration, their subject and their people"):
+        await romeo.enter(ORCHARD, "Romy")
+        info = await romeo.ask("get", "<query xmlns='http://jabber.org/protocol/disco#info'/>", ORCHARD)
+        features = {each.get("var") for each in info.iter("{http://jabber.org/protocol/disco#info}feature")}
+        expect({"muc_membersonly", "muc_hidden", "muc_nonanonymous", "muc_persistent", "muc_unsecured"} <= features, f"{features}")
+        fields = {each.get("var"): each.findtext("{jabber:x:data}value") for each in info.iter("{jabber:x:data}field")}
+        told = [fields.get(f"muc#{name}") for name in ("roomconfig_roomname", "roominfo_description", "roominfo_subject")]
+        expect(told == ["The orchard", "Of Capulet", "Night & stars"], f"{told}")
+        people = await romeo.affiliated(ORCHARD)
+        expect(people == {ROMEO: "owner", NURSE: "admin", JULIET: "member", "paris@localhost": "outcast"}, f"{people}")
+    with checks.check(f"{where}: the password of a room is the same"):
+        try:
+            await juliet.enter(SQUARE, "Jule", "Mantua")
+            raise Failure("a wrong password opens the room")
+        except PresenceError as error:
+            expect(error.condition == "not-authorized", f"{error.condition}")
+        await juliet.enter(SQUARE, "Jule", "Verona")
+    with checks.check(f"{where}: members page the rooms' history, and an app shows it"):
+        said = {room: [line for line in archives[room] if line[1]] for room in (ORCHARD, SQUARE)}
+        nothing_lost(said[ORCHARD], [line for line in await romeo.archive(ORCHARD) if line[1]])
+        nothing_lost(said[SQUARE], [line for line in await juliet.archive(SQUARE) if line[1]])
+        for name, title, room in ("romeo", "The orchard", ORCHARD), ("tybalt", "The square", SQUARE):
+            shown, authors = await asyncio.to_thread(shown_by_app, server, name, title)
+            expect(shown == [line[1] for line in said[room]], f"{shown}")
+            # Also where a room hides addresses, everybody's words are their own.
+            expect(authors == {ORCHARD: ["romeo", "juliet", "romeo"], SQUARE: ["tybalt", "romeo"]}[room], f"{authors}")
+
+
+def shown_by_app(server, name, title):
+    app = App(server, name)
+    dialogs = app.call("GET", "/v1/dialogs")[1]["items"]
+    dialog = next(each for each in dialogs if each.get("name") == title)
+    messages = app.call("GET", f"/v1/dialogs/{dialog['id']}/messages")[1]["items"]
+    said = [each for each in sorted(messages, key=lambda each: each["seq"]) if each["content"]["type"] == "text"]
+    return [each["content"]["text"] for each in said], [each["senderId"] for each in said]
 
 
 async def look(checks, where, server, archives=None):
@@ -143,8 +233,9 @@ async def look(checks, where, server, archives=None):
     if archives:
         await look_at_nodes(checks, where, romeo, juliet)
         with checks.check(f"{where}: the whole history is there, at its time, once"):
-            nothing_lost(archives[ROMEO], await romeo.archive(), 19)
-            nothing_lost(archives[JULIET], await juliet.archive(), 19)
+            nothing_lost(archives[ROMEO], await romeo.archive())
+            nothing_lost(archives[JULIET], await juliet.archive())
+        await look_at_rooms(checks, where, server, romeo, juliet, archives)
     with checks.check(f"{where}: blocks are in force"):
         blocked = await romeo.ask("get", "<blocklist xmlns='urn:xmpp:blocking'/>")
         jids = {item.get("jid") for item in blocked.iter("{urn:xmpp:blocking}item")}
@@ -175,11 +266,11 @@ def imported(checks, where, server, *source):
         expect(not json.loads(parley(server, "user", "list", "--json")), "there are users")
     with checks.check(f"{where}: everything is imported, and a repeat finds it there"):
         said = json.loads(parley(server, "import", *source, "--json"))
-        failed = sum(count["failed"] for count in (said["accounts"], said["messages"], said["records"])) + said["unreadable"]
-        expect(failed == 0, f"{said}")
+        kinds = ("accounts", "rooms", "messages", "records")
+        expect(sum(said[kind]["failed"] for kind in kinds) + said["unreadable"] == 0, f"{said}")
         again = json.loads(parley(server, "import", *source, "--json"))
-        expect(all(again[kind]["failed"] == 0 for kind in ("accounts", "messages", "records")), f"{again}")
-        expect(again["accounts"]["imported"] == again["messages"]["imported"] == 0, f"{again}")
+        expect(all(again[kind]["failed"] == 0 for kind in kinds), f"{again}")
+        expect(all(again[kind]["imported"] == 0 for kind in kinds[:3]), f"{again}")
         expect(again["messages"]["present"] == said["messages"]["imported"], f"{said} {again}")
 
 
@@ -204,22 +295,49 @@ async def from_prosody(checks, storage):
 
 
 async def from_ejabberd(checks):
-    """All of its own database; and what ejabberd itself writes in the portable format, without nodes and archives."""
+    """All of its own database; and what ejabberd itself writes in the portable format, without nodes, archives and rooms."""
     with Ejabberd() as ejabberd:
-        ejabberd.start().add_users("romeo", "juliet", "nurse", "tybalt")
-        archives = await fill(ejabberd)
+        archives = await fill_ejabberd(ejabberd)
         dump = ejabberd.folder / "dump.txt"
         ejabberd.call("dump", file=str(dump))
         ejabberd.call("export_piefxis_host", dir=str(ejabberd.folder), host=DOMAIN)
         ejabberd.stop()
         (host,) = ejabberd.folder.glob(f"*_{DOMAIN}.xml")
         portable = host.with_name(host.name.replace(f"_{DOMAIN}", ""))
-        for where, source, archives in [
-                ("ejabberd", ("ejabberd", dump), archives), ("ejabberd, XEP-0227", ("xep0227", portable), None)]:
-            with Server() as server:
-                imported(checks, where, server, *source)
-                server.start()
-                await look(checks, where, server, archives)
+        await look_after_import(checks, "ejabberd", archives, "ejabberd", dump)
+        await look_after_import(checks, "ejabberd, XEP-0227", None, "xep0227", portable)
+
+
+async def from_ejabberd_sql(checks, storage):
+    where = f"ejabberd, {storage}"
+    with Ejabberd(storage) as ejabberd:
+        archives = await fill_ejabberd(ejabberd)
+        if storage == "pgsql":
+            source = ejabberd.folder / "dump.sql"
+            source.write_text(ejabberd.postgres.dump())
+        else:
+            source = ejabberd.database
+        ejabberd.stop()
+        await look_after_import(checks, where, archives, "ejabberd", source, "--domain", DOMAIN)
+
+
+async def fill_ejabberd(ejabberd):
+    ejabberd.start().add_users("romeo", "juliet", "nurse", "tybalt")
+    ejabberd.call("srg_create", group="sales", host=DOMAIN, label="Sales", description="", display="sales")
+    for user in ("nurse", "juliet"):
+        ejabberd.call("srg_user_add", user=user, host=DOMAIN, group="sales", grouphost=DOMAIN)
+    return await fill(ejabberd)
+
+
+async def look_after_import(checks, where, archives, *source):
+    with Server() as server:
+        imported(checks, where, server, *source)
+        if archives:
+            with checks.check(f"{where}: a shared roster group is a contact group"):
+                shown = json.loads(parley(server, "contact-group", "show", "sales", "--json"))
+                expect(shown["group"]["displayName"] == "Sales" and set(shown["members"]) == {JULIET, NURSE}, f"{shown}")
+        server.start()
+        await look(checks, where, server, archives)
 
 
 async def round_trip(checks, exported):
@@ -239,6 +357,8 @@ async def scenario(checks):
     await from_prosody(checks, "sql")
     exported = await from_prosody(checks, "internal")
     await from_ejabberd(checks)
+    for storage in ("sqlite", "pgsql"):
+        await from_ejabberd_sql(checks, storage)
     await round_trip(checks, exported)
 
 

@@ -15,7 +15,7 @@ import Testing
     let stage = try HistoryStage()
     for copy in copies { try stage.add(copy, Place(file: "x")) }
     var messages: [MessageRecord] = []
-    while let (message, _) = try stage.next() { messages.append(message) }
+    while let (record, _) = try stage.next() { if case .message(let message) = record { messages.append(message) } }
     return messages
   }
 

@@ -2,7 +2,7 @@ import Basics
 package import ImportSources
 import ServerConfiguration
 
-/// An import from another server: accounts, then messages in the order of their time, then everything else. It reads
+/// An import from another server: accounts, then rooms and messages in the order of their time, then everything else. It reads
 /// the source twice and sends batches; what is here already is passed over, so that it can be broken off and repeated.
 package struct RecordsImport {
   private let source: any ImportSource
@@ -25,22 +25,26 @@ package struct RecordsImport {
 
   package struct Report: Codable, Hashable, Sendable {
     package var accounts = Count()
+    package var rooms = Count()
     package var messages = Count()
     package var records = Count()
     /// The number of things in the source that could not be read.
     package var unreadable = 0
+    /// The number of messages that link to a file (XEP-0066), which stays with the former server.
+    package var links = 0
 
-    package var failed: Int { accounts.failed + messages.failed + records.failed + unreadable }
+    package var failed: Int { accounts.failed + rooms.failed + messages.failed + records.failed + unreadable }
 
     package var text: String {
       func line(_ count: Count, _ noun: String) -> String {
         "\(ProgressBar.grouped(count.imported)) \(noun) imported, \(ProgressBar.grouped(count.present)) here already, "
           + "\(ProgressBar.grouped(count.failed)) failed"
       }
-      return [
-        line(accounts, "accounts"), line(messages, "messages"), line(records, "other records"),
+      let left = links == 0 ? [] : ["\(ProgressBar.grouped(links)) messages link to files, which stay where they are"]
+      return ([
+        line(accounts, "accounts"), line(rooms, "rooms"), line(messages, "messages"), line(records, "other records"),
         "\(ProgressBar.grouped(unreadable)) not readable",
-      ].joined(separator: "\n")
+      ] + left).joined(separator: "\n")
     }
   }
 
@@ -75,36 +79,38 @@ package struct RecordsImport {
   private mutating func accounts(into stage: HistoryStage) async throws {
     var bar = ProgressBar("accounts")
     var batch = Batch()
-    let reader = try source.reader(of: takesHistory ? [.accounts, .copies] : .accounts)
+    let reader = try source.reader(of: takesHistory ? [.accounts, .rooms, .copies] : [.accounts, .rooms])
     while let reading = try reader.next() {
       switch reading {
       case .flaw(let place, let text): unreadable(place, text)
       case .record(.copy(let copy), let place): try stage.add(copy, place)
+      case .record(.roomMessage(let message), let place): try stage.add(message, place)
+      case .record(.room(let room), let place):
+        if !stage.add(room, place) { unreadable(place, "these are too many rooms for one import") }
       case .record(let record, let place):
         batch.add(record, place)
-        if batch.isFull { try await finish(&batch, \.accounts) }
+        if batch.isFull { try await finish(&batch) }
       }
-      draw(&bar, report.accounts, min(reader.fraction, 0.999))
+      draw(&bar, report.accounts.all, min(reader.fraction, 0.999))
     }
-    try await finish(&batch, \.accounts)
-    draw(&bar, report.accounts, 1)
+    try await finish(&batch)
+    draw(&bar, report.accounts.all, 1)
   }
 
   private mutating func history(_ stage: HistoryStage) async throws {
     guard stage.count > 0 else { return }
     var bar = ProgressBar("messages")
     var batch = Batch()
-    while let (message, place) = try stage.next() {
-      batch.add(.message(message), place)
+    while let (record, place) = try stage.next() {
+      batch.add(record, place)
       guard batch.isFull else { continue }
-      try await finish(&batch, \.messages)
-      let count = report.messages
+      try await finish(&batch)
+      let count = report.messages.all + report.rooms.all
       // Copies are counted before they become messages, so the end may come early.
-      draw(
-        &bar, count, min(Double(count.imported + count.present + count.failed) / Double(stage.count), 0.999))
+      draw(&bar, count, min(Double(count) / Double(stage.count), 0.999))
     }
-    try await finish(&batch, \.messages)
-    draw(&bar, report.messages, 1)
+    try await finish(&batch)
+    draw(&bar, report.messages.all + report.rooms.all, 1)
   }
 
   private mutating func settings() async throws {
@@ -116,12 +122,12 @@ package struct RecordsImport {
       case .flaw(let place, let text): unreadable(place, text)
       case .record(let record, let place):
         batch.add(record, place)
-        if batch.isFull { try await finish(&batch, \.records) }
+        if batch.isFull { try await finish(&batch) }
       }
-      draw(&bar, report.records, min(reader.fraction, 0.999))
+      draw(&bar, report.records.all, min(reader.fraction, 0.999))
     }
-    try await finish(&batch, \.records)
-    draw(&bar, report.records, 1)
+    try await finish(&batch)
+    draw(&bar, report.records.all, 1)
   }
 
   /// Records that are sent together.
@@ -139,20 +145,18 @@ package struct RecordsImport {
       case .vCard(let record), .privateXML(let record): bytes += record.xml.utf8.count
       case .item(let item): bytes += item.payload?.utf8.count ?? 0
       case .message(let message): bytes += message.xml.utf8.count
-      case .account, .contact, .request, .node, .block, .copy: bytes += 256
+      case .roomMessage(let message): bytes += message.xml.utf8.count
+      case .account, .contact, .request, .node, .block, .copy, .room, .roomPerson, .contactGroup: bytes += 256
       }
     }
   }
 
-  private mutating func finish(_ batch: inout Batch, _ count: WritableKeyPath<Report, Count>) async throws {
+  private mutating func finish(_ batch: inout Batch) async throws {
     if batch.records.isEmpty { return }
     let outcomes = try await send(batch.records)
-    for (place, outcome) in zip(batch.places, outcomes) {
-      switch outcome.status {
-      case .done: report[keyPath: count].imported += 1
-      case .exists: report[keyPath: count].present += 1
-      case .failed:
-        report[keyPath: count].failed += 1
+    for ((record, place), outcome) in zip(zip(batch.records, batch.places), outcomes) {
+      report.count(record, outcome.status)
+      if outcome.status == .failed {
         tell("\(Line.safe(place.description)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
       }
     }
@@ -164,8 +168,38 @@ package struct RecordsImport {
     tell("\(Line.safe(place.description)): \(Line.safe(text))")
   }
 
-  private func draw(_ bar: inout ProgressBar, _ count: Count, _ fraction: Double) {
+  private func draw(_ bar: inout ProgressBar, _ done: Int, _ fraction: Double) {
     guard let show else { return }
-    if let text = bar.update(done: count.imported + count.present + count.failed, fraction: fraction) { show(text) }
+    if let text = bar.update(done: done, fraction: fraction) { show(text) }
+  }
+}
+
+extension RecordsImport.Count {
+  fileprivate var all: Int { imported + present + failed }
+
+  fileprivate mutating func add(_ status: RowOutcome.Status) {
+    switch status {
+    case .done: imported += 1
+    case .exists: present += 1
+    case .failed: failed += 1
+    }
+  }
+}
+
+extension RecordsImport.Report {
+  fileprivate mutating func count(_ record: ImportRecord, _ status: RowOutcome.Status) {
+    switch record {
+    case .account: accounts.add(status)
+    case .room: rooms.add(status)
+    case .message(let message): count(message: message.xml, status)
+    case .roomMessage(let message): count(message: message.xml, status)
+    case .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .roomPerson, .contactGroup:
+      records.add(status)
+    }
+  }
+
+  private mutating func count(message xml: String, _ status: RowOutcome.Status) {
+    messages.add(status)
+    if status == .done, xml.contains("jabber:x:oob") { links += 1 }
   }
 }

@@ -110,7 +110,7 @@ final class EjabberdNodes {
     "title", "deliver_payloads", "deliver_notifications", "notify_retract", "notify_delete", "notify_config",
   ]
 
-  private static func form(_ list: [ErlangTerm]) -> String {
+  static func form(_ list: [ErlangTerm]) -> String {
     var fields: [(String, [String])] = []
     for option in list where option.tuple.count == 2 {
       guard let name = option.tuple[0].atom, options.contains(name) else { continue }

@@ -6,6 +6,7 @@ final class EjabberdReader: RecordReader {
   private let file: TermFile
   private let kinds: RecordKinds
   private let nodes: EjabberdNodes?
+  private let groups: EjabberdGroups?
   private var waiting: [Reading] = []
   private var isAtEnd = false
   private var isBegun = false
@@ -14,6 +15,7 @@ final class EjabberdReader: RecordReader {
     self.file = file
     self.kinds = kinds
     nodes = kinds.contains(.settings) ? try EjabberdNodes(file.path) : nil
+    groups = kinds.contains(.settings) ? EjabberdGroups() : nil
   }
 
   var fraction: Double { file.fraction }
@@ -21,7 +23,10 @@ final class EjabberdReader: RecordReader {
   func next() throws(SourceFailure) -> Reading? {
     while true {
       if let reading = waiting.popLast() { return reading }
-      if isAtEnd { return try nodes?.next() }
+      if isAtEnd {
+        if let group = groups?.next(file.path) { return group }
+        return try nodes?.next()
+      }
       switch try file.next() {
       case nil: isAtEnd = true
       case .flaw(let line, let text)?:
@@ -49,6 +54,10 @@ final class EjabberdReader: RecordReader {
     case "passwd" where kinds.contains(.accounts): return [EjabberdRecords.account(record, place)]
     case "archive_msg" where kinds.contains(.copies): return EjabberdRecords.archived(record, place)
     case "offline_msg" where kinds.contains(.copies): return [EjabberdRecords.offline(record, place)]
+    case "muc_room": return EjabberdRooms.read(record, place, kinds)
+    case "sr_group", "sr_user":
+      groups?.add(record)
+      return []
     case "roster" where kinds.contains(.settings): return EjabberdRecords.contact(record, place)
     case "vcard" where kinds.contains(.settings): return [EjabberdRecords.vCard(record, place)]
     case "private_storage" where kinds.contains(.settings): return [EjabberdRecords.privateXML(record, place)]
@@ -201,6 +210,9 @@ enum EjabberdRecords {
     }
     var place = place
     place.key = "\(owner), archive \(record[2].text ?? "")"
+    if record[8].atom == "groupchat" {
+      return [ofRoom(stanza, owner, at: time, nick: record[7].text, author: jid(record[5]), place)]
+    }
     return [copy(stanza, of: owner, at: time, isOffline: false, place)]
   }
 
@@ -214,7 +226,16 @@ enum EjabberdRecords {
     return copy(stanza, of: owner, at: time, isOffline: true, place)
   }
 
-  private static func copy(
+  static func ofRoom(
+    _ stanza: XMLNode, _ room: String, at time: Timestamp, nick: String?, author: String?, _ place: Place
+  ) -> Reading {
+    switch MessageCopies.ofRoom(stanza, room, at: time, nick: nick, author: author) {
+    case .success(let message): .record(.roomMessage(message), place)
+    case .failure(let flaw): .flaw(place, flaw.text)
+    }
+  }
+
+  static func copy(
     _ stanza: XMLNode, of owner: String, at time: Timestamp, isOffline: Bool, _ place: Place
   ) -> Reading {
     switch MessageCopies.make(stanza, of: owner, at: time, isOffline: isOffline) {

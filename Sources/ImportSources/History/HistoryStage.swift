@@ -1,7 +1,10 @@
-/// The copies of messages of all users, put into the order of their time, and the two copies of each message made one.
+import Basics
+
+/// The messages of all archives in the order of their time: the two copies of each message between users made one, and
+/// each room before its first message.
 ///
-/// The log's time never decreases, and archives come by user: so all copies are gathered in a temporary database first,
-/// which also keeps memory flat.
+/// The log's time never decreases, and archives come by user and by room: so everything is gathered in a temporary database
+/// first, which also keeps memory flat.
 ///
 /// A message is in its author's archive and in its addressee's, perhaps in only one of them, and perhaps in the
 /// addressee's offline messages. Two copies are one message if author, addressee, stanza id and content are the same,
@@ -12,13 +15,15 @@ public final class HistoryStage {
   private let insert: Database.Statement
   private var select: Database.Statement?
   private var isAtEnd = false
-  /// The time of the last copy that was read.
+  /// The time of the last row that was read.
   private var now = Int64.min
-  /// The copies that were added.
+  /// The copies, messages and rooms that were added.
   public private(set) var count = 0
+  /// The rooms that have not come yet, by their addresses.
+  private var rooms: [String: (room: RoomRecord, place: Place)] = [:]
 
-  /// The messages that may still have another copy, the oldest at `start`. The numbers of `numbers` are those of places
-  /// in it plus `dropped`.
+  /// What may still wait, the oldest at `start`: a message for another copy, anything else for those before it. The numbers
+  /// of `numbers` are those of places in it plus `dropped`.
   private var waiting: [Waiting?] = []
   private var start = 0
   private var dropped = 0
@@ -31,11 +36,27 @@ public final class HistoryStage {
     let digest: UInt64
   }
   private struct Waiting {
+    let time: Int64
+    let place: Place
+    var content: Content
+  }
+  private enum Content {
+    case pair(Pair)
+    case whole(ImportRecord)
+  }
+  private struct Pair {
     let key: Key
     var message: MessageRecord
-    let place: Place
     var hasAuthors: Bool
     var hasAddressees: Bool
+  }
+
+  /// The bits of a row's flags.
+  private enum Flag {
+    static let isInbound: Int64 = 1
+    static let isOffline: Int64 = 2
+    /// A message of a room: `owner` is the room, `peer` the author's address if it is known, and `id` the nick.
+    static let isOfRoom: Int64 = 4
   }
 
   public init() throws(SourceFailure) {
@@ -51,20 +72,43 @@ public final class HistoryStage {
   }
 
   public func add(_ copy: MessageCopy, _ place: Place) throws(SourceFailure) {
-    insert.bind(1, copy.time)
-    insert.bind(2, copy.owner)
-    insert.bind(3, copy.peer)
-    insert.bind(4, (copy.isInbound ? 1 : 0) | (copy.isOffline ? 2 : 0))
-    insert.bind(5, copy.id)
-    insert.bind(6, Int64(bitPattern: copy.digest))
-    insert.bind(7, copy.xml)
+    let flags = (copy.isInbound ? Flag.isInbound : 0) | (copy.isOffline ? Flag.isOffline : 0)
+    try add(
+      copy.time, owner: copy.owner, peer: copy.peer, flags, id: copy.id, digest: copy.digest, copy.xml, place)
+  }
+
+  public func add(_ message: RoomMessageRecord, _ place: Place) throws(SourceFailure) {
+    try add(
+      message.time, owner: message.room, peer: message.author ?? "", Flag.isOfRoom, id: message.nick, digest: 0,
+      message.xml, place)
+  }
+
+  /// Adds a room; returns `false` at the bound.
+  public func add(_ room: RoomRecord, _ place: Place) -> Bool {
+    guard rooms.count < ImportLimits.roomsMax else { return false }
+    if rooms.updateValue((room, place), forKey: room.jid.lowercased()) == nil { count += 1 }
+    return true
+  }
+
+  private func add(
+    _ time: Int64, owner: String, peer: String, _ flags: Int64, id: String, digest: UInt64, _ xml: String,
+    _ place: Place
+  ) throws(SourceFailure) {
+    insert.bind(1, time)
+    insert.bind(2, owner)
+    insert.bind(3, peer)
+    insert.bind(4, flags)
+    insert.bind(5, id)
+    insert.bind(6, Int64(bitPattern: digest))
+    insert.bind(7, xml)
     insert.bind(8, place.description)
     try insert.run()
     count += 1
   }
 
-  /// Returns the next message in the order of time; `nil` at the end. Nothing is added any more.
-  public func next() throws(SourceFailure) -> (MessageRecord, Place)? {
+  /// Returns the next message or room in the order of time; `nil` at the end. Nothing is added any more. Rooms without
+  /// messages come last.
+  public func next() throws(SourceFailure) -> (ImportRecord, Place)? {
     if select == nil { select = try begin() }
     guard let select else { return nil }
     while true {
@@ -72,14 +116,25 @@ public final class HistoryStage {
       if isAtEnd { return nil }
       guard try select.step() else {
         isAtEnd = true
+        for (_, silent) in rooms.sorted(by: { $0.key < $1.key }) { wait(.whole(.room(silent.room)), silent.place) }
+        rooms = [:]
         continue
       }
-      let copy = MessageCopy(
-        owner: select.text(1), time: select.int(0), peer: select.text(2), isInbound: select.int(3) & 1 != 0,
-        isOffline: select.int(3) & 2 != 0, id: select.text(4), digest: UInt64(bitPattern: select.int(5)),
-        xml: select.text(6))
-      now = copy.time
-      put(copy, Place(file: select.text(7)))
+      now = select.int(0)
+      let (flags, place) = (select.int(3), Place(file: select.text(7)))
+      if flags & Flag.isOfRoom != 0 {
+        let author = select.text(2)
+        put(
+          RoomMessageRecord(
+            room: select.text(1), time: now, nick: select.text(4), author: author.isEmpty ? nil : author,
+            xml: select.text(6)), place)
+      } else {
+        put(
+          MessageCopy(
+            owner: select.text(1), time: now, peer: select.text(2), isInbound: flags & Flag.isInbound != 0,
+            isOffline: flags & Flag.isOffline != 0, id: select.text(4), digest: UInt64(bitPattern: select.int(5)),
+            xml: select.text(6)), place)
+      }
     }
   }
 
@@ -89,13 +144,26 @@ public final class HistoryStage {
       "SELECT time, owner, peer, flags, id, digest, xml, place FROM copies ORDER BY time, rowid")
   }
 
+  private func wait(_ content: Content, _ place: Place) {
+    waiting.append(Waiting(time: now, place: place, content: content))
+  }
+
+  private func put(_ message: RoomMessageRecord, _ place: Place) {
+    if let found = rooms.removeValue(forKey: message.room.lowercased()) {
+      var room = found.room
+      room.time = message.time
+      wait(.whole(.room(room)), found.place)
+    }
+    wait(.whole(.roomMessage(message)), place)
+  }
+
   private func put(_ copy: MessageCopy, _ place: Place) {
     let (author, addressee) = copy.isInbound ? (copy.peer, copy.owner) : (copy.owner, copy.peer)
     let key = Key(
       author: author.lowercased(), addressee: addressee.lowercased(), id: copy.id, digest: copy.digest)
     let isOwn = key.author == key.addressee
     for number in numbers[key] ?? [] {
-      guard var found = waiting[number - dropped] else { continue }
+      guard case .pair(var found)? = waiting[number - dropped]?.content else { continue }
       let completes =
         copy.isInbound
         ? !found.hasAddressees || found.message.isOffline != copy.isOffline
@@ -109,7 +177,7 @@ public final class HistoryStage {
         found.hasAuthors = true
         found.message.isInAuthorsArchive = true
       }
-      waiting[number - dropped] = found
+      waiting[number - dropped]?.content = .pair(found)
       return
     }
     let message = MessageRecord(
@@ -117,20 +185,29 @@ public final class HistoryStage {
       isInAuthorsArchive: !copy.isInbound, isInAddresseesArchive: copy.isInbound && !copy.isOffline || isOwn,
       isOffline: copy.isOffline, xml: copy.xml)
     numbers[key, default: []].append(dropped + waiting.count)
-    waiting.append(
-      Waiting(key: key, message: message, place: place, hasAuthors: !copy.isInbound, hasAddressees: copy.isInbound))
+    wait(
+      .pair(Pair(key: key, message: message, hasAuthors: !copy.isInbound, hasAddressees: copy.isInbound)), place)
   }
 
-  /// Returns the oldest message that can have no further copy.
-  private func take() -> (MessageRecord, Place)? {
+  /// Returns the oldest of what waits, if no copy of it can follow.
+  private func take() -> (ImportRecord, Place)? {
     guard start < waiting.count, let oldest = waiting[start] else { return nil }
     let isOver =
-      isAtEnd || oldest.message.time < now - ImportLimits.copyWindowMilliseconds
+      isAtEnd || oldest.time < now - ImportLimits.copyWindowMilliseconds
       || waiting.count - start > ImportLimits.copyWindowMax
     guard isOver else { return nil }
-    let number = dropped + start
-    numbers[oldest.key]?.removeAll { $0 == number }
-    if numbers[oldest.key]?.isEmpty == true { numbers[oldest.key] = nil }
+    defer { forgetOldest() }
+    switch oldest.content {
+    case .whole(let record): return (record, oldest.place)
+    case .pair(let pair):
+      let number = dropped + start
+      numbers[pair.key]?.removeAll { $0 == number }
+      if numbers[pair.key]?.isEmpty == true { numbers[pair.key] = nil }
+      return (.message(pair.message), oldest.place)
+    }
+  }
+
+  private func forgetOldest() {
     waiting[start] = nil
     start += 1
     // The front is dropped in large pieces.
@@ -139,6 +216,5 @@ public final class HistoryStage {
       dropped += start
       start = 0
     }
-    return (oldest.message, oldest.place)
   }
 }

@@ -30,11 +30,14 @@ final class ProsodyTables: ProsodyStorage {
     self.database = database
     self.path = path
     let counting = try database.prepare(
-      "SELECT count(*) FROM (SELECT DISTINCT host, user FROM prosody WHERE store = 'accounts')")
+      "SELECT count(*) FROM (SELECT DISTINCT store, host, user FROM prosody WHERE store IN ('accounts', 'config'))")
     _ = try counting.step()
     count = max(1, counting.int(0))
     users = try database.prepare(
-      "SELECT DISTINCT host, user FROM prosody WHERE store = 'accounts' AND user <> '' ORDER BY host, user")
+      """
+      SELECT DISTINCT host, user, store FROM prosody WHERE store IN ('accounts', 'config') AND user <> ''
+      ORDER BY store, host, user
+      """)
     values = try database.prepare("SELECT key, type, value FROM prosody WHERE host = ?1 AND user = ?2 AND store = ?3")
     hasArchive = try database.hasTable("prosodyarchive")
   }
@@ -45,7 +48,8 @@ final class ProsodyTables: ProsodyStorage {
     guard try users.step() else { return nil }
     done += 1
     let (host, name) = (users.text(0), users.text(1))
-    return ProsodyUser(jid: "\(name)@\(host)", host: host, name: name, place: path)
+    guard let kind = ProsodyUser.Kind(rawValue: users.text(2)) else { return nil }
+    return ProsodyUser(kind: kind, jid: "\(name)@\(host)", host: host, name: name, place: path)
   }
 
   func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)? {

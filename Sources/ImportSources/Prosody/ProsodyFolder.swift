@@ -14,7 +14,9 @@ public struct ProsodyFolder: ImportSource {
     guard !hosts.isEmpty else {
       throw SourceFailure(Place(file: folder), "it has no folder of a host with accounts; is it Prosody's data folder?")
     }
-    return ProsodyReader(ProsodyFiles(folder, hosts: hosts), kinds)
+    let services = names.filter { Files.exists("\(folder)/\($0)/config") }
+    return ProsodyReader(
+      ProsodyFiles(folder, stores: hosts.map { ($0, .account) } + services.map { ($0, .room) }), kinds)
   }
 
   static func names(in folder: String) throws(SourceFailure) -> [String] {
@@ -46,34 +48,37 @@ public struct ProsodyFolder: ImportSource {
 /// The files of one pass, a file at a time.
 final class ProsodyFiles: ProsodyStorage {
   private let folder: String
-  private var hosts: [String]
-  private let hostCount: Int
+  private var stores: [(host: String, kind: ProsodyUser.Kind)]
+  private let storeCount: Int
   private var host = ""
+  private var kind = ProsodyUser.Kind.account
   private var users: [String] = []
   private var userCount = 1
 
-  init(_ folder: String, hosts: [String]) {
+  init(_ folder: String, stores: [(host: String, kind: ProsodyUser.Kind)]) {
     self.folder = folder
-    self.hosts = hosts.reversed()
-    hostCount = hosts.count
+    self.stores = stores.reversed()
+    storeCount = stores.count
   }
 
   var fraction: Double {
-    max(0, (Double(hostCount - hosts.count) - Double(users.count) / Double(userCount)) / Double(hostCount))
+    max(0, (Double(storeCount - stores.count) - Double(users.count) / Double(userCount)) / Double(storeCount))
   }
 
   func nextUser() throws(SourceFailure) -> ProsodyUser? {
     while true {
       if let file = users.popLast() {
         let name = String(file.dropLast(4))
+        let place = path(kind.rawValue, name, "dat")
         guard let local = PercentEncoding.decode(name), let domain = PercentEncoding.decode(host) else {
-          return ProsodyUser(jid: nil, host: host, name: name, place: path("accounts", name, "dat"))
+          return ProsodyUser(kind: kind, jid: nil, host: host, name: name, place: place)
         }
-        return ProsodyUser(jid: "\(local)@\(domain)", host: host, name: name, place: path("accounts", name, "dat"))
+        return ProsodyUser(kind: kind, jid: "\(local)@\(domain)", host: host, name: name, place: place)
       }
-      guard let next = hosts.popLast() else { return nil }
-      host = next
-      users = try ProsodyFolder.names(in: "\(folder)/\(host)/accounts").filter { $0.hasSuffix(".dat") }.reversed()
+      guard let next = stores.popLast() else { return nil }
+      (host, kind) = next
+      users = try ProsodyFolder.names(in: "\(folder)/\(host)/\(kind.rawValue)").filter { $0.hasSuffix(".dat") }
+        .reversed()
       userCount = max(1, users.count)
     }
   }

@@ -1,8 +1,14 @@
 import Basics
 
-/// An account of Prosody.
+/// An account of Prosody, or one of its rooms.
 struct ProsodyUser {
-  /// `nil` if the name is damaged.
+  /// What it is, by the name of the store that has all of them.
+  enum Kind: String {
+    case account = "accounts"
+    case room = "config"
+  }
+  let kind: Kind
+  /// The address; `nil` if the name is damaged.
   let jid: String?
   /// Host and name as they are stored.
   let host: String
@@ -49,12 +55,17 @@ final class ProsodyReader: RecordReader {
   private var lists: [List] = []
   private var list: (kind: List, entries: any ProsodyEntries)?
 
+  /// The accounts of this pass, among whom the authors of rooms are.
+  private var accounts: [String] = []
+
   private enum List {
     case archive(owner: String, isOffline: Bool)
     case items(NodeRecord)
+    case room(ProsodyOccupants)
 
     var store: String {
       switch self {
+      case .room: "muc_log"
       case .archive(_, let isOffline): isOffline ? "offline" : "archive"
       case .items(let node): "pep_\(node.name)"
       }
@@ -86,7 +97,7 @@ final class ProsodyReader: RecordReader {
       }
       guard let next = try storage.nextUser() else { return nil }
       user = next
-      waiting = read(next).reversed()
+      waiting = (next.kind == .room ? room(next) : read(next)).reversed()
     }
   }
 
@@ -105,6 +116,7 @@ final class ProsodyReader: RecordReader {
       found.append(ProsodyRecords.account(jid, data, place))
     }
     if kinds.contains(.copies) {
+      accounts.append(jid)
       lists = [.archive(owner: jid, isOffline: true), .archive(owner: jid, isOffline: false)]
     }
     guard kinds.contains(.settings) else { return found }
@@ -126,9 +138,32 @@ final class ProsodyReader: RecordReader {
     return found
   }
 
+  private func room(_ room: ProsodyUser) -> [Reading] {
+    guard let jid = room.jid else {
+      return kinds.contains(.rooms) ? [.flaw(Place(file: room.place), "its name is damaged")] : []
+    }
+    let loaded: (LuaTable, Place)?
+    do throws(ProsodyFlaw) { loaded = try storage.load("config", of: room) } catch {
+      return kinds.contains(.rooms) ? [.flaw(error.place, error.text)] : []
+    }
+    guard let (data, place) = loaded else { return [] }
+    if kinds.contains(.copies) { lists = [.room(ProsodyOccupants(of: jid, data, accounts))] }
+    return (kinds.contains(.rooms) ? [ProsodyRooms.room(jid, data, place)] : [])
+      + (kinds.contains(.settings) ? ProsodyRooms.people(jid, data, place) : [])
+  }
+
   private func read(_ entry: ProsodyEntry, _ kind: List) -> Reading {
     var place = entry.place
     switch kind {
+    case .room(let occupants):
+      place.key = "\(occupants.room), archive \(entry.key ?? "")"
+      guard let time = entry.time else { return .flaw(place, "it has no time") }
+      switch MessageCopies.ofRoom(entry.stanza, occupants.room, at: time) {
+      case .success(var message):
+        if message.author == nil { message.author = occupants.author(of: entry.stanza) }
+        return .record(.roomMessage(message), place)
+      case .failure(let flaw): return .flaw(place, flaw.text)
+      }
     case .items(let node):
       guard let id = entry.key else { return .flaw(place, "an item without a key") }
       place.key = "\(node.owner), node \(node.name), item \(id)"

@@ -41,6 +41,14 @@ final class Database {
     return try statement.step()
   }
 
+  func columns(of table: String) throws(SourceFailure) -> Set<String> {
+    let statement = try prepare("SELECT name FROM pragma_table_info(?1)")
+    statement.bind(1, table)
+    var columns: Set<String> = []
+    while try statement.step() { columns.insert(statement.text(0)) }
+    return columns
+  }
+
   fileprivate var failure: SourceFailure {
     SourceFailure(Place(file: name), handle.map { String(cString: sqlite3_errmsg($0)) } ?? "it cannot be opened")
   }

@@ -47,9 +47,9 @@ struct ImportProsody: AsyncParsableCommand {
     commandName: "prosody",
     abstract: "Imports the data of Prosody (0.10 to 0.12): its data folder, or its SQLite database.",
     discussion: """
-      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
-      Archives and unreceived messages are taken as long as nothing newer has been written on this server. Stop Prosody \
-      first. Rooms are not taken.
+      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, archives, and \
+      rooms with their people, settings and archives. Archives and unreceived messages are taken as long as nothing newer \
+      has been written on this server. Stop Prosody first.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -67,22 +67,27 @@ struct ImportProsody: AsyncParsableCommand {
 struct ImportEjabberd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ejabberd",
-    abstract: "Imports a dump of ejabberd's own database, Mnesia (ejabberdctl dump).",
+    abstract: "Imports the data of ejabberd: a dump of Mnesia, its SQLite database, or a dump of PostgreSQL.",
     discussion: """
-      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
-      Archives and unreceived messages are taken as long as nothing newer has been written on this server. Rooms are not \
-      taken. What ejabberd keeps in an SQL database is not in a dump.
+      Takes what ejabberdctl dump writes of ejabberd's own database, Mnesia; the file of sql_type sqlite; or what pg_dump \
+      writes of a PostgreSQL database, with its default format. Accounts, rosters, vCards, private data, personal nodes, \
+      blocks, messages that were not received yet, archives, rooms with their people, settings and archives, and shared \
+      roster groups. Archives and unreceived messages are taken as long as nothing newer has been written on this server.
 
       Examples:
         parley import ejabberd dump.txt --dry-run
         parley import ejabberd dump.txt --report failures.txt
+        parley import ejabberd dump.sql --domain localhost
       """)
 
-  @Argument(help: "The dump.", completion: .file()) var dump: String
+  @Argument(help: "The dump, or the SQLite database.", completion: .file()) var source: String
+  @Option(
+    name: .long, help: "The domain of the users in an SQL database, whose tables tell it only with new_sql_schema.")
+  var domain: String?
   @OptionGroup var importing: ImportOptions
   @OptionGroup var options: CommandOptions
 
-  func run() async throws { try await importing.run(EjabberdDump(dump), options) }
+  func run() async throws { try await importing.run(EjabberdSource.at(source, domain: domain), options) }
 }
 
 /// The options and the run that all imports from other servers have in common.

@@ -2,6 +2,7 @@
 slixmpp as its users would.
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -14,6 +15,7 @@ from lib.harness import PASSWORD, PATIENCE, Failure, Log, expect, free_port
 from lib.internet import listens
 
 DOMAIN, ROOMS = "localhost", "conference.localhost"
+SCHEMAS = pathlib.Path("/usr/share/ejabberd/sql")
 
 
 class Former:
@@ -106,16 +108,27 @@ Component "{ROOMS}" "muc"
 
 
 class Ejabberd(Former):
-    """Of the Debian package, with its data in Mnesia."""
+    """Of the Debian package, with its data in Mnesia, SQLite or PostgreSQL."""
 
-    def __init__(self):
+    def __init__(self, storage="mnesia"):
         super().__init__()
         self.http = free_port()
         self.configuration = self.folder / "ejabberd.yml"
         both = self.folder / "both.pem"
         both.write_bytes(self.key.read_bytes() + self.chain.read_bytes())
+        self.postgres, sql = None, {}
+        if storage == "sqlite":
+            self.database = self.data / "ejabberd.sqlite"
+            sql = {"sql_type": "sqlite", "sql_database": str(self.database)}
+            subprocess.run(["sqlite3", self.database], input=SCHEMAS.joinpath("lite.sql").read_bytes(), check=True)
+        elif storage == "pgsql":
+            self.postgres = Postgres(self.folder)
+            sql = {"sql_type": "pgsql", "sql_server": self.host, "sql_port": self.postgres.port, "sql_database": "postgres",
+                   "sql_username": "ejabberd", "sql_password": PASSWORD, "sql_pool_size": 2}
+        if sql:
+            sql |= {"default_db": "sql"}
         self.configuration.write_text(json.dumps({  # JSON is YAML
-            "loglevel": "info", "hosts": [DOMAIN], "certfiles": [str(both)], "auth_method": "internal",
+            "loglevel": "info", "hosts": [DOMAIN], "certfiles": [str(both)], "auth_method": "sql" if sql else "internal", **sql,
             "auth_password_format": "scram", "registration_timeout": "infinity",
             "listen": [
                 {"port": self.xmpp, "ip": self.host, "module": "ejabberd_c2s", "access": "all", "starttls": True, "shaper": "none"},
@@ -124,9 +137,10 @@ class Ejabberd(Former):
             "acl": {"local": {"user_regexp": ""}}, "access_rules": {"local": {"allow": "local"}},
             "modules": {
                 **{f"mod_{name}": {} for name in (
-                    "blocking", "caps", "carboncopy", "disco", "last", "offline", "ping", "privacy", "private", "roster",
-                    "stream_mgmt", "vcard")},
+                    "admin_extra", "blocking", "caps", "carboncopy", "disco", "last", "offline", "ping", "privacy", "private", "roster",
+                    "shared_roster", "stream_mgmt", "vcard")},
                 "mod_mam": {"default": "always", "assume_mam_usage": False, "request_activates_archiving": False},
+                "mod_muc": {"host": ROOMS, "default_room_options": {"mam": True, "persistent": True}},
                 "mod_pubsub": {"access_createnode": "local", "plugins": ["flat", "pep"]}}}, indent=1))
 
     def command(self):
@@ -147,3 +161,43 @@ class Ejabberd(Former):
     def add_users(self, *names):
         for name in names:
             self.call("register", user=name, host=DOMAIN, password=PASSWORD)
+
+    def stop(self):
+        super().stop()
+        if self.postgres:
+            self.postgres.stop()
+            self.postgres = None
+
+
+class Postgres:
+    """A database of the Debian package, which lets no root run it."""
+
+    def __init__(self, folder):
+        self.folder, self.port = folder / "postgres", free_port()
+        self.bin = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+        self.folder.mkdir()
+        shutil.chown(self.folder, "postgres", "postgres")
+        folder.chmod(0o755)
+        words = self.folder.with_name("words")
+        words.write_text(PASSWORD)
+        words.chmod(0o644)
+        self.run("initdb", "-U", "ejabberd", f"--pwfile={words}", "-A", "scram-sha-256")
+        self.run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o",
+                 f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off", "start")
+        self.run("psql", "-q", "-f", str(SCHEMAS / "pg.sql"), "postgres")
+
+    def run(self, name, *arguments):
+        become = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups"] if os.getuid() == 0 else []
+        environment = {**os.environ, "PGDATA": str(self.folder), "PGHOST": "127.0.0.1", "PGPORT": str(self.port),
+                       "PGUSER": "ejabberd", "PGPASSWORD": PASSWORD}
+        done = subprocess.run([*become, str(self.bin / name), *arguments], env=environment, cwd="/", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE if name == "pg_dump" else subprocess.DEVNULL,
+                              stderr=None if name == "pg_ctl" else subprocess.PIPE, text=True)
+        expect(done.returncode == 0, f"{name}: {done.stderr}")
+        return done.stdout
+
+    def dump(self):
+        return self.run("pg_dump", "postgres")
+
+    def stop(self):
+        self.run("pg_ctl", "-m", "immediate", "stop")

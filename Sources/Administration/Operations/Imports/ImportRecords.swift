@@ -138,7 +138,15 @@ package enum ImportRecords: AdminOperation {
     }
     var wishes: [Wish] = []
     for (place, record) in input.records.enumerated() {
-      guard let name = record.owner else { continue }
+      guard let name = record.owner else {
+        do throws(Problem) {
+          let intents = try await ofNobody(record, reading, context, &outcomes[place])
+          if !intents.isEmpty { wishes.append(Wish(place: place, owner: Parley.nobody, intents: intents)) }
+        } catch {
+          outcomes[place] = failure(error)
+        }
+        continue
+      }
       do throws(Problem) {
         guard let address = addresses[name] else {
           throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is no account's address.", field: "owner")
@@ -154,7 +162,9 @@ package enum ImportRecords: AdminOperation {
       }
     }
     if input.isTrial || wishes.isEmpty { return }
-    for (place, outcome) in try await post(wishes, context.parley) { outcomes[place] = outcome }
+    for (place, outcome) in try await post(wishes, context.parley) where outcomes[place].status != .failed {
+      outcomes[place] = outcome
+    }
   }
 
   /// Posts everything in one transaction. What the store has already is left alone.
@@ -214,7 +224,7 @@ package enum ImportRecords: AdminOperation {
     for record: ImportRecord, of owner: BareJID, _ reading: ImportedRecords
   ) throws(Problem) -> [Intent] {
     switch record {
-    case .account, .copy: return []
+    case .account, .copy, .room, .roomPerson, .roomMessage, .contactGroup: return []
     case .contact(let contact): return [.imported(.contact(try self.contact(contact)))]
     case .request(let request):
       let children = try request.children.map { xml throws(Problem) in try reading.children(xml) }
@@ -258,6 +268,74 @@ package enum ImportRecords: AdminOperation {
     }
   }
 
+  /// Returns the intents of what is no user's. What can only be taken in part becomes a failed `outcome` nonetheless.
+  private static func ofNobody(
+    _ record: ImportRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
+  ) async throws(Problem) -> [Intent] {
+    switch record {
+    case .room(let room):
+      return [
+        .imported(
+          .room(
+            try reading.room(
+              at: try Self.room(room.jid, context), fields: room.fields,
+              owners: room.owners.compactMap { try? AdminContext.contact($0) }, topic: room.subject,
+              topicNick: room.subjectNick, time: room.time.map { Timestamp(milliseconds: $0) })))
+      ]
+    case .roomPerson(let person):
+      guard let affiliation = reading.roomAffiliation(person.affiliation) else {
+        throw Problem(
+          .unsupported, "affiliation-unknown", "\(Line.safe(person.affiliation)) is no affiliation.",
+          field: "affiliation")
+      }
+      return [
+        .imported(
+          .roomPerson(
+            ImportedRoomPerson(
+              room: try Self.room(person.room, context),
+              member: MemberDraft(
+                address: try AdminContext.contact(person.jid), affiliation: affiliation, nick: person.nick,
+                reason: person.reason))))
+      ]
+    case .roomMessage(let message):
+      return [
+        .imported(
+          .roomMessage(
+            try reading.roomMessage(
+              message.xml, in: try Self.room(message.room, context), nick: message.nick,
+              author: message.author.flatMap { try? AdminContext.contact($0) },
+              at: Timestamp(milliseconds: message.time))))
+      ]
+    case .contactGroup(let group):
+      let realm = try context.realm(group.domain)
+      let put = ContactGroupIntent.put(
+        realm.id, name: group.name, displayName: group.label, hasEveryone: group.hasEveryone)
+      if group.hasEveryone { return [.contactGroup(put)] }
+      let members = try group.members.map { jid throws(Problem) in try AdminContext.account(jid) }
+      let known = try await context.parley.read { reader in
+        try members.filter { try reader.user($0).map { $0.state != .deleted } ?? false }
+      }
+      let missing = members.filter { !known.contains($0) }
+      if !missing.isEmpty, !known.isEmpty {
+        outcome = RowOutcome(
+          .failed, "members: there is no user \(missing.map(\.description).joined(separator: ", "))", code: "user-unknown")
+      }
+      return [.contactGroup(put)]
+        + (known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))])
+    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message: return []
+    }
+  }
+
+  private static func room(_ jid: String, _ context: AdminContext) throws(Problem) -> BareJID {
+    let address = try AdminContext.contact(jid)
+    guard context.parley.realms.contains(where: { $0.rooms == address.domain }) else {
+      throw Problem(
+        .foreign, "domain-not-served",
+        "\(address.domain) has no rooms here; the setting rooms.domain names theirs.", field: "jid")
+    }
+    return address
+  }
+
   private static func contact(_ record: ContactRecord) throws(Problem) -> ImportedContact {
     let address = try AdminContext.contact(record.jid)
     guard ["none", "to", "from", "both"].contains(record.subscription) else {
@@ -282,10 +360,10 @@ package enum ImportRecords: AdminOperation {
 }
 
 extension ImportRecord {
-  /// The user that the record belongs to; nil for an account itself.
+  /// The user that the record belongs to; nil for an account itself, and for what is no user's.
   fileprivate var owner: String? {
     switch self {
-    case .account: nil
+    case .account, .room, .roomPerson, .roomMessage, .contactGroup: nil
     case .contact(let record): record.owner
     case .request(let record): record.owner
     case .vCard(let record), .privateXML(let record): record.owner
