@@ -136,6 +136,11 @@ soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, bot
 bench: packages ## measure Parley and other servers; BENCH='--quick' or other options of Tests/Benchmarks/run
 	@Tests/Benchmarks/run $(BENCH)
 
+.PHONY: bench-imports
+bench-imports: packages ## measure imports from other servers; IMPORTS='--users 10000 --copies 1000000' or other options
+	@swift build -c release --product parley
+	@Tests/Benchmarks/imports $(IMPORTS)
+
 # Where `make install` puts what: the variables of GNU's conventions, and those of systems that have other places.
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -45,7 +45,8 @@ import Testing
         ImportedRoomMessage(
           room: room, time: Timestamp(milliseconds: time), nick: nick, author: author, topic: topic,
           draft: RoomMessageDraft(
-            content: Content(kind: topic == nil ? .text : .none, text: text, extras: Array("<body>\(text)</body>".utf8)),
+            content: Content(
+              kind: topic == nil ? .text : .none, text: text, extras: Array("<body>\(text)</body>".utf8)),
             envelope: Envelope(type: .groupchat, id: text), traits: [.archived], key: nil))))
   }
 

@@ -24,7 +24,8 @@ import Testing
       item("from = 'hall@rooms.a/Who'", occupant("AAAA")),
       item(
         "from = 'hall@rooms.a/Romy'",
-        "{ name = 'x', attr = { xmlns = 'http://jabber.org/protocol/muc#user' }, { name = 'item', attr = { jid = 'romeo@b/x' } } }"),
+        "{ name = 'x', attr = { xmlns = 'http://jabber.org/protocol/muc#user' }, { name = 'item', attr = { jid = 'romeo@b/x' } } }"
+      ),
       item("from = 'hall@rooms.a'", ""), "item({ torn", item("from = 'hall@rooms.a/Late'", "", time: "nil"),
     ]
     _ = try folder.write("rooms%2ea/muc_log/hall.list", items.joined(separator: "\n"))
@@ -35,7 +36,8 @@ import Testing
           RoomRecord(
             jid: hall,
             fields: [
-              "roomname": "Hall", "membersonly": "1", "publicroom": "0", "roomsecret": "x", "passwordprotectedroom": "1",
+              "roomname": "Hall", "membersonly": "1", "publicroom": "0", "roomsecret": "x",
+              "passwordprotectedroom": "1",
               "whois": "moderators", "persistentroom": "0", "moderatedroom": "0", "changesubject": "0",
               "allowinvites": "0",
             ], owners: ["romeo@b"], subject: "s", subjectNick: "Jule")),
@@ -87,7 +89,8 @@ import Testing
   }
   private var group: ImportRecord {
     .contactGroup(
-      ContactGroupRecord(domain: "a", name: "sales", label: "Sales", members: ["nurse@a", "romeo@a"], hasEveryone: false))
+      ContactGroupRecord(
+        domain: "a", name: "sales", label: "Sales", members: ["nurse@a", "romeo@a"], hasEveryone: false))
   }
 
   @Test("Rooms and shared roster groups in a dump of Mnesia") func mnesia() throws {
@@ -218,13 +221,15 @@ import Testing
   @Test(
     "A dump that is not as pg_dump writes it is refused with its line",
     arguments: [
-      ("INSERT INTO public.users VALUES ('romeo');", "--inserts"), ("COPY users (username) FROM stdin;\nromeo\tx", "fields"),
+      ("INSERT INTO public.users VALUES ('romeo');", "--inserts"),
+      ("COPY users (username) FROM stdin;\nromeo\tx", "fields"),
       ("COPY users (username) FROM stdin;\nromeo", "within a table"), ("COPY users FROM stdin;", "as pg_dump"),
       ("COPY spool (username) FROM stdin;\nromeo\n\\.", "--domain"),
     ])
   func badDumps(_ text: String, _ reason: String) throws {
     let folder = try Folder()
-    let source = EjabberdSource.at(try folder.write("dump.sql", "--\n\(text)\n"), domain: reason == "--domain" ? nil : "a")
+    let source = EjabberdSource.at(
+      try folder.write("dump.sql", "--\n\(text)\n"), domain: reason == "--domain" ? nil : "a")
     let failure = #expect(throws: SourceFailure.self) { try all(source, [.accounts, .copies]) }
     #expect(failure?.description.contains(reason) == true)
   }

@@ -41,10 +41,11 @@ package struct RecordsImport {
           + "\(ProgressBar.grouped(count.failed)) failed"
       }
       let left = links == 0 ? [] : ["\(ProgressBar.grouped(links)) messages link to files, which stay where they are"]
-      return ([
+      let counts = [
         line(accounts, "accounts"), line(rooms, "rooms"), line(messages, "messages"), line(records, "other records"),
         "\(ProgressBar.grouped(unreadable)) not readable",
-      ] + left).joined(separator: "\n")
+      ]
+      return (counts + left).joined(separator: "\n")
     }
   }
 

@@ -102,7 +102,8 @@ final class EjabberdTableRows: EjabberdRows {
           let columns = table.columns
           let values = columns.indices.map { rows.text(Int32($0)) }
           return EjabberdRow(
-            table: table, values: values, place: Place(file: path, key: "\(table.rawValue), row \(rows.int(Int32(columns.count)))"))
+            table: table, values: values,
+            place: Place(file: path, key: "\(table.rawValue), row \(rows.int(Int32(columns.count)))"))
         }
         self.table = nil
       }

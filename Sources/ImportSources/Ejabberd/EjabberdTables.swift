@@ -90,7 +90,9 @@ final class EjabberdTables: RecordReader {
       else { return [.flaw(place, "its xml is damaged, or tells no time")] }
       return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: true, place)]
     case .vcard:
-      guard let element = XMLNode(parsing: row[2], within: "vcard-temp") else { return [.flaw(place, "it is no element")] }
+      guard let element = XMLNode(parsing: row[2], within: "vcard-temp") else {
+        return [.flaw(place, "it is no element")]
+      }
       return [.record(.vCard(ElementRecord(owner: owner, xml: element.xml)), place)]
     case .privateStorage:
       guard let element = XMLNode(parsing: row[2], within: "") else { return [.flaw(place, "it is no element")] }
@@ -213,7 +215,8 @@ final class EjabberdTables: RecordReader {
 
   private func nodes() throws(SourceFailure) -> Query {
     let forms = try forms()
-    let people = try joined.hasTable("pubsub_state")
+    let people =
+      try joined.hasTable("pubsub_state")
       ? joined.prepare("SELECT jid, affiliation FROM pubsub_state WHERE nodeid = ?1") : nil
     let sql = "SELECT host, node, nodeid FROM pubsub_node WHERE host LIKE '%@%' ORDER BY nodeid + 0"
     return Query(tables: [.nodes], sql: sql) { [self] rows throws(SourceFailure) in

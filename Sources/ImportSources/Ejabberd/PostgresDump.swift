@@ -70,7 +70,8 @@ final class PostgresDump: EjabberdRows {
     }
     guard line.starts(with: "COPY ".utf8) else { return }
     let text = String(decoding: line, as: UTF8.self)
-    guard text.hasSuffix(" FROM stdin;"), let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")") else {
+    guard text.hasSuffix(" FROM stdin;"), let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")")
+    else {
       throw SourceFailure(Place(file: lines.path, line: number), "this COPY is not as pg_dump writes it")
     }
     let name = text[..<open].dropFirst(5).split(separator: ".").last.map { $0.filter { $0 != "\"" && $0 != " " } } ?? ""

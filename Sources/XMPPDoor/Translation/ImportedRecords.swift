@@ -140,7 +140,9 @@ public struct ImportedRecords: Sendable {
     if let most = fields["maxusers"].flatMap({ Int($0) }), most > Limits.occupantsMax { fields["maxusers"] = "none" }
     let form = DataForm(
       .submit, formType: "\(NS.mucRoomConfig)",
-      fields: fields.sorted { $0.key < $1.key }.map { DataForm.Field("muc#roomconfig_\($0.key)", .textSingle, $0.value) })
+      fields: fields.sorted { $0.key < $1.key }.map { key, value in
+        DataForm.Field("muc#roomconfig_\(key)", .textSingle, value)
+      })
     let settings = try Self.refused("configuration") { () throws(StanzaError) in
       try ConfigurationForm.read(form, of: .instant, owners: [], admins: [])
     }

@@ -317,8 +317,8 @@ package enum ImportRecords: AdminOperation {
       }
       let missing = members.filter { !known.contains($0) }
       if !missing.isEmpty, !known.isEmpty {
-        outcome = RowOutcome(
-          .failed, "members: there is no user \(missing.map(\.description).joined(separator: ", "))", code: "user-unknown")
+        let names = missing.map(\.description).joined(separator: ", ")
+        outcome = RowOutcome(.failed, "members: there is no user \(names)", code: "user-unknown")
       }
       return [.contactGroup(put)]
         + (known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))])
