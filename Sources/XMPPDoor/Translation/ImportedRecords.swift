@@ -162,7 +162,7 @@ public struct ImportedRecords: Sendable {
     writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: room.domain) || $0.is(.stanzaID) }
     let extras = Array(writer.buffer.readableBytesView)
     let topic = RoomInbound.topic(of: stanza, draft)
-    guard draft.isSaid || draft.isStored || topic != nil else {
+    guard draft.isSaid || draft.isStored || draft.marker != nil || topic != nil else {
       throw Self.refusal("it has nothing that is kept", field: "message")
     }
     var traits: Message.Traits = [.archived]

@@ -273,15 +273,7 @@ package enum ImportRecords: AdminOperation {
     _ record: ImportRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
   ) async throws(Problem) -> [Intent] {
     switch record {
-    case .room(let room):
-      return [
-        .imported(
-          .room(
-            try reading.room(
-              at: try Self.room(room.jid, context), fields: room.fields,
-              owners: room.owners.compactMap { try? AdminContext.contact($0) }, topic: room.subject,
-              topicNick: room.subjectNick, time: room.time.map { Timestamp(milliseconds: $0) })))
-      ]
+    case .room(let room): return [.imported(.room(try self.room(room, reading, context, &outcome)))]
     case .roomPerson(let person):
       guard let affiliation = reading.roomAffiliation(person.affiliation) else {
         throw Problem(
@@ -324,6 +316,35 @@ package enum ImportRecords: AdminOperation {
         + (known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))])
     case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message: return []
     }
+  }
+
+  /// Returns the room without what does not fit here and restricts nobody: its archive is worth more than its description.
+  private static func room(
+    _ record: RoomRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
+  ) throws(Problem) -> ImportedRoom {
+    let address = try room(record.jid, context)
+    func imported(_ fields: [String: String], topic: String) throws(Problem) -> ImportedRoom {
+      try reading.room(
+        at: address, fields: fields, owners: record.owners.compactMap { try? AdminContext.contact($0) }, topic: topic,
+        topicNick: record.subjectNick, time: record.time.map { Timestamp(milliseconds: $0) })
+    }
+    var (fields, topic) = (record.fields, record.subject)
+    var flaws: [String] = []
+    for field in ["roomname", "roomdesc", "lang", "maxusers"] {
+      guard let value = fields[field] else { continue }
+      do throws(Problem) { _ = try imported([field: value], topic: "") } catch {
+        fields[field] = nil
+        flaws.append(error.text)
+      }
+    }
+    if topic.utf8.count > Limits.topicBytesMax {
+      topic = ""
+      flaws.append("the subject has more than \(Limits.topicBytesMax) bytes")
+    }
+    if !flaws.isEmpty {
+      outcome = RowOutcome(.failed, "the room is taken without this: \(flaws.joined(separator: "; "))")
+    }
+    return try imported(fields, topic: topic)
   }
 
   private static func room(_ jid: String, _ context: AdminContext) throws(Problem) -> BareJID {
