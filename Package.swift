@@ -55,6 +55,7 @@ let package = Package(
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CTimex"),
     .target(name: "Basics", swiftSettings: settings),
     .target(name: "JSON", dependencies: ["Basics"], swiftSettings: settings),
@@ -64,6 +65,8 @@ let package = Package(
     .target(name: "ServerMetrics", swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
+    // `clients/`, as bytes in the program
+    .target(name: "CWebFiles"),
     .target(
       name: "Addresses", dependencies: ["Basics"], exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "DNS", dependencies: ["Basics", nioCore, nioPosix], swiftSettings: settings),
@@ -178,7 +181,7 @@ let package = Package(
     .target(
       name: "WebPages",
       dependencies: [
-        "Administration", "Accounts", "Dialogs", "Addresses", "Basics", "HTTPPort", nioCore, logging,
+        "Administration", "Accounts", "Dialogs", "Addresses", "Basics", "HTTPPort", "CWebFiles", "CZlib", nioCore, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),

@@ -105,6 +105,11 @@ package enum FirstStart {
       settings.xmpp.isOn ? "port \(settings.xmpp.port) with STARTTLS" : nil,
       settings.xmppTLS.isOn ? "port \(settings.xmppTLS.port) with direct TLS" : nil,
     ].compactMap { $0 }
+    let base =
+      settings.http.isOn
+      ? "http://\(bracketed(loopback(settings.http.host))):\(settings.http.port)"
+      : settings.https.isOn ? "https://\(bracketed(loopback(settings.https.host))):\(settings.https.port)" : nil
+    if let base, settings.servesWebClient { text += "Browser:       \(base)\n" }
     if !ports.isEmpty {
       text += """
         XMPP client:   address \(first.address), server \(machine(settings)), \(ports.joined(separator: " or "))\
@@ -112,10 +117,6 @@ package enum FirstStart {
 
         """
     }
-    let base =
-      settings.http.isOn
-      ? "http://\(bracketed(loopback(settings.http.host))):\(settings.http.port)"
-      : settings.https.isOn ? "https://\(bracketed(loopback(settings.https.host))):\(settings.https.port)" : nil
     if let base {
       let local = first.address.local ?? ""
       text += """

@@ -76,7 +76,7 @@ public enum Server {
       clock: core.parley.clock, logger)
     let pusher = Pusher(parley: core.parley, route: pushes)
     let app = HTTPPorts.app(settings, core.accounts, loops, logger)
-    let invites = InvitePage(accounts: core.accounts, logger: logger)
+    let invites = InvitePage(accounts: core.accounts, leadsToWebClient: settings.servesWebClient, logger: logger)
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
     let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
@@ -99,7 +99,7 @@ public enum Server {
       [
         app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
         AdminSite(context, logger: logger).site,
-      ] + (acme.map { [$0.responses.site] } ?? [])
+      ] + (settings.servesWebClient ? [ClientSite([.chat]).site] : []) + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(

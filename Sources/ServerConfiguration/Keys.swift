@@ -20,6 +20,7 @@ package struct Keys: Sendable {
   let httpOrigins = Key.list("http.origins", "*")
   let httpsHost = Key.host("https.host", "::")
   package let httpsPort = Key.port("https.port", 8443)
+  let webClient = Key.flag("web.client", true)
   let tlsCertificate = Key.path("tls.certificate", change: .reload)
   let tlsKey = Key.path("tls.key", change: .reload)
   let acmeEnabled = Key.flag("tls.acme.enabled", false)

@@ -88,6 +88,8 @@ public struct Settings: Hashable, Sendable {
   public let allowsPlaintext: Bool
   public let http: Endpoint
   public let https: Endpoint
+  /// Whether the HTTP ports serve the web client at `/`.
+  public let servesWebClient: Bool
   /// The public base URL, without a trailing slash.
   public let publicURL: String
   /// Whether the URL is not configured: a client is then better answered with the address that it used.
@@ -275,6 +277,7 @@ struct SettingsReader {
       data: data,
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
       http: http, https: https,
+      servesWebClient: read(keys.webClient),
       publicURL: publicURL,
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(), origins: origins(),

@@ -14,10 +14,13 @@ import NIOCore
 package struct InvitePage: Sendable {
   let accounts: Accounts
   private var parley: Parley { accounts.parley }
+  /// Whether the web client is at `/` of the same port.
+  let leadsToWebClient: Bool
   let logger: Logger
 
-  package init(accounts: Accounts, logger: Logger) {
+  package init(accounts: Accounts, leadsToWebClient: Bool = false, logger: Logger) {
     self.accounts = accounts
+    self.leadsToWebClient = leadsToWebClient
     self.logger = logger
   }
 
@@ -90,7 +93,7 @@ package struct InvitePage: Sendable {
       try accounts.pace(.registration(network: peer.address))
       let user = try await accounts.register(address, password: password, displayName: nil, invite: open.invite)
       logger.info("registered", metadata: ["user": "\(user.address)", "peer": "\(peer.address)", "invited": "true"])
-      return Self.success(user.address, open)
+      return Self.success(user.address, open, leadsToWebClient: leadsToWebClient)
     } catch {
       switch error.kind {
       case .conflict: return again(error, .conflict)
@@ -183,7 +186,7 @@ package struct InvitePage: Sendable {
       """
   }
 
-  private static func success(_ address: BareJID, _ open: Invites.Open) -> HTMLPage {
+  private static func success(_ address: BareJID, _ open: Invites.Open, leadsToWebClient: Bool) -> HTMLPage {
     let contact = open.inviter.map {
       "<p><span class=\"address\">\(HTMLPage.escaped("\($0.address)"))</span> is your first contact.</p>"
     }
@@ -191,7 +194,7 @@ package struct InvitePage: Sendable {
       status: .created, title: "Welcome",
       body: """
         <section><h1>Welcome</h1><p>Your address is <span class="address">\(HTMLPage.escaped("\(address)"))</span>.</p>
-        \(contact ?? "")<p>Log in with it, and with the password that you have just chosen, in one of these apps.</p></section>
+        \(contact ?? "")\(leadsToWebClient ? "<p><a class=\"button\" href=\"/\">Open the chat</a></p>" : "")<p>Log in with it, and with the password that you have just chosen, in one of these apps.</p></section>
         <section><h2>Apps</h2>\(clients)</section>
         """)
   }

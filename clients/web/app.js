@@ -1,0 +1,166 @@
+// Starts the client: signs in, connects, and puts the three columns together.
+
+import { Parley } from "../js/parley.js";
+import { fill, h } from "./dom.js";
+import { t, useLanguage } from "./i18n.js";
+import { icons } from "./icons.js";
+import { svg } from "./dom.js";
+import { DialogList } from "./list.js";
+import { DialogScreen } from "./dialog.js";
+import { notifyOf, registerWorker } from "./notifications.js";
+import { People } from "./people.js";
+import { preferences } from "./preferences.js";
+import { signInScreen } from "./signin.js";
+import { attempt, describe, toast } from "./ui.js";
+
+/** The signed-in client: what the screens share. */
+class App {
+  constructor(root, parley) {
+    this.root = root;
+    this.parley = parley;
+    this.people = new People(parley);
+    this.list = new DialogList(this);
+    this.main = h("main", { class: "talk" });
+    this.frame = h("div", { class: "frame", data: { open: "false" } }, this.list.element, this.main);
+    fill(root, this.frame);
+    this.showNothing();
+    this.ends = [
+      parley.on("session", ({ signedIn, error }) => { if (!signedIn) this.end(error); }),
+      parley.on("message", (event) => notifyOf(this, event)),
+      parley.on("unread", () => this.showTotal()),
+      parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); }),
+    ];
+    this.onHash = () => this.followAddress();
+    this.onVisible = () => this.setPresence();
+    this.onKey = (event) => this.shortcut(event);
+    addEventListener("hashchange", this.onHash);
+    addEventListener("keydown", this.onKey);
+    document.addEventListener("visibilitychange", this.onVisible);
+  }
+
+  async start() {
+    this.list.draw();
+    this.parley.connect().catch((error) => { if (error.code !== "signed-out") toast(describe(error)); });
+    await attempt(() => Promise.all([this.parley.loadDialogs(), this.people.load()]));
+    this.list.isLoaded = true;
+    this.list.draw();
+    this.showTotal();
+    this.setPresence();
+    this.followAddress();
+  }
+
+  /** Leaves the screens of an account, for the sign-in. */
+  end(error) {
+    for (const end of this.ends) end();
+    removeEventListener("hashchange", this.onHash);
+    removeEventListener("keydown", this.onKey);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.screen?.close();
+    history.replaceState(null, "", "#");
+    document.title = t("app.name");
+    welcome(this.root, error && t("session.ended"));
+  }
+
+  // MARK: Which dialog is open. The address has it, so that the browser's history works: #/dialog/ID/MESSAGE
+
+  followAddress() {
+    const [, kind, id, messageId] = location.hash.split("/").map(decodeURIComponent);
+    if (kind === "dialog" && id) this.show(id, messageId);
+    else this.closeDialog(false);
+  }
+
+  openDialog(dialogId, messageId) {
+    const address = `#/dialog/${[dialogId, messageId].filter(Boolean).map(encodeURIComponent).join("/")}`;
+    if (location.hash === address) this.show(dialogId, messageId);
+    else location.hash = address;
+  }
+
+  async openPrivate(userId) {
+    await attempt(async () => this.openDialog((await this.parley.openPrivate(userId)).id));
+  }
+
+  show(dialogId, messageId) {
+    this.frame.dataset.open = "true";
+    if (this.screen?.dialogId === dialogId) {
+      if (messageId) this.screen.jump(messageId);
+      return;
+    }
+    this.closePanel();
+    this.screen?.close();
+    this.screen = new DialogScreen(this, dialogId, this.main);
+    this.screen.open(messageId);
+    this.list.draw();
+    this.setPresence();
+  }
+
+  closeDialog(rewrites = true) {
+    if (rewrites && location.hash.length > 1) { location.hash = ""; return; }
+    this.closePanel();
+    this.screen?.close();
+    this.screen = undefined;
+    this.frame.dataset.open = "false";
+    this.showNothing();
+    this.list.draw();
+    this.setPresence();
+  }
+
+  showNothing() {
+    fill(this.main, h("div", { class: "nothing" }, h("div", { class: "empty" }, svg(icons.forward), h("p", {}, t("dialog.none")))));
+  }
+
+  /** Shows a panel beside the dialog: an element with the class `panel`. */
+  openPanel(element) {
+    this.closePanel();
+    this.panel = element;
+    this.frame.classList.add("with-panel");
+    this.frame.append(element);
+    element.querySelector("button")?.focus();
+  }
+
+  closePanel() {
+    this.panel?.remove();
+    this.panel = undefined;
+    this.frame.classList.remove("with-panel");
+  }
+
+  // MARK: What the server and the window are told
+
+  setPresence() {
+    const activeDialogId = this.screen?.dialogId;
+    this.parley.setPresence({
+      availability: document.hidden ? "away" : preferences.get("availability"), ...(activeDialogId && { activeDialogId }),
+    });
+  }
+
+  showTotal() {
+    const count = this.parley.totalUnread;
+    document.title = count ? `(${count}) ${t("app.name")}` : t("app.name");
+    navigator.setAppBadge?.(count).catch(() => {});
+  }
+
+  shortcut(event) {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.list.search.focus();
+    } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .menu")) {
+      if (this.panel) { this.closePanel(); this.screen?.composer?.focus(); } else if (this.screen?.composer?.cancel()) this.screen.composer.focus();
+    }
+  }
+}
+
+/** Shows the sign-in, then the client. */
+function welcome(root, notice) {
+  const parley = newClient();
+  const begin = async () => {
+    if (await parley.open().catch(() => false)) await new App(root, parley).start();
+    else signInScreen(root, parley, notice, () => new App(root, parley).start());
+  };
+  return begin();
+}
+
+const newClient = () => new Parley({ url: location.origin, client: "Parley Web" });
+
+preferences.applyTheme();
+await useLanguage(preferences.get("language"));
+registerWorker();
+await welcome(document.getElementById("app"));

@@ -1,0 +1,336 @@
+// Where a message is written: text, mentions, replies, edits, drafts, files, recordings, the time of sending.
+
+import { fill, h, name, svg } from "./dom.js";
+import { bytes, duration, t } from "./i18n.js";
+import { icons } from "./icons.js";
+import { summary } from "./summary.js";
+import { preferences } from "./preferences.js";
+import { cleanName } from "./text.js";
+import { attempt, button, field, menu, sheet, toast, tool } from "./ui.js";
+import { record } from "./voice.js";
+
+const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢😭😡🤯🥳🤗👍👎👏🙌🙏💪👋🤝👀🔥🎉✨⭐🌹🌙☀️🍀☕🍕🎂🎁🎵📷📌✅❌❗❓💡🚀"].filter((each) => each !== "\ufe0f");
+/** The most files of one message. */
+const FILES = 10;
+
+export class Composer {
+  constructor(screen) {
+    this.screen = screen;
+    this.app = screen.app;
+    this.files = [];
+    this.mentions = [];
+    this.context = h("div", { class: "context", hidden: true });
+    this.tray = h("div", { class: "tray", hidden: true });
+    this.suggestions = h("div", { class: "menu suggestions", role: "listbox", "aria-label": t("mentions"), hidden: true });
+    this.text = h("textarea", {
+      class: "write", rows: 1, dir: "auto", placeholder: t("composer.placeholder"), "aria-label": t("composer.placeholder"), enterkeyhint: "enter",
+      on: { input: () => this.written(), keydown: (event) => this.key(event), paste: (event) => this.pasted(event), blur: () => setTimeout(() => this.suggest([]), 150) },
+    });
+    this.picker = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { this.add([...this.picker.files]); this.picker.value = ""; } } });
+    this.submit = tool("send", t("send"), () => this.send(), { class: "main", turns: true });
+    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); this.later(); });
+    this.voice = tool("microphone", t("voice.record"), () => this.record());
+    this.line = h("div", { class: "write-line" },
+      tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }), this.picker, this.text,
+      tool("smile", t("emoji"), (event) => this.emoji(event.currentTarget), { "aria-haspopup": "menu" }), this.voice, this.submit);
+    this.element = h("footer", { class: "composer" }, this.suggestions, this.context, this.tray, this.line);
+    this.drop = h("div", { class: "drop", hidden: true }, h("p", {}, t("file.drop")));
+    screen.place.append(this.drop);
+    this.handlers = {
+      dragover: (event) => { if ([...event.dataTransfer.types].includes("Files")) { event.preventDefault(); this.drop.hidden = false; } },
+      dragleave: (event) => { if (!screen.place.contains(event.relatedTarget)) this.drop.hidden = true; },
+      drop: (event) => { event.preventDefault(); this.drop.hidden = true; this.add([...event.dataTransfer.files]); },
+    };
+    for (const [event, handler] of Object.entries(this.handlers)) screen.place.addEventListener(event, handler);
+    const draft = screen.dialog?.me?.draft;
+    if (draft) {
+      this.text.value = draft.text;
+      const replied = draft.replyTo && screen.view.messages.find((message) => message.id === draft.replyTo);
+      if (replied) this.reply(replied, false);
+    }
+    this.endDraft = this.app.parley.on("draft.updated", ({ dialogId, draft: other }) => {
+      // What another device writes is taken while nobody writes here.
+      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing) { this.text.value = other?.text ?? ""; this.resize(); }
+    });
+    requestAnimationFrame(() => this.resize());
+  }
+
+  close() {
+    this.endDraft();
+    for (const [event, handler] of Object.entries(this.handlers)) this.screen.place.removeEventListener(event, handler);
+    this.recording?.cancel();
+    this.app.parley.setTyping(this.screen.dialogId, false);
+  }
+
+  focus() {
+    // On a touch screen the keyboard would cover what one wants to read.
+    if (matchMedia("(pointer: fine)").matches) this.text.focus();
+  }
+
+  resize() {
+    if (!this.screen.mayWrite) {
+      fill(this.line, h("p", { class: "soft grow" }, t(this.screen.dialog?.me?.kicked ? "composer.kicked" : "composer.readOnly")),
+        this.screen.dialog?.me?.kicked && button(t("public.join"), () => attempt(() => this.app.parley.putMember(this.screen.dialogId, "me", {}))));
+      return;
+    }
+    this.text.style.height = "auto";
+    this.text.style.height = `${Math.min(this.text.scrollHeight, 180)}px`;
+    const hasContent = this.text.value.trim() !== "" || this.files.length > 0;
+    this.submit.hidden = !hasContent && !this.editing;
+    this.voice.hidden = hasContent || Boolean(this.editing);
+  }
+
+  // MARK: Writing
+
+  written() {
+    this.resize();
+    if (!this.editing) {
+      this.app.parley.setDraft(this.screen.dialogId, this.text.value, this.replying?.id);
+      this.app.parley.setTyping(this.screen.dialogId, this.text.value !== "");
+    }
+    this.complete();
+  }
+
+  key(event) {
+    if (!this.suggestions.hidden && this.suggestionKey(event)) return;
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing && preferences.get("sendsOnEnter") && matchMedia("(pointer: fine)").matches) {
+      event.preventDefault();
+      this.send();
+    } else if (event.key === "ArrowUp" && this.text.value === "" && !event.shiftKey) {
+      const own = this.screen.view.messages.findLast((message) => message.senderId === this.app.parley.userId && message.content.type === "text" && message.id && !message.forwardedFrom);
+      if (own) { event.preventDefault(); this.edit(own); }
+    }
+  }
+
+  async send() {
+    const text = this.text.value.trim();
+    if (!text && !this.files.length) return;
+    const message = { ...(text && { text }), ...this.placedMentions(text) };
+    const { editing, replying, files } = this;
+    if (editing) {
+      this.cancel();
+      await attempt(() => this.app.parley.edit(this.screen.dialogId, editing.id, text, message.mentions));
+      return;
+    }
+    if (replying?.id) message.replyTo = replying.id;
+    if (files.length) message.files = files.map((each) => each.file);
+    this.clear();
+    await attempt(() => this.screen.view.send(message));
+  }
+
+  /** Empties the composer after sending. */
+  clear() {
+    this.text.value = "";
+    this.files = [];
+    this.mentions = [];
+    this.cancel();
+    this.drawTray();
+    this.app.parley.setTyping(this.screen.dialogId, false);
+    this.app.parley.setDraft(this.screen.dialogId, "");
+    this.resize();
+    this.focus();
+  }
+
+  reply(message, focuses = true) {
+    this.editing = undefined;
+    this.replying = message;
+    this.showContext("reply", t("reply.to", { name: this.screen.nameOf(message.senderId, message.senderNick) }), summary(this.app, message));
+    if (focuses) this.text.focus();
+  }
+
+  edit(message) {
+    this.replying = undefined;
+    this.editing = message;
+    this.kept = this.text.value;
+    this.mentions = (message.mentions ?? []).filter((each) => each.begin !== undefined).map((each) => ({ userId: each.userId, text: [...message.content.text].slice(each.begin, each.end).join("") }));
+    this.text.value = message.content.text;
+    this.showContext("edit", t("message.edit"), summary(this.app, message));
+    this.resize();
+    this.text.focus();
+  }
+
+  /** Ends a reply or an edit. Returns whether there was one. */
+  cancel() {
+    const was = this.editing ?? this.replying;
+    if (this.editing) { this.text.value = this.kept ?? ""; this.mentions = []; }
+    this.editing = undefined;
+    this.replying = undefined;
+    this.context.hidden = true;
+    this.resize();
+    return Boolean(was);
+  }
+
+  showContext(icon, title, text) {
+    this.context.hidden = false;
+    fill(this.context, svg(icons[icon], "icon turns"), h("span", { class: "grow" }, h("span", { class: "cut title" }, title), h("span", { class: "note cut", dir: "auto" }, text)),
+      tool("close", t("cancel"), () => { this.cancel(); this.focus(); }));
+  }
+
+  // MARK: Mentions
+
+  complete() {
+    const before = this.text.value.slice(0, this.text.selectionStart);
+    const match = this.screen.isGroup && before.match(/(?:^|\s)@([^\s@]*)$/u);
+    if (!match) { this.suggest([]); return; }
+    const query = match[1].toLocaleLowerCase();
+    this.completing = { begin: before.length - match[1].length - 1, end: before.length };
+    this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && this.screen.nameOf(id).toLocaleLowerCase().includes(query)).slice(0, 6));
+  }
+
+  suggest(ids) {
+    this.suggestions.hidden = !ids.length;
+    fill(this.suggestions, ids.map((id, index) => h("button", { type: "button", role: "option", "aria-selected": String(index === 0), data: { id }, on: { pointerdown: (event) => { event.preventDefault(); this.take(id); } } },
+      this.app.people.avatar({ userId: id, size: 28 }), name(this.screen.nameOf(id)))));
+  }
+
+  suggestionKey(event) {
+    const options = [...this.suggestions.children];
+    const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) options.forEach((option, index) => option.setAttribute("aria-selected", String(index === (at + step + options.length) % options.length)));
+    else if (event.key === "Enter" || event.key === "Tab") this.take(options[at]?.dataset.id);
+    else if (event.key === "Escape") { this.suggest([]); event.stopPropagation(); } else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  take(id) {
+    if (!id) return;
+    const text = `@${this.screen.nameOf(id)}`;
+    const { begin, end } = this.completing;
+    this.text.value = `${this.text.value.slice(0, begin)}${text} ${this.text.value.slice(end)}`;
+    this.text.selectionStart = this.text.selectionEnd = begin + text.length + 1;
+    this.mentions.push({ userId: id, text });
+    this.suggest([]);
+    this.written();
+  }
+
+  /** Finds the mentions that are still in the text, and counts their places in code points. */
+  placedMentions(text) {
+    const mentions = [];
+    let from = 0;
+    for (const each of this.mentions) {
+      const at = text.indexOf(each.text, from);
+      if (at < 0) continue;
+      const begin = [...text.slice(0, at)].length;
+      mentions.push({ userId: each.userId, begin, end: begin + [...each.text].length });
+      from = at + each.text.length;
+    }
+    return mentions.length ? { mentions } : {};
+  }
+
+  emoji(place) {
+    const close = menu(place, [h("div", { class: "emojis" }, EMOJI.map((emoji) => h("button", { type: "button", role: "menuitem", on: { click: () => {
+      close(false);
+      this.text.setRangeText(emoji, this.text.selectionStart, this.text.selectionEnd, "end");
+      this.written();
+      this.text.focus();
+    } } }, emoji)))]);
+  }
+
+  // MARK: Files
+
+  attach(place) {
+    menu(place, [
+      { icon: "camera", label: t("attach.picture"), action: () => { this.picker.accept = "image/*,video/*"; this.picker.click(); } },
+      { icon: "file", label: t("attach.file"), action: () => { this.picker.accept = ""; this.picker.click(); } },
+      { icon: "location", label: t("attach.location"), action: () => this.location() },
+      { icon: "clock", label: t("schedule"), action: () => this.later() },
+      { icon: "clock", label: t("schedule.list"), action: () => this.scheduled() },
+    ]);
+  }
+
+  add(files) {
+    if (!files.length || !this.screen.mayWrite) return;
+    if (this.files.length + files.length > FILES) toast(t("file.tooMany", { count: FILES }));
+    for (const file of files.slice(0, FILES - this.files.length)) {
+      this.files.push({ file, address: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined });
+    }
+    this.drawTray();
+    this.resize();
+    this.focus();
+  }
+
+  drawTray() {
+    this.tray.hidden = !this.files.length;
+    fill(this.tray, this.files.map((each) => h("div", { class: "tray-item" },
+      each.address ? h("img", { src: each.address, alt: "" }) : h("span", { class: "file-icon" }, svg(icons.file)),
+      h("span", { class: "note cut" }, h("bdi", {}, cleanName(each.file.name)), ` ${bytes(each.file.size)}`),
+      tool("close", t("remove.named", { name: cleanName(each.file.name) }), () => {
+        this.files = this.files.filter((other) => other !== each);
+        this.drawTray();
+        this.resize();
+      }))));
+  }
+
+  pasted(event) {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    this.add(files);
+  }
+
+  location() {
+    navigator.geolocation.getCurrentPosition(({ coords }) => attempt(() => this.screen.view.send({
+      content: { type: "location", lat: coords.latitude, lng: coords.longitude, ...(coords.accuracy && { accuracy: Math.round(coords.accuracy) }) },
+    })), () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
+  }
+
+  // MARK: Recordings
+
+  async record() {
+    const level = h("span", { class: "level" });
+    const time = h("span", { class: "grow" }, duration(0));
+    try {
+      this.recording = await record((value, length) => {
+        level.style.transform = `scale(${0.6 + value / 320})`;
+        time.textContent = duration(length);
+      });
+    } catch {
+      toast(t("voice.denied"));
+      return;
+    }
+    const strip = h("div", { class: "write-line recording", role: "group", "aria-label": t("voice.record") },
+      tool("trash", t("cancel"), () => end(false)), level, time, tool("send", t("send"), () => end(true), { class: "main", turns: true }));
+    const end = async (sends) => {
+      strip.replaceWith(this.line);
+      const { recording } = this;
+      this.recording = undefined;
+      if (sends) await attempt(async () => this.screen.view.send(await recording.finish()));
+      else await recording.cancel();
+      this.focus();
+    };
+    this.line.replaceWith(strip);
+    strip.querySelector(".main").focus();
+  }
+
+  // MARK: Scheduled messages
+
+  later() {
+    const text = this.text.value.trim();
+    if (!text) { toast(t("schedule.empty")); return; }
+    sheet(t("schedule"), (close) => {
+      const soon = new Date(Date.now() + 3_600_000 - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+      const when = field(t("schedule.when"), { type: "datetime-local", value: soon, required: true });
+      return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
+        event.preventDefault();
+        attempt(async () => {
+          await this.app.parley.schedule(this.screen.dialogId, new Date(when.input.value), { text, ...this.placedMentions(text) });
+          close();
+          this.clear();
+          toast(t("schedule.done"));
+        });
+      } } }, h("p", { class: "soft", dir: "auto" }, text), when.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("schedule"), undefined, "main")));
+    });
+  }
+
+  async scheduled() {
+    await attempt(async () => {
+      const page = await this.app.parley.listScheduled();
+      const here = page.items.filter((each) => each.dialogId === this.screen.dialogId);
+      sheet(t("schedule.list"), (close) => (here.length ? here.map((each) => h("div", { class: "item" }, svg(icons.clock),
+        h("span", { class: "grow" }, h("span", { class: "cut", dir: "auto", style: { display: "block" } }, summary(this.app, each)), h("span", { class: "note" }, new Date(each.sendAt).toLocaleString(document.documentElement.lang))),
+        button(t("cancel"), () => attempt(() => this.app.parley.cancelScheduled(each.id)).then(close), "danger"))) : h("p", { class: "empty" }, t("schedule.none"))));
+    });
+  }
+}

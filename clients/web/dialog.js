@@ -1,0 +1,238 @@
+// An open dialog: its head, its history, its composer, and what can be done with a message.
+
+import { fill, h, name, svg } from "./dom.js";
+import { moment, t } from "./i18n.js";
+import { icons } from "./icons.js";
+import { Composer } from "./composer.js";
+import { History } from "./history.js";
+import { infoPanel } from "./info.js";
+import { forwardSheet, receiptsSheet, reportSheet } from "./messageactions.js";
+import { summary } from "./summary.js";
+import { cleanText } from "./text.js";
+import { ask, attempt, button, describe, menu, toast, tool } from "./ui.js";
+
+const QUICK = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
+
+export class DialogScreen {
+  constructor(app, dialogId, place) {
+    this.app = app;
+    this.dialogId = dialogId;
+    this.place = place;
+    this.members = new Map();
+    this.ends = [];
+  }
+
+  get dialog() {
+    return this.app.parley.dialogs.find((each) => each.id === this.dialogId) ?? this.fetched;
+  }
+
+  get isGroup() {
+    return this.dialog?.type !== "private";
+  }
+
+  /** Whether the user may write here, as far as the client knows: the server decides. */
+  get mayWrite() {
+    const me = this.dialog?.me;
+    return me && me.role !== "watcher" && !me.kicked;
+  }
+
+  get isAdmin() {
+    return ["owner", "admin"].includes(this.dialog?.me?.role);
+  }
+
+  async open(messageId) {
+    const { app } = this;
+    fill(this.place, h("div", { class: "nothing" }, h("p", { class: "soft" }, t("loading"))));
+    try {
+      this.fetched = await app.parley.dialog(this.dialogId);
+      this.view = await app.parley.view(this.dialogId);
+    } catch (error) {
+      if (app.screen === this) fill(this.place, h("div", { class: "nothing" }, h("div", { class: "empty" }, h("p", {}, describe(error)), button(t("back"), () => app.closeDialog()))));
+      return;
+    }
+    if (app.screen !== this) { this.view.close(); return; }
+    this.head = h("header", { class: "head" });
+    this.strips = h("div");
+    this.history = new History(this);
+    this.composer = new Composer(this);
+    fill(this.place, this.head, this.strips, this.history.element, this.composer.element);
+    this.listen();
+    this.drawHead();
+    this.drawStrips();
+    if (this.isGroup) this.loadMembers();
+    else if (app.people.seesPresence(app.people.otherOf(this.dialog))) app.parley.fetchPresence(app.people.otherOf(this.dialog)).then(() => this.drawHead(), () => {});
+    if (messageId) await this.jump(messageId);
+    this.composer.focus();
+    this.loadPins();
+  }
+
+  listen() {
+    const { parley, people } = this.app;
+    const redraw = () => { this.drawHead(); this.drawStrips(); };
+    this.ends = [
+      parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
+      parley.on("dialogs", redraw),
+      parley.on("member.updated", ({ dialogId, member }) => {
+        if (dialogId !== this.dialogId) return;
+        if (member.role === "none" || member.role === "banned") this.members.delete(member.userId);
+        else this.members.set(member.userId, { ...this.members.get(member.userId), ...member });
+      }),
+      parley.on("message.updated", ({ message }) => { if (message.dialogId === this.dialogId) this.loadPins(); }),
+      people.onChange(() => { redraw(); this.history.redraw(); }),
+    ];
+  }
+
+  close() {
+    for (const end of this.ends) end();
+    this.composer?.close();
+    this.history?.close();
+    this.view?.close();
+  }
+
+  async loadMembers() {
+    const page = await this.app.parley.listMembers(this.dialogId, { limit: 100 }).catch(() => ({ items: [] }));
+    for (const member of page.items) this.members.set(member.userId, member);
+    this.history.redraw();
+  }
+
+  async loadPins() {
+    const page = await this.app.parley.listPins(this.dialogId).catch(() => ({ items: [] }));
+    this.pins = page.items;
+    this.drawStrips();
+  }
+
+  nameOf(userId, nick) {
+    if (userId === this.app.parley.userId) return t("you");
+    const member = this.members.get(userId);
+    return this.app.people.nameOf(userId, nick ?? member?.nick ?? member?.name);
+  }
+
+  // MARK: Head and strips
+
+  drawHead() {
+    const { app, dialog } = this;
+    if (!dialog) return;
+    const other = app.people.otherOf(dialog);
+    const typing = app.parley.typingIn(this.dialogId).filter((id) => id !== app.parley.userId);
+    const text = typing.length
+      ? t(this.isGroup ? "typing.names" : "typing", { names: typing.map((id) => this.nameOf(id)).slice(0, 3).join(", "), count: typing.length })
+      : this.isGroup ? t("members.count", { count: dialog.memberCount ?? 0 }) : other === app.parley.userId ? "" : app.people.presenceText(other) || dialog.user?.jid || "";
+    const signature = JSON.stringify([app.people.titleOf(dialog), text, dialog.avatarHash, app.people.user(other)?.avatarHash, app.people.presence(other)?.availability, document.documentElement.lang]);
+    if (signature === this.headSignature) return;
+    this.headSignature = signature;
+    fill(this.head,
+      tool("back", t("back"), () => app.closeDialog(), { class: "back", turns: true }),
+      h("button", { type: "button", class: "who", "aria-label": t("dialog.info", { name: app.people.titleOf(dialog) }), on: { click: () => this.openInfo() } },
+        app.people.avatar({ dialog, presence: true }),
+        h("span", { style: { "min-width": "0" } }, h("h2", { class: "cut" }, name(app.people.titleOf(dialog))),
+          h("span", { class: "note cut", style: { display: "block" }, dir: "auto" }, text || "\u00a0"))),
+      tool("search", t("dialog.search"), () => this.searchHere()),
+      tool("menu", t("more"), (event) => this.openMenu(event.currentTarget), { "aria-haspopup": "menu" }));
+  }
+
+  drawStrips() {
+    const { app, dialog } = this;
+    const other = app.people.otherOf(dialog);
+    const contact = app.people.contacts.get(other);
+    const isRequest = contact?.state === "pendingIn";
+    const pin = this.pins?.[0];
+    const signature = JSON.stringify([pin?.id, pin?.version, this.pins?.length, contact?.state, app.people.blocked.has(other), document.documentElement.lang]);
+    if (signature === this.stripSignature) return;
+    this.stripSignature = signature;
+    fill(this.strips,
+      isRequest && h("div", { class: "strip request" }, svg(icons.userAdd), h("span", { class: "grow" }, t("contacts.asks", { name: this.nameOf(other) })),
+        button(t("decline"), () => attempt(() => app.parley.removeContact(other)), "danger"), button(t("accept"), () => attempt(() => app.parley.putContact(other)), "main")),
+      app.people.blocked.has(other) && h("div", { class: "strip request" }, svg(icons.block), h("span", { class: "grow" }, t("block.is")),
+        button(t("block.end"), () => attempt(() => app.parley.unblock(other)), "plain")),
+      pin && h("button", { type: "button", class: "strip", on: { click: () => this.jump(pin.id) } }, svg(icons.pin),
+        h("span", { class: "grow cut", dir: "auto" }, summary(app, pin)), this.pins.length > 1 && h("span", { class: "soft" }, t("pins.more", { count: this.pins.length - 1 }))));
+  }
+
+  openInfo() {
+    this.app.openPanel(infoPanel(this.app, this));
+  }
+
+  searchHere() {
+    const panel = h("section", { class: "panel", "aria-label": t("dialog.search") });
+    const results = h("div", { class: "panel-body" });
+    const input = h("input", { class: "input", type: "search", placeholder: t("dialog.search"), "aria-label": t("dialog.search") });
+    const find = async () => {
+      const query = input.value.trim();
+      if (!query) return fill(results);
+      await attempt(async () => {
+        const page = await this.app.parley.searchMessages({ dialogId: this.dialogId, query, limit: 50 });
+        if (input.value.trim() === query) fill(results, this.app.list.messageRows(page.items, query));
+      });
+      return undefined;
+    };
+    input.addEventListener("input", () => { clearTimeout(this.searchTimer); this.searchTimer = setTimeout(find, 250); });
+    fill(panel, h("header", { class: "panel-head" }, h("div", { class: "search grow" }, svg(icons.search), input), tool("close", t("close"), () => this.app.closePanel())), results);
+    this.app.openPanel(panel);
+    input.focus();
+  }
+
+  openMenu(place) {
+    const { app, dialog } = this;
+    const settings = dialog.me ?? {};
+    const set = (changes) => attempt(() => app.parley.updateSettings(this.dialogId, changes));
+    menu(place, [
+      { icon: "info", label: t("dialog.details"), action: () => this.openInfo() },
+      { icon: settings.notify === "never" ? "bell" : "bellOff", label: t(settings.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings.notify === "never" ? null : "never" }) },
+      { icon: "pin", label: t(settings.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings.pinned }) },
+      { icon: "archive", label: t(settings.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings.archived }) },
+      "-",
+      { icon: "trash", label: t("dialog.clear"), danger: true, action: async () => { if (await ask(t("dialog.clear"), t("dialog.clearText"), t("dialog.clear"))) attempt(() => app.parley.clearDialog(this.dialogId)); } },
+    ]);
+  }
+
+  jump(messageId) {
+    return attempt(() => this.history.jump(messageId));
+  }
+
+  // MARK: One message
+
+  /** Opens what can be done with a message, at a place. */
+  openMessageMenu(message, place) {
+    const { app } = this;
+    const isMine = message.senderId === app.parley.userId;
+    const { type } = message.content;
+    if (message.status === "failed" || message.status === "sending") {
+      menu(place, [
+        message.status === "failed" && { icon: "send", label: t("message.retry"), action: () => attempt(() => app.parley.retry(message.clientId)) },
+        { icon: "trash", label: t("message.discard"), danger: true, action: () => attempt(() => app.parley.discard(message.clientId)) },
+      ]);
+      return;
+    }
+    if (type === "system" || type === "deleted") return;
+    const react = this.mayWrite && h("div", { class: "emojis", role: "group", "aria-label": t("message.react") }, QUICK.map((emoji) => h("button", {
+      type: "button", role: "menuitem", "aria-label": t("react.with", { emoji }), on: { click: () => { close(); this.react(message, emoji); } },
+    }, emoji)));
+    const close = menu(place, [
+      react,
+      this.mayWrite && { icon: "reply", label: t("message.reply"), action: () => this.composer.reply(message) },
+      isMine && type === "text" && !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
+      { icon: "copy", label: t("message.copy"), action: () => navigator.clipboard.writeText(cleanText(message.content.text)).then(() => toast(t("copied")), () => {}) },
+      type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
+      (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
+        && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(async () => { await app.parley.pin(this.dialogId, message.id, !message.pinnedAt); this.loadPins(); }) },
+      { icon: "star", label: t("message.star"), action: () => attempt(async () => { await app.parley.star(this.dialogId, message.id); toast(t("starred")); }) },
+      { icon: "info", label: t("message.info"), action: () => receiptsSheet(app, this, message) },
+      "-",
+      !isMine && { icon: "warning", label: t("message.report"), danger: true, action: () => reportSheet(app, message) },
+      { icon: "trash", label: t("message.deleteForMe"), danger: true, action: () => attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "me")) },
+      (isMine || (this.isGroup && this.isAdmin)) && { icon: "trash", label: t("message.deleteForAll"), danger: true, action: async () => {
+        if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete"))) attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));
+      } },
+    ]);
+  }
+
+  react(message, emoji) {
+    return attempt(() => this.app.parley.toggleReaction(message, emoji));
+  }
+
+  /** Says who sent a message, when, and what, for screen readers. */
+  labelOf(message) {
+    const status = message.status ? t(`status.${message.status}`) : "";
+    return [this.nameOf(message.senderId, message.senderNick), moment(message.sentAt), summary(this.app, message), status].filter(Boolean).join(", ");
+  }
+}

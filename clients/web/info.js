@@ -1,0 +1,172 @@
+// The panel of a dialog: the person or the group, settings, members, shared pictures.
+
+import { fill, h, name, svg } from "./dom.js";
+import { t } from "./i18n.js";
+import { icons } from "./icons.js";
+import { gallery } from "./files.js";
+import { newGroup } from "./newchat.js";
+import { cleanName, cleanText } from "./text.js";
+import { ask, attempt, item, menu, prompt, select, toggle, tool } from "./ui.js";
+
+export function infoPanel(app, screen) {
+  const body = h("div", { class: "panel-body" });
+  const panel = h("section", { class: "panel", "aria-label": t("dialog.details") },
+    h("header", { class: "panel-head" }, h("h2", {}, t("dialog.details")), tool("close", t("close"), () => app.closePanel())), body);
+  const members = h("div");
+  const media = h("div");
+  const draw = () => {
+    if (!screen.dialog) return;
+    fill(body, card(app, screen), screen.isGroup ? groupActions(app, screen) : personActions(app, screen), settingsOf(app, screen), media,
+      screen.isGroup && members, endOf(app, screen));
+  };
+  draw();
+  loadMedia(app, screen, media);
+  if (screen.isGroup) loadMembers(app, screen, members);
+  const ends = [
+    app.parley.on("dialogs", () => (panel.isConnected ? draw() : ends.forEach((end) => end()))),
+    app.parley.on("member.updated", ({ dialogId }) => { if (dialogId === screen.dialogId && panel.isConnected) loadMembers(app, screen, members); }),
+    app.people.onChange(() => panel.isConnected && draw()),
+  ];
+  return panel;
+}
+
+function card(app, screen) {
+  const { dialog } = screen;
+  const other = app.people.otherOf(dialog);
+  const user = other && (app.people.user(other) ?? dialog.user);
+  const about = dialog.about ?? dialog.topic;
+  return h("div", { class: "card" }, app.people.avatar({ dialog, presence: true }), h("h3", {}, name(app.people.titleOf(dialog))),
+    h("p", { class: "note cut" }, h("bdi", {}, user?.jid ?? dialog.jid ?? "")),
+    h("p", { class: "soft", dir: "auto" }, screen.isGroup ? cleanText(about) : cleanName(user?.status) || app.people.presenceText(other)));
+}
+
+function personActions(app, screen) {
+  const { people, parley } = app;
+  const other = people.otherOf(screen.dialog);
+  if (other === parley.userId) return undefined;
+  const contact = people.contacts.get(other);
+  const isBlocked = people.blocked.has(other);
+  const rename = async () => {
+    const text = await prompt(t("contact.rename"), t("profile.name"), contact?.name ?? "");
+    if (text !== undefined) attempt(() => parley.putContact(other, { name: text.trim() }));
+  };
+  return [
+    !contact && item("userAdd", t("contact.add"), () => attempt(() => parley.putContact(other))),
+    contact?.state === "pendingIn" && item("check", t("accept"), () => attempt(() => parley.putContact(other))),
+    contact?.state === "pendingOut" && item("clock", t("contact.pending")),
+    contact && item("edit", t("contact.rename"), rename),
+    contact && !contact.shared && item("close", t("contact.remove"), async () => {
+      if (await ask(t("contact.remove"), t("contact.removeText", { name: people.nameOf(other) }), t("remove"))) attempt(() => parley.removeContact(other));
+    }),
+    item("block", t(isBlocked ? "block.end" : "block.begin"), async () => {
+      if (isBlocked) attempt(() => parley.unblock(other));
+      else if (await ask(t("block.begin"), t("block.text", { name: people.nameOf(other) }), t("block.begin"))) attempt(() => parley.block(other));
+    }, { danger: !isBlocked }),
+  ];
+}
+
+function groupActions(app, screen) {
+  if (!screen.isAdmin) return undefined;
+  const { dialog } = screen;
+  const { parley } = app;
+  const change = async (key, label, value, properties) => {
+    const text = await prompt(label, label, value ?? "", properties);
+    if (text !== undefined) attempt(() => parley.updateDialog(screen.dialogId, { [key]: text.trim() || null }));
+  };
+  return [
+    item("edit", t("group.rename"), () => change("name", t("group.name"), dialog.name)),
+    item("info", t("group.about"), () => change("about", t("group.about"), dialog.about, { rows: 3 })),
+    item("camera", t("group.picture"), () => choosePicture((file) => parley.setDialogAvatar(screen.dialogId, file))),
+    dialog.avatarHash && item("trash", t("picture.remove"), () => attempt(() => parley.setDialogAvatar(screen.dialogId, null))),
+    dialog.me.role === "owner" && [
+      toggle("language", t("group.public"), dialog.type === "public", (isOn) => parley.updateDialog(screen.dialogId, { type: isOn ? "public" : "group" })),
+      select("clock", t("group.history"), dialog.historyVisibility ?? "all", [["all", t("group.historyAll")], ["sinceJoin", t("group.historySinceJoin")]], (value) => parley.updateDialog(screen.dialogId, { historyVisibility: value })),
+      select("pin", t("group.whoPins"), dialog.whoPins ?? "admins", [["admins", t("group.admins")], ["members", t("group.members")]], (value) => parley.updateDialog(screen.dialogId, { whoPins: value })),
+    ],
+  ];
+}
+
+/** Lets the user choose a picture. */
+export function choosePicture(use) {
+  const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/gif,image/webp" });
+  input.addEventListener("change", () => input.files[0] && attempt(() => use(input.files[0])));
+  input.click();
+}
+
+function settingsOf(app, screen) {
+  const { me } = screen.dialog;
+  if (!me) return undefined;
+  const set = (changes) => app.parley.updateSettings(screen.dialogId, changes);
+  return [
+    h("h3", { class: "section" }, t("settings")),
+    select("bell", t("notify"), me.notify ?? "default", ["default", "always", "mentions", "never"].map((value) => [value, t(`notify.${value}`)]), (value) => set({ notify: value === "default" ? null : value })),
+    item("bellOff", me.mutedUntil && new Date(me.mutedUntil) > new Date() ? t("mute.end") : t("mute.hour"), () => attempt(() => set({
+      mutedUntil: me.mutedUntil && new Date(me.mutedUntil) > new Date() ? null : new Date(Date.now() + 3_600_000).toISOString(),
+    }))),
+    toggle("pin", t("dialog.pinned"), me.pinned, (pinned) => set({ pinned })),
+    toggle("archive", t("dialog.archived"), me.archived, (archived) => set({ archived })),
+  ];
+}
+
+async function loadMedia(app, screen, place) {
+  const page = await app.parley.searchMessages({ dialogId: screen.dialogId, type: "image", limit: 9 }).catch(() => ({ items: [] }));
+  const pictures = page.items.flatMap((message) => message.content.attachments ?? []).filter((file) => file.id && /^image\/(png|jpeg|gif|webp)$/.test(file.mediaType));
+  if (!pictures.length) return;
+  fill(place, h("h3", { class: "section" }, t("media")), h("div", { class: "media" }, pictures.slice(0, 9).map((file, index) => h("button", { type: "button", "aria-label": t("file.open", { name: cleanName(file.name) || t("file.picture") }), on: { click: () => gallery(app, pictures, index) } },
+    h("img", { src: app.parley.fileUrl(file.thumbnail?.url ?? file.url), alt: "", loading: "lazy" })))));
+}
+
+async function loadMembers(app, screen, place) {
+  let page;
+  try {
+    page = await app.parley.listMembers(screen.dialogId, { limit: 100 });
+  } catch {
+    return;
+  }
+  for (const member of page.items) screen.members.set(member.userId, member);
+  const people = page.items.filter((member) => member.role !== "banned");
+  fill(place, h("h3", { class: "section" }, t("members.count", { count: screen.dialog?.memberCount ?? people.length })),
+    screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)),
+    people.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
+      app.people.avatar({ userId: member.userId, presence: true, size: 36 }),
+      h("span", { class: "grow cut" }, name(screen.nameOf(member.userId, member.nick ?? member.name))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))));
+}
+
+function memberMenu(app, screen, member, place) {
+  const { parley } = app;
+  const isMe = member.userId === parley.userId;
+  const set = (role) => attempt(() => parley.putMember(screen.dialogId, member.userId, { role }));
+  const isOwner = screen.dialog.me?.role === "owner";
+  menu(place, [
+    !isMe && !member.userId.startsWith("occupant:") && { icon: "send", label: t("chat.open"), action: () => app.openPrivate(member.userId) },
+    isMe && { icon: "leave", label: t("group.leave"), danger: true, action: () => leave(app, screen) },
+    !isMe && isOwner && ["admin", "member", "watcher"].filter((role) => role !== member.role).map((role) => ({ icon: "shield", label: t(`role.make.${role}`), action: () => set(role) })),
+    !isMe && screen.isAdmin && { icon: "close", label: t("group.removeMember"), danger: true, action: () => attempt(() => parley.removeMember(screen.dialogId, member.userId)) },
+    !isMe && screen.isAdmin && { icon: "block", label: t("group.ban"), danger: true, action: () => set("banned") },
+  ].flat());
+}
+
+async function leave(app, screen) {
+  if (!await ask(t("group.leave"), t("group.leaveText"), t("group.leave"))) return;
+  await attempt(async () => {
+    await app.parley.removeMember(screen.dialogId, "me");
+    app.closeDialog();
+  });
+}
+
+function endOf(app, screen) {
+  const { parley } = app;
+  const remove = async (forWhom, title, text) => {
+    if (!await ask(title, text, title)) return;
+    await attempt(async () => {
+      await parley.deleteDialog(screen.dialogId, forWhom);
+      app.closeDialog();
+    });
+  };
+  return [
+    h("h3", { class: "section" }, " "),
+    item("trash", t("dialog.remove"), () => remove("me", t("dialog.remove"), t("dialog.removeText")), { danger: true }),
+    screen.isGroup && item("leave", t("group.leave"), () => leave(app, screen), { danger: true }),
+    screen.isGroup && screen.dialog.me?.role === "owner" && item("block", t("group.end"), () => remove("everyone", t("group.end"), t("group.endText")), { danger: true }),
+  ];
+}

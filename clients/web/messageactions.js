@@ -1,0 +1,64 @@
+// What opens a sheet for one message: forwarding, who has read it, a report.
+
+import { fill, h, later, name, svg } from "./dom.js";
+import { moment, t } from "./i18n.js";
+import { icons } from "./icons.js";
+import { editsSheet } from "./bubble.js";
+import { personItem } from "./newchat.js";
+import { attempt, button, field, sheet, toast } from "./ui.js";
+
+export function forwardSheet(app, message) {
+  sheet(t("message.forward"), (close) => {
+    const results = h("div");
+    const input = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search") });
+    const draw = () => {
+      const query = input.value.trim().toLocaleLowerCase();
+      fill(results, app.parley.dialogs.filter((dialog) => dialog.me && app.people.titleOf(dialog).toLocaleLowerCase().includes(query)).slice(0, 40)
+        .map((dialog) => h("button", { type: "button", class: "item", on: { click: () => attempt(async () => {
+          await app.parley.send(dialog.id, { forwardFrom: { dialogId: message.dialogId, messageId: message.id } });
+          close();
+          app.openDialog(dialog.id);
+        }) } }, app.people.avatar({ dialog, size: 36 }), name(app.people.titleOf(dialog), "grow cut"))));
+    };
+    input.addEventListener("input", later(150, draw));
+    draw();
+    return [h("div", { class: "search" }, svg(icons.search), input), results];
+  });
+}
+
+/** When a message was sent and changed, and who has received and read it, where the user may know. */
+export function receiptsSheet(app, screen, message) {
+  sheet(t("message.info"), () => {
+    const body = h("div", {}, h("p", { class: "soft" }, t("loading")));
+    app.parley.listReceipts(message.dialogId, message.id, { limit: 100 }).then((page) => {
+      const others = page.items.filter((each) => each.userId !== message.senderId);
+      fill(body, others.map((each) => personItem(app, each.userId, {
+        given: screen.members.get(each.userId)?.nick,
+        note: each.readAt ? t("info.readAt", { time: moment(each.readAt) }) : each.read ? t("status.read") : each.delivered ? t("status.delivered") : t("status.sent"),
+        tail: h("span", { class: "status" }, svg(icons[each.read || each.delivered ? "checks" : "check"], `icon ${each.read ? "read" : ""}`)),
+      })), others.length === 0 && h("p", { class: "soft" }, t("info.nobody")));
+    }, () => fill(body, h("p", { class: "soft" }, t("info.unknown"))));
+    return [h("p", {}, t("info.sentAt", { time: moment(message.sentAt) })), message.editedAt && h("div", { class: "item" }, svg(icons.edit), h("span", { class: "grow" }, t("info.editedAt", { time: moment(message.editedAt) })),
+      button(t("message.edits"), () => editsSheet(app, message))), body];
+  });
+}
+
+export function reportSheet(app, message) {
+  sheet(t("message.report"), (close) => {
+    const reason = (value) => h("label", { class: "choice" }, h("input", { type: "radio", name: "reason", value, checked: value === "spam" }), t(`report.${value}`));
+    const words = field(t("report.text"), { maxlength: 1000 }, "textarea");
+    const blocks = h("input", { type: "checkbox" });
+    const isPerson = !message.senderId.startsWith("occupant:");
+    return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
+      event.preventDefault();
+      const chosen = new FormData(event.target).get("reason");
+      attempt(async () => {
+        await app.parley.report(message.dialogId, message.id, { reason: chosen, ...(words.input.value.trim() && { text: words.input.value.trim() }) });
+        if (blocks.checked) await app.parley.block(message.senderId);
+        close();
+        toast(t("report.done"));
+      });
+    } } }, reason("spam"), reason("abuse"), words.element, isPerson && h("label", { class: "choice" }, blocks, t("report.block")),
+    h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("report.send"), undefined, "main")));
+  });
+}

@@ -1,0 +1,142 @@
+// Who is who: names, pictures, contacts, blocks, presence.
+
+import { h } from "./dom.js";
+import { cleanName } from "./text.js";
+import { moment, t } from "./i18n.js";
+
+/** Keeps what the screens show of people, and tells when it has changed. */
+export class People {
+  constructor(parley) {
+    this.parley = parley;
+    this.contacts = new Map();
+    this.blocked = new Set();
+    this.pictures = new Map();
+    this.asked = new Set();
+    this.listeners = new Set();
+    parley.on("contact.updated", ({ contact, removed }) => {
+      if (removed) this.contacts.delete(contact.userId);
+      else this.contacts.set(contact.userId, contact);
+      this.changed();
+    });
+    parley.on("contacts.changed", () => this.load());
+    parley.on("resync", () => this.load());
+    parley.on("block.updated", ({ blocks, blocked }) => {
+      for (const { userId, jid } of blocks) blocked ? this.blocked.add(userId ?? jid) : this.blocked.delete(userId ?? jid);
+      this.changed();
+    });
+    parley.on("user.updated", () => this.changed());
+    parley.on("presence", () => this.changed());
+  }
+
+  async load() {
+    const [contacts, blocks] = await Promise.all([this.parley.listContacts(), this.parley.listBlocks()]);
+    this.contacts = new Map(contacts.items.map((contact) => [contact.userId, contact]));
+    this.blocked = new Set(blocks.items.map((block) => block.userId ?? block.jid));
+    this.changed();
+  }
+
+  /** Calls the listener when a name, a picture or a presence may have changed. */
+  onChange(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  changed() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  get requests() {
+    return [...this.contacts.values()].filter((contact) => contact.state === "pendingIn");
+  }
+
+  /** Returns what is known of a user, and asks for the rest. */
+  user(id) {
+    if (!id || id.startsWith("occupant:")) return undefined;
+    const known = id === this.parley.userId ? this.parley.user : this.parley.knownUser(id);
+    if (!known && !this.asked.has(id)) {
+      this.asked.add(id);
+      this.parley.getUser(id).then(() => this.changed(), () => this.asked.delete(id));
+    }
+    return known;
+  }
+
+  /** Returns the name of a user: the caller's own for them, theirs, the nick, or the id. */
+  nameOf(id, nick) {
+    const user = this.user(id);
+    return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
+      || (id?.startsWith("occupant:") ? t("somebody") : cleanName(id)) || t("somebody");
+  }
+
+  titleOf(dialog) {
+    if (dialog.type !== "private") return cleanName(dialog.name) || t("group.unnamed");
+    const other = this.otherOf(dialog);
+    return other === this.parley.userId ? t("notes") : this.nameOf(other, dialog.user?.name);
+  }
+
+  /** Returns the id of the other user of a private dialog; one's own in the dialog of notes. */
+  otherOf(dialog) {
+    if (dialog.type !== "private") return undefined;
+    return dialog.user?.id ?? dialog.memberIds?.find((id) => id !== this.parley.userId) ?? this.parley.userId;
+  }
+
+  /** Whether a user shows the caller their presence. */
+  seesPresence(id) {
+    return ["mutual", "following"].includes(this.contacts.get(id)?.state);
+  }
+
+  presence(id) {
+    const presence = this.parley.presenceOf(id);
+    return presence?.online && presence.availability !== "offline" ? presence : undefined;
+  }
+
+  /** Describes where somebody is: online, away, last seen. */
+  presenceText(id) {
+    const presence = this.presence(id);
+    if (presence) return cleanName(presence.status) || t(`presence.${presence.availability}`);
+    const seen = this.parley.presenceOf(id)?.lastSeenAt ?? this.user(id)?.lastSeenAt;
+    return seen ? t("presence.seen", { time: moment(seen) }) : "";
+  }
+
+  // MARK: Pictures
+
+  /** The picture of a user or a dialog: theirs, or their initials on a colour of their own. */
+  avatar({ userId, dialog, size, presence = false }) {
+    if (dialog?.type === "private") userId = this.otherOf(dialog);
+    const isGroup = !userId;
+    const title = isGroup ? cleanName(dialog?.name) || "#" : this.nameOf(userId, dialog?.user?.name);
+    const key = userId ?? dialog?.id ?? "";
+    const hash = isGroup ? dialog?.avatarHash : (this.user(userId) ?? dialog?.user)?.avatarHash;
+    const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")].join("").split(" ").filter(Boolean);
+    const initials = letters.slice(0, 2).map((word) => [...word][0]).join("").toLocaleUpperCase() || "?";
+    let hue = 0;
+    for (const character of key) hue = (hue * 31 + character.codePointAt(0)) % 360;
+    const element = h("span", { class: `avatar${isGroup ? " square" : ""}`, "aria-hidden": "true", style: { "--hue": hue, ...(size && { "--size": `${size}px` }) } }, initials);
+    if (hash) {
+      const load = () => (isGroup ? this.parley.dialogAvatar(dialog.id) : this.parley.userAvatar(userId));
+      this.picture(`${key} ${hash}`, load, (address) => { element.replaceChildren(h("img", { src: address, alt: "" }), ...element.querySelectorAll(".presence")); });
+    }
+    const here = presence && userId && userId !== this.parley.userId && this.presence(userId);
+    if (here) element.append(h("span", { class: "presence", data: { availability: here.availability } }));
+    return element;
+  }
+
+  /** Fetches a picture once; it is shown only if it is of a type that browsers draw and scripts cannot be in. */
+  picture(key, load, show) {
+    const known = this.pictures.get(key);
+    if (typeof known === "string") return show(known);
+    const loading = known ?? load().then((blob) => {
+      if (!blob || !/^image\/(png|jpeg|gif|webp)$/.test(blob.type)) return undefined;
+      const address = URL.createObjectURL(blob);
+      this.pictures.set(key, address);
+      return address;
+    }).catch(() => { this.pictures.delete(key); });
+    if (!known) this.pictures.set(key, loading);
+    loading.then((address) => address && show(address));
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+// Keeps the client's own files, so that it starts without a network. It never keeps anything of the protocol or of people:
+// messages are in the SDK's store.
+
+const CACHE = "/client/0/";
+
+self.addEventListener("install", () => self.skipWaiting());
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil((async () => {
+    for (const name of await caches.keys()) if (name !== CACHE) await caches.delete(name);
+    await self.clients.claim();
+  })());
+});
+
+self.addEventListener("fetch", (event) => {
+  const address = new URL(event.request.url);
+  if (event.request.method !== "GET" || address.origin !== location.origin) return;
+  if (address.pathname === "/") event.respondWith(page(event.request));
+  else if (address.pathname.startsWith(CACHE)) event.respondWith(file(event.request));
+});
+
+/** The page: the newest one, or without a network the kept one. */
+async function page(request) {
+  const cache = await caches.open(CACHE);
+  try {
+    const answer = await fetch(request);
+    if (answer.ok) await cache.put("/", answer.clone());
+    return answer;
+  } catch (error) {
+    const kept = await cache.match("/");
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+/** A file, whose address changes with it: once fetched it is never asked for again. */
+async function file(request) {
+  const cache = await caches.open(CACHE);
+  const kept = await cache.match(request);
+  if (kept) return kept;
+  const answer = await fetch(request);
+  if (answer.ok) await cache.put(request, answer.clone());
+  return answer;
+}
