@@ -17,6 +17,8 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
   mcabber bitlbee finch sendxmpp dino-im xdotool \
   libvips-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \
   prosody prosody-modules lua-unbound ejabberd postgresql pebble knot knot-dnsutils unbound iproute2 prometheus coturn
+# Fonts in which the screenshots look as on people's own machines.
+SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
@@ -25,7 +27,8 @@ CONTAINER_PACKAGES := buildah debootstrap openssl curl
 PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets==15.0.1 jsonschema==4.26.0 \
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
-  aioxmpp==0.13.3 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2
+  aioxmpp==0.13.3 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2 playwright==1.65.2 \
+  axe-playwright-python==0.1.8
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60
@@ -126,6 +129,12 @@ fuzz: packages ## the fuzz tests for FUZZ_SECONDS=600
 simulate: packages ## the core against a model of it for SIMULATE_SECONDS=600, from a random seed or SEED=N
 	@swift build -c release --product simulate
 	.build/release/simulate $(SIMULATE_SECONDS) $(SEED)
+
+.PHONY: screenshots
+screenshots: packages $(VENV)/ready ## docs/images/web-*.png: the web client's screens, from the debug binary
+	@$(call install,$(SCREENSHOT_PACKAGES))
+	swift build --product parley
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python3 Tests/Clients/screenshots.py
 
 .PHONY: soak
 soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, both cores busy; SOAK='--seed N' or other options

@@ -1,0 +1,50 @@
+"""A headless browser, driven by Playwright, with the web client in its pages. What its pages complain of is in `errors`."""
+import contextlib
+import shutil
+
+from playwright.async_api import async_playwright
+
+from lib.harness import PASSWORD, PATIENCE, expect
+
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+
+
+class Browser:
+    def __init__(self, browser, server):
+        self.browser, self.server = browser, server
+        self.errors = []
+
+    async def context(self, **settings):
+        """A profile of its own: other cookies, other storage."""
+        context = await self.browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **settings})
+        context.set_default_timeout(PATIENCE * 1000)
+        return context
+
+    async def page(self, context=None, **settings):
+        page = await (context or await self.context(**settings)).new_page()
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        return page
+
+    async def sign_in(self, name, page=None, **settings):
+        page = page or await self.page(**settings)
+        await page.goto(self.server.base + "/")
+        await page.fill("[name=username]", name)
+        await page.fill("[name=password]", PASSWORD)
+        await page.click("form button[type=submit]")
+        await page.wait_for_selector(".side .dialogs")
+        return page
+
+
+@contextlib.asynccontextmanager
+async def browsing(server):
+    program = next((found for found in map(shutil.which, BROWSERS) if found), None)
+    expect(program, "a browser is missing: apt install chromium-headless-shell")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"])
+        try:
+            yield Browser(browser, server)
+        finally:
+            await browser.close()

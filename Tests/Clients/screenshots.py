@@ -1,0 +1,73 @@
+"""Makes the pictures of the web client in docs/images: its main screens in both themes and two sizes (`make screenshots`).
+
+The pictures have 256 colours, so that all of them together are smaller than one photograph; text and lines lose nothing.
+"""
+import asyncio
+import subprocess
+import tempfile
+
+from lib.browser import browsing
+from lib.harness import ROOT, Server
+from lib.scenes import Scene
+
+FOLDER = ROOT / "docs/images"
+SIZES = {
+    "desktop": {"viewport": {"width": 1280, "height": 800}},
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+}
+
+
+async def settled(page):
+    """Waits until pictures and fonts are there and nothing moves."""
+    await page.evaluate("() => Promise.all([document.fonts.ready, ...[...document.images].filter((each) => each.loading !== 'lazy').map((each) => each.decode().catch(() => {})), ...document.getAnimations().map((each) => each.finished.catch(() => {}))])")
+    await page.wait_for_timeout(300)
+
+
+async def take(page, name, folder):
+    await settled(page)
+    path = f"{folder}/{name}.png"
+    await page.screenshot(path=path)
+    subprocess.run(["vips", "copy", path, f"{FOLDER / f'web-{name}.png'}[palette,compression=9,effort=10,strip]"], check=True)
+    print(FOLDER / f"web-{name}.png", (FOLDER / f"web-{name}.png").stat().st_size)
+
+
+async def photograph(server, talk, garden, folder):
+    async with browsing(server) as browser:
+        for size, settings in SIZES.items():
+            page = await browser.page(**settings)
+            for theme in ("light", "dark"):
+                await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                await page.goto(server.base + "/")
+                if theme == "light":
+                    await page.wait_for_selector("[name=password]")
+                    await take(page, f"sign-in-{size}-{theme}", folder)
+                    await browser.sign_in("juliet", page)
+                await page.locator(f".row[data-id='{talk}']").wait_for()
+                if size == "phone":
+                    await take(page, f"list-{size}-{theme}", folder)
+                await page.click(f".row[data-id='{talk}']")
+                await page.locator(".picture img").wait_for()
+                await page.mouse.move(0, 0)
+                await take(page, f"dialog-{size}-{theme}", folder)
+                await page.goto(f"{server.base}/#/dialog/{garden}")
+                await page.locator(".message:has-text('lantern')").wait_for()
+                if size == "desktop":
+                    await page.click(".who")
+                    await page.locator(".panel .item .avatar").first.wait_for()
+                    await page.mouse.move(0, 0)
+                await take(page, f"group-{size}-{theme}", folder)
+                await page.goto(server.base + "/#/")
+                await page.click(".side-head .me")
+                await page.locator(".side .section").nth(3).wait_for()
+                await take(page, f"settings-{size}-{theme}", folder)
+
+
+def main():
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        server.start()
+        talk, garden = Scene(server).play()
+        asyncio.run(photograph(server, talk, garden, folder))
+
+
+if __name__ == "__main__":
+    main()
