@@ -63,6 +63,9 @@ static const uint8_t web_app_js[] = {
 static const uint8_t web_bubble_js[] = {
 #embed "../../clients/web/bubble.js"
 };
+static const uint8_t web_calls_js[] = {
+#embed "../../clients/web/calls.js"
+};
 static const uint8_t web_composer_js[] = {
 #embed "../../clients/web/composer.js"
 };
@@ -173,6 +176,7 @@ static const parley_web_file files[] = {
     ENTRY("web/account/settings.js", web_account_settings_js),
     ENTRY("web/app.js", web_app_js),
     ENTRY("web/bubble.js", web_bubble_js),
+    ENTRY("web/calls.js", web_calls_js),
     ENTRY("web/composer.js", web_composer_js),
     ENTRY("web/dialog.js", web_dialog_js),
     ENTRY("web/dom.js", web_dom_js),

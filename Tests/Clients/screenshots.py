@@ -40,7 +40,10 @@ async def photograph(server, talk, garden, folder):
                 await page.goto(server.base + "/")
                 if theme == "light":
                     await page.wait_for_selector("[name=password]")
-                    await take(page, f"sign-in-{size}-{theme}", folder)
+                    await take(page, f"sign-in-{size}-light", folder)
+                    await page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+                    await take(page, f"sign-in-{size}-dark", folder)
+                    await page.emulate_media(color_scheme="light", reduced_motion="reduce")
                     await browser.sign_in("juliet", page)
                 await page.locator(f".row[data-id='{talk}']").wait_for()
                 if size == "phone":
@@ -56,7 +59,9 @@ async def photograph(server, talk, garden, folder):
                     await page.locator(".panel .item .avatar").first.wait_for()
                     await page.mouse.move(0, 0)
                 await take(page, f"group-{size}-{theme}", folder)
-                await page.goto(server.base + "/#/")
+                await page.goto(server.base + ("/#/" if size == "phone" else f"/#/dialog/{talk}"))
+                if size == "desktop":
+                    await page.locator(".picture img").wait_for()
                 await page.click(".side-head .me")
                 await page.locator(".side .section").nth(3).wait_for()
                 await take(page, f"settings-{size}-{theme}", folder)

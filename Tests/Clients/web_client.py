@@ -347,6 +347,33 @@ async def accessible(checks, server, browser, page):
         await page.wait_for_selector(".message:focus")
 
 
+async def calling(checks, server, browser, page):
+    picture = "() => document.querySelector('.call .remote')?.videoWidth > 0"
+    romeo = await browser.sign_in("romeo")
+    with checks.check("web client: two browsers call each other, with sound and pictures in both directions"):
+        await page.goto(server.base + "/#/")
+        await page.locator(".row:has-text('Romeo')").click()
+        await page.click("[aria-label='Video call']")
+        await romeo.click(".call .answer")
+        for each in (page, romeo):
+            await each.wait_for_function(picture)
+        await romeo.click("[aria-label='Mute']")
+        await romeo.locator("[aria-label='Unmute']").wait_for()
+        await romeo.click("[aria-label='Hang up']")
+        await page.locator(".call").wait_for(state="detached")
+        await page.locator(".notice.call").wait_for()
+    with checks.check("web client: a call is declined, and another one given up is missed"):
+        await page.click("[aria-label='Call']")
+        await romeo.click(".call .hang-up")
+        await page.locator(".toast:has-text('Declined')").wait_for()
+        await page.click("[aria-label='Call']")
+        await romeo.wait_for_selector(".call .answer")
+        await page.click(".call .hang-up")
+        await romeo.locator(".call").wait_for(state="detached")
+        await romeo.locator(".row:has-text('Missed call')").wait_for()
+    await romeo.context.close()
+
+
 async def ending(checks, server, browser, page):
     with checks.check("web client: a revoked session leads to the sign-in"):
         romeo_page = await browser.sign_in("romeo")
@@ -371,6 +398,7 @@ async def client(checks, server):
         await hostile(checks, server, browser, romeo)
         await scrolling(checks, server, browser)
         await accessible(checks, server, browser, page)
+        await calling(checks, server, browser, page)
         await ending(checks, server, browser, page)
     await asyncio.wait_for(romeo.disconnect(), PATIENCE)
 

@@ -1,10 +1,10 @@
 // Starts the client: signs in, connects, and puts the three columns together.
 
 import { Parley } from "../js/parley.js";
-import { fill, h } from "./dom.js";
+import { fill, h, svg } from "./dom.js";
 import { t, useLanguage } from "./i18n.js";
 import { icons } from "./icons.js";
-import { svg } from "./dom.js";
+import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
 import { notifyOf, registerWorker } from "./notifications.js";
@@ -24,6 +24,7 @@ class App {
     this.frame = h("div", { class: "frame", data: { open: "false" } }, this.list.element, this.main);
     fill(root, this.frame);
     this.showNothing();
+    this.calls = new CallScreen(this);
     this.ends = [
       parley.on("session", ({ signedIn, error }) => { if (!signedIn) this.end(error); }),
       parley.on("message", (event) => notifyOf(this, event)),
@@ -52,6 +53,7 @@ class App {
   /** Leaves the screens of an account, for the sign-in. */
   end(error) {
     for (const end of this.ends) end();
+    this.calls.close();
     removeEventListener("hashchange", this.onHash);
     removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onVisible);
@@ -105,7 +107,7 @@ class App {
   }
 
   showNothing() {
-    fill(this.main, h("div", { class: "nothing" }, h("div", { class: "empty" }, svg(icons.forward), h("p", {}, t("dialog.none")))));
+    fill(this.main, h("div", { class: "nothing" }, h("div", { class: "empty" }, svg(icons.chat), h("p", {}, t("dialog.none")))));
   }
 
   /** Shows a panel beside the dialog: an element with the class `panel`. */

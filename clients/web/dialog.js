@@ -36,6 +36,11 @@ export class DialogScreen {
     return me && me.role !== "watcher" && !me.kicked;
   }
 
+  /** Whether calls can be made from here: to one other user, in a browser that allows microphones. */
+  get mayCall() {
+    return !this.isGroup && this.app.people.otherOf(this.dialog) !== this.app.parley.userId && Boolean(navigator.mediaDevices && globalThis.RTCPeerConnection);
+  }
+
   get isAdmin() {
     return ["owner", "admin"].includes(this.dialog?.me?.role);
   }
@@ -126,7 +131,8 @@ export class DialogScreen {
         app.people.avatar({ dialog, presence: true }),
         h("span", { style: { "min-width": "0" } }, h("h2", { class: "cut" }, name(app.people.titleOf(dialog))),
           h("span", { class: "note cut", style: { display: "block" }, dir: "auto" }, text || "\u00a0"))),
-      tool("search", t("dialog.search"), () => this.searchHere()),
+      this.mayCall && [tool("call", t("call.audio"), () => app.calls.start(other, "audio")), tool("video", t("call.video"), () => app.calls.start(other, "video"), { class: "roomy" })],
+      tool("search", t("dialog.search"), () => this.searchHere(), { class: "roomy" }),
       tool("menu", t("more"), (event) => this.openMenu(event.currentTarget), { "aria-haspopup": "menu" }));
   }
 
@@ -175,7 +181,11 @@ export class DialogScreen {
     const { app, dialog } = this;
     const settings = dialog.me ?? {};
     const set = (changes) => attempt(() => app.parley.updateSettings(this.dialogId, changes));
+    // A phone's head has no place for all.
+    const isNarrow = matchMedia("(max-width: 480px)").matches;
     menu(place, [
+      isNarrow && this.mayCall && { icon: "video", label: t("call.video"), action: () => app.calls.start(app.people.otherOf(dialog), "video") },
+      isNarrow && { icon: "search", label: t("dialog.search"), action: () => this.searchHere() },
       { icon: "info", label: t("dialog.details"), action: () => this.openInfo() },
       { icon: settings.notify === "never" ? "bell" : "bellOff", label: t(settings.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings.notify === "never" ? null : "never" }) },
       { icon: "pin", label: t(settings.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings.pinned }) },

@@ -123,7 +123,7 @@ export class DialogList {
     }
     if (!wanted.length) {
       wanted.push(this.keyed("empty", this.filter + this.isLoaded, kept, () => h("div", { class: "empty" }, this.isLoaded
-        ? [svg(icons.smile), h("p", {}, t(this.filter === "all" ? "list.empty" : "list.emptyFilter"))] : h("p", {}, t("loading")))));
+        ? [svg(icons.chat), h("p", {}, t(this.filter === "all" ? "list.empty" : "list.emptyFilter"))] : h("p", {}, t("loading")))));
     }
     this.rows = kept;
     let place = this.nav.firstElementChild;
@@ -155,7 +155,7 @@ export class DialogList {
     const isOpen = app.screen?.dialogId === dialog.id;
     const last = dialog.lastMessage;
     const presence = dialog.type === "private" ? app.people.presence(app.people.otherOf(dialog))?.availability : "";
-    const hash = dialog.type === "private" ? (app.people.user(app.people.otherOf(dialog)) ?? dialog.user)?.avatarHash : dialog.avatarHash;
+    const hash = dialog.type === "private" ? app.people.user(app.people.otherOf(dialog), dialog.user)?.avatarHash : dialog.avatarHash;
     const preview = this.preview(dialog, typing);
     const me = dialog.me;
     const signature = JSON.stringify([title, typing, isOpen, last?.id, last?.version, preview.text, preview.kind, me, presence, hash, last && shortTime(last.sentAt)]);
@@ -277,7 +277,7 @@ export class DialogList {
     return messages.map((message) => {
       const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
       const sender = message.senderId === app.parley.userId ? t("you") : app.people.nameOf(message.senderId, message.senderNick);
-      const title = dialog && dialog.type !== "private" ? app.people.titleOf(dialog) : dialog ? app.people.titleOf(dialog) : sender;
+      const title = dialog ? app.people.titleOf(dialog) : sender;
       return this.hit(dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, size: 40 }), title,
         [`${sender}: `, marked(summary(app, message), query)], () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt));
     });

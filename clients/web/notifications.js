@@ -16,10 +16,16 @@ export function notifyOf(app, { message, isOwn, isReplay }) {
   if (app.people.blocked.has(message.senderId)) return;
   const name = app.people.nameOf(message.senderId, message.senderNick);
   const title = dialog && dialog.type !== "private" ? `${name} · ${app.people.titleOf(dialog)}` : name;
-  const notification = new Notification(title, { body: summary(app, message).slice(0, 200), tag: message.dialogId });
+  showNotification(app, title, summary(app, message).slice(0, 200), message.dialogId);
+}
+
+/** Shows a notification, if the user allows them, that leads to a dialog. */
+export function showNotification(app, title, body, dialogId) {
+  if (!preferences.get("notifications") || globalThis.Notification?.permission !== "granted" || (document.hasFocus() && app.screen?.dialogId === dialogId)) return;
+  const notification = new Notification(title, { body, tag: dialogId });
   notification.onclick = () => {
     window.focus();
-    app.openDialog(message.dialogId);
+    app.openDialog(dialogId);
     notification.close();
   };
 }

@@ -54,20 +54,21 @@ export class People {
     return [...this.contacts.values()].filter((contact) => contact.state === "pendingIn");
   }
 
-  /** Returns what is known of a user, and asks for the rest. */
-  user(id) {
+  /** Returns what is known of a user, and asks for the rest unless it is `given`, as in a dialog. */
+  user(id, given = undefined) {
     if (!id || id.startsWith("occupant:")) return undefined;
-    const known = id === this.parley.userId ? this.parley.user : this.parley.knownUser(id);
+    const known = id === this.parley.userId ? this.parley.user : this.parley.knownUser(id) ?? given;
     if (!known && !this.asked.has(id)) {
       this.asked.add(id);
-      this.parley.getUser(id).then(() => this.changed(), () => this.asked.delete(id));
+      // Whom the server does not know is not asked for again; whom the cache has dropped is.
+      this.parley.getUser(id).then((user) => { if (user) this.asked.delete(id); this.changed(); }, () => this.asked.delete(id));
     }
     return known;
   }
 
   /** Returns the name of a user: the caller's own for them, theirs, the nick, or the id. */
-  nameOf(id, nick) {
-    const user = this.user(id);
+  nameOf(id, nick, given = undefined) {
+    const user = this.user(id, given);
     return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
       || (id?.startsWith("occupant:") ? t("somebody") : cleanName(id)) || t("somebody");
   }
@@ -75,7 +76,7 @@ export class People {
   titleOf(dialog) {
     if (dialog.type !== "private") return cleanName(dialog.name) || t("group.unnamed");
     const other = this.otherOf(dialog);
-    return other === this.parley.userId ? t("notes") : this.nameOf(other, dialog.user?.name);
+    return other === this.parley.userId ? t("notes") : this.nameOf(other, undefined, dialog.user);
   }
 
   /** Returns the id of the other user of a private dialog; one's own in the dialog of notes. */
@@ -108,9 +109,9 @@ export class People {
   avatar({ userId, dialog, size, presence = false }) {
     if (dialog?.type === "private") userId = this.otherOf(dialog);
     const isGroup = !userId;
-    const title = isGroup ? cleanName(dialog?.name) || "#" : this.nameOf(userId, dialog?.user?.name);
+    const title = isGroup ? cleanName(dialog?.name) || "#" : this.nameOf(userId, undefined, dialog?.user);
     const key = userId ?? dialog?.id ?? "";
-    const hash = isGroup ? dialog?.avatarHash : (this.user(userId) ?? dialog?.user)?.avatarHash;
+    const hash = isGroup ? dialog?.avatarHash : this.user(userId, dialog?.user)?.avatarHash;
     const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")].join("").split(" ").filter(Boolean);
     const initials = letters.slice(0, 2).map((word) => [...word][0]).join("").toLocaleUpperCase() || "?";
     let hue = 0;

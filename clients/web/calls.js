@@ -1,0 +1,225 @@
+// Calls between two browsers: ringing, answering, media. The server carries the signals (docs/app-protocol.md, "Calls"); sound and
+// pictures go from browser to browser, or by the operator's TURN server.
+
+import { fill, h, name } from "./dom.js";
+import { duration, t } from "./i18n.js";
+import { showNotification } from "./notifications.js";
+import { attempt, toast, tool } from "./ui.js";
+
+/** The calls of one page. It has at most one call of its own; others that ring meanwhile are answered as busy by the user. */
+export class CallScreen {
+  constructor(app) {
+    this.app = app;
+    this.end = app.parley.on("call", ({ call, signal }) => {
+      if (!signal) this.changed(call);
+      else if (this.call?.id === call.id && this.isMedia) this.queue = (this.queue ?? Promise.resolve()).then(() => this.heard(signal)).catch(() => this.fail());
+    });
+  }
+
+  close() {
+    this.end();
+    this.clear();
+  }
+
+  /** Calls somebody. */
+  async start(userId, kind) {
+    if (this.call) return;
+    await attempt(async () => {
+      await this.open(kind);
+      this.call = await this.app.parley.call({ userId }, kind);
+      this.isMedia = true;
+      this.draw();
+      this.changed(this.call);
+    });
+    if (!this.call) this.clear();
+  }
+
+  /** A call's state has changed: it rings, was answered here or elsewhere, or has ended. */
+  changed(call) {
+    const { state, reason, media } = call.state;
+    if (!this.call && state === "ringing" && !call.isMine) {
+      this.call = call;
+      call.ringing().catch(() => {});
+      const caller = this.app.people.nameOf(call.state.callerId);
+      showNotification(this.app, t(call.state.kind === "video" ? "call.incomingVideo" : "call.incoming"), caller, call.state.dialogId);
+      this.draw();
+      return;
+    }
+    if (this.call?.id !== call.id) return;
+    if (state === "ended") {
+      if (this.isMedia && reason && reason !== "ended") toast(t.optional(`call.reason.${reason}`) ?? t("call.reason.failed"));
+      this.clear();
+    } else if (state === "accepted") {
+      if (!this.isMedia) return this.clear();
+      if (media === "jingle") {
+        // The other side answered with an XMPP client, whose description of media the server does not translate.
+        toast(t("call.reason.incompatible"));
+        call.end("incompatible").catch(() => {});
+      } else if (!this.connection) {
+        this.connect(call.isMine).catch(() => this.fail());
+      }
+    }
+    this.draw();
+    return undefined;
+  }
+
+  async accept() {
+    const { call } = this;
+    await attempt(async () => {
+      await this.open(call.state.kind);
+      this.isMedia = true;
+      await call.accept();
+    });
+    if (!this.stream) call.reject().catch(() => {});
+  }
+
+  hangUp() {
+    const { call } = this;
+    if (!call) return;
+    const isRinging = call.state.state === "ringing";
+    attempt(() => (isRinging && !call.isMine ? call.reject("rejected") : call.end(isRinging ? "cancelled" : "ended")));
+    this.clear();
+  }
+
+  fail() {
+    this.call?.end("failed").catch(() => {});
+    toast(t("call.reason.failed"));
+    this.clear();
+  }
+
+  // MARK: Media
+
+  async open(kind) {
+    try {
+      this.stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: kind === "video" });
+    } catch (error) {
+      toast(t("call.devices"));
+      throw error;
+    }
+  }
+
+  /** Connects the two browsers. Whoever called makes the offers; the other side gives way when both offer at once. */
+  async connect(isCaller) {
+    const { call, stream } = this;
+    this.waiting = [];
+    // Made before anything is awaited, so that an offer that arrives meanwhile finds it.
+    const connection = new RTCPeerConnection({ iceServers: [] });
+    this.connection = connection;
+    connection.addEventListener("icecandidate", ({ candidate }) => { if (candidate) call.candidate(candidate.toJSON()).catch(() => {}); });
+    connection.addEventListener("track", ({ streams, track }) => {
+      this.remote = streams[0] ?? new MediaStream([track]);
+      this.draw();
+    });
+    connection.addEventListener("connectionstatechange", () => {
+      if (connection.connectionState === "failed") this.fail();
+      else if (connection.connectionState === "connected") { this.began ??= Date.now(); this.draw(); }
+    });
+    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail()); });
+    const servers = await this.app.parley.iceServers().catch(() => []);
+    connection.setConfiguration({ iceServers: servers.map(({ urls, username, credential }) => ({ urls, ...(username && { username, credential }) })) });
+    for (const track of stream.getTracks()) connection.addTrack(track, stream);
+  }
+
+  async offer() {
+    await this.connection.setLocalDescription();
+    await this.call.offer(this.connection.localDescription.sdp);
+  }
+
+  /** Takes what the other browser says, in order. */
+  async heard({ action, sdp, candidate }) {
+    // The answer to the call and the other side's first signals can arrive together.
+    for (let step = 0; !this.connection && this.call && step < 50; step += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    const { connection } = this;
+    if (!connection) return;
+    if (action === "candidate") {
+      if (connection.remoteDescription) await connection.addIceCandidate(candidate).catch(() => {});
+      else this.waiting.push(candidate);
+    } else if (action === "offer" || action === "answer") {
+      const isCollision = action === "offer" && connection.signalingState !== "stable";
+      if (isCollision && this.call.isMine) return;
+      await connection.setRemoteDescription({ type: action, sdp });
+      for (const each of this.waiting.splice(0)) await connection.addIceCandidate(each).catch(() => {});
+      if (action === "offer") {
+        await connection.setLocalDescription();
+        await this.call.answer(connection.localDescription.sdp);
+      }
+      this.isNegotiated = true;
+    }
+  }
+
+  toggle(kind) {
+    const track = this.stream?.getTracks().find((each) => each.kind === kind);
+    if (track) track.enabled = !track.enabled;
+    this.draw();
+  }
+
+  /** Shows the screen in place of the camera, and the camera again when that ends. */
+  async share() {
+    const sender = this.connection?.getSenders().find((each) => each.track?.kind === "video");
+    if (!sender) return;
+    const camera = this.stream.getVideoTracks()[0];
+    if (this.screen) {
+      for (const track of this.screen.getTracks()) track.stop();
+      this.screen = undefined;
+      await sender.replaceTrack(camera);
+    } else {
+      this.screen = await navigator.mediaDevices.getDisplayMedia({ video: true }).catch(() => undefined);
+      if (!this.screen) return;
+      const [track] = this.screen.getVideoTracks();
+      track.addEventListener("ended", () => { if (this.screen) this.share(); });
+      await sender.replaceTrack(track);
+    }
+    this.draw();
+  }
+
+  clear() {
+    clearInterval(this.timer);
+    this.connection?.close();
+    for (const stream of [this.stream, this.screen]) for (const track of stream?.getTracks() ?? []) track.stop();
+    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, began: undefined, timer: undefined });
+    this.element?.remove();
+    this.element = undefined;
+  }
+
+  // MARK: On the screen
+
+  draw() {
+    const { call } = this;
+    if (!call) return;
+    const { state, kind, callerId, participants } = call.state;
+    const other = call.isMine ? participants.find((each) => each.userId !== callerId)?.userId : callerId;
+    const isVideo = kind === "video";
+    const title = h("div", { class: "call-who" }, this.app.people.avatar({ userId: other, size: 72 }), h("h2", {}, name(this.app.people.nameOf(other))), h("p", { class: "call-time", role: "status" }, this.time(state)));
+    this.element ??= document.body.appendChild(h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }));
+    const isIncoming = state === "ringing" && !call.isMine && !this.isMedia;
+    this.element.classList.toggle("with-video", isVideo && state === "accepted");
+    const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
+    const controls = isIncoming
+      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), call.state.media === "jingle" ? h("p", { class: "note" }, t("call.otherApp")) : tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
+      : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
+        isVideo && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
+        isVideo && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
+        tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" })];
+    const wasFocused = this.element.contains(document.activeElement);
+    fill(this.element, this.media(isVideo), title, h("div", { class: "call-controls" }, controls));
+    if (isIncoming || wasFocused) this.element.querySelector(".call-controls button:last-of-type")?.focus();
+    clearInterval(this.timer);
+    if (this.began) this.timer = setInterval(() => { this.element.querySelector(".call-time").textContent = this.time("accepted"); }, 1000);
+  }
+
+  time(state) {
+    if (state === "ringing") return this.call.isMine ? t("call.ringing") : t(this.call.state.kind === "video" ? "call.incomingVideo" : "call.incoming");
+    return this.began ? duration(Date.now() - this.began) : t("call.connecting");
+  }
+
+  /** The pictures, or for sound alone an element that plays it. */
+  media(isVideo) {
+    const play = (stream, properties) => {
+      const element = h(isVideo ? "video" : "audio", { autoplay: true, playsinline: true, ...properties });
+      element.srcObject = stream;
+      if (properties.muted) element.muted = true;
+      return element;
+    };
+    return [this.remote && play(this.remote, { class: "remote" }), isVideo && this.stream && play(this.screen ?? this.stream, { class: "local", muted: true })];
+  }
+}
