@@ -7,7 +7,7 @@ import { icons } from "./icons.js";
 import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
-import { notifyOf, registerWorker } from "./notifications.js";
+import { notifyOf, registerPush, registerWorker } from "./notifications.js";
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
 import { signInScreen } from "./signin.js";
@@ -41,13 +41,15 @@ class App {
 
   async start() {
     this.list.draw();
-    this.parley.connect().catch((error) => { if (error.code !== "signed-out") toast(describe(error)); });
-    await attempt(() => Promise.all([this.parley.loadDialogs(), this.people.load()]));
+    const connected = this.parley.connect().catch((error) => { if (error.code !== "signed-out") toast(describe(error)); });
+    // What is kept here is shown at once, also without a network; a new browser waits for the first page.
+    await Promise.all([this.parley.dialogs.length ? undefined : connected, this.people.load().catch(() => {})]);
     this.list.isLoaded = true;
     this.list.draw();
     this.showTotal();
     this.setPresence();
     this.followAddress();
+    registerPush(this);
   }
 
   /** Leaves the screens of an account, for the sign-in. */

@@ -8,6 +8,9 @@ import { newGroup } from "./newchat.js";
 import { cleanName, cleanText } from "./text.js";
 import { ask, attempt, item, menu, prompt, select, toggle, tool } from "./ui.js";
 
+/** The times between two messages of one member that can be chosen, in seconds. */
+const SLOW = [0, 10, 30, 60, 300];
+
 export function infoPanel(app, screen) {
   const body = h("div", { class: "panel-body" });
   const panel = h("section", { class: "panel", "aria-label": t("dialog.details") },
@@ -82,6 +85,7 @@ function groupActions(app, screen) {
       toggle("language", t("group.public"), dialog.type === "public", (isOn) => parley.updateDialog(screen.dialogId, { type: isOn ? "public" : "group" })),
       select("clock", t("group.history"), dialog.historyVisibility ?? "all", [["all", t("group.historyAll")], ["sinceJoin", t("group.historySinceJoin")]], (value) => parley.updateDialog(screen.dialogId, { historyVisibility: value })),
       select("pin", t("group.whoPins"), dialog.whoPins ?? "admins", [["admins", t("group.admins")], ["members", t("group.members")]], (value) => parley.updateDialog(screen.dialogId, { whoPins: value })),
+      select("clock", t("group.slowMode"), String(dialog.slowModeSeconds ?? 0), SLOW.map((seconds) => [String(seconds), seconds ? t("seconds", { count: seconds }) : t("off")]), (value) => parley.updateDialog(screen.dialogId, { slowModeSeconds: Number(value) })),
     ],
   ];
 }
@@ -105,6 +109,10 @@ function settingsOf(app, screen) {
     }))),
     toggle("pin", t("dialog.pinned"), me.pinned, (pinned) => set({ pinned })),
     toggle("archive", t("dialog.archived"), me.archived, (archived) => set({ archived })),
+    screen.isGroup && item("user", t("group.nick"), async () => {
+      const nick = await prompt(t("group.nick"), t("profile.name"), me.nick ?? "", { required: true });
+      if (nick?.trim()) attempt(() => app.parley.putMember(screen.dialogId, "me", { nick: nick.trim() }));
+    }, { tail: h("bdi", {}, cleanName(me.nick).slice(0, 24)) }),
   ];
 }
 
@@ -116,20 +124,22 @@ async function loadMedia(app, screen, place) {
     h("img", { src: app.parley.fileUrl(file.thumbnail?.url ?? file.url), alt: "", loading: "lazy" })))));
 }
 
-async function loadMembers(app, screen, place) {
+/** Loads the first members, or after those of `known` the next ones. */
+async function loadMembers(app, screen, place, known = [], cursor = undefined) {
   let page;
   try {
-    page = await app.parley.listMembers(screen.dialogId, { limit: 100 });
+    page = await app.parley.listMembers(screen.dialogId, { limit: 100, ...(cursor && { cursor }) });
   } catch {
     return;
   }
   for (const member of page.items) screen.members.set(member.userId, member);
-  const people = page.items.filter((member) => member.role !== "banned");
+  const people = [...known, ...page.items.filter((member) => member.role !== "banned")];
   fill(place, h("h3", { class: "section" }, t("members.count", { count: screen.dialog?.memberCount ?? people.length })),
     screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)),
     people.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
       app.people.avatar({ userId: member.userId, presence: true, size: 36 }),
-      h("span", { class: "grow cut" }, name(screen.nameOf(member.userId, member.nick ?? member.name))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))));
+      h("span", { class: "grow cut" }, name(screen.nameOf(member.userId, member.nick ?? member.name))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
+    page.nextCursor && item("arrowDown", t("more"), () => loadMembers(app, screen, place, people, page.nextCursor)));
 }
 
 function memberMenu(app, screen, member, place) {

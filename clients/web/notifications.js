@@ -1,5 +1,6 @@
 // Notifications of the browser, and the service worker, which makes the client start without a network.
 
+import { t } from "./i18n.js";
 import { preferences } from "./preferences.js";
 import { summary } from "./summary.js";
 
@@ -31,10 +32,35 @@ export function showNotification(app, title, body, dialogId) {
 }
 
 /** Asks the user for the permission. Returns whether it is given. */
-export async function allowNotifications() {
+export async function allowNotifications(app) {
   const isGranted = (await globalThis.Notification?.requestPermission()) === "granted";
   preferences.set("notifications", isGranted);
+  if (isGranted) registerPush(app);
   return isGranted;
+}
+
+/** The texts of pushes, whose keys are the server's (docs/app-protocol.md, "Content"). */
+const PUSHES = ["message", "messages", "from_in", "image", "video", "audio", "file", "location", "contact", "sticker", "encrypted", "call", "missed_call"];
+
+/**
+ * Registers this browser for pushes, where the server sends them: then one is told of messages while no tab is open. It is repeated at
+ * every start, as a registration ends with its login. The service worker finds the texts in this language where it looks for them.
+ */
+export async function registerPush(app) {
+  if (!preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
+  try {
+    const { webPushKey } = await app.parley.info();
+    const registration = await navigator.serviceWorker?.ready;
+    if (!webPushKey || !registration?.pushManager) return;
+    const texts = Object.fromEntries(PUSHES.map((key) => [`parley_${key}`, t(`push.${key}`, { first: "{0}", second: "{1}" })]));
+    await (await caches.open("texts")).put("/texts", new Response(JSON.stringify(texts)));
+    const subscription = await registration.pushManager.getSubscription()
+      ?? await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webPushKey });
+    const { endpoint, keys } = subscription.toJSON();
+    await app.parley.putDevice(app.parley.deviceId, { platform: "web", locale: document.documentElement.lang, push: { provider: "webpush", subscription: { endpoint, keys } } });
+  } catch {
+    // Without pushes there are notifications as long as a tab is open.
+  }
 }
 
 /** Registers `/sw.js`. Where the browser asks for trusted types, this is the only address that is one. */

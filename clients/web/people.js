@@ -18,8 +18,9 @@ export class People {
       else this.contacts.set(contact.userId, contact);
       this.changed();
     });
-    parley.on("contacts.changed", () => this.load());
-    parley.on("resync", () => this.load());
+    parley.on("contacts.changed", () => this.load().catch(() => {}));
+    parley.on("resync", () => this.load().catch(() => {}));
+    parley.on("connection", ({ state }) => { if (state === "online" && !this.isLoaded) this.load().catch(() => {}); });
     parley.on("block.updated", ({ blocks, blocked }) => {
       for (const { userId, jid } of blocks) blocked ? this.blocked.add(userId ?? jid) : this.blocked.delete(userId ?? jid);
       this.changed();
@@ -30,6 +31,7 @@ export class People {
 
   async load() {
     const [contacts, blocks] = await Promise.all([this.parley.listContacts(), this.parley.listBlocks()]);
+    this.isLoaded = true;
     this.contacts = new Map(contacts.items.map((contact) => [contact.userId, contact]));
     this.blocked = new Set(blocks.items.map((block) => block.userId ?? block.jid));
     this.changed();

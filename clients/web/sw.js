@@ -7,7 +7,7 @@ self.addEventListener("install", () => self.skipWaiting());
 
 self.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (name !== CACHE) await caches.delete(name);
+    for (const name of await caches.keys()) if (name !== CACHE && name !== "texts") await caches.delete(name);
     await self.clients.claim();
   })());
 });
@@ -42,3 +42,27 @@ async function file(request) {
   if (answer.ok) await cache.put(request, answer.clone());
   return answer;
 }
+
+self.addEventListener("push", (event) => event.waitUntil(show(event.data?.json() ?? {})));
+
+/** Shows a push. Its texts are keys of the catalogue, which a page has put aside in the user's language, or texts of the app's backend. */
+async function show({ title, body, dialogId, callId, type }) {
+  const texts = await (await (await caches.open("texts")).match("/texts"))?.json() ?? {};
+  const write = (part) => part?.text ?? texts[part?.key]?.replace(/\{(\d)\}/g, (_, index) => part.args?.[index] ?? "") ?? part?.args?.[0] ?? "";
+  if (type === "call.end") {
+    for (const each of await self.registration.getNotifications({ tag: callId })) each.close();
+  }
+  await self.registration.showNotification(write(title) || "Parley", { body: write(body), tag: dialogId ?? callId ?? type, data: { dialogId } });
+}
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const { dialogId } = event.notification.data ?? {};
+  const address = dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/";
+  event.waitUntil((async () => {
+    const [page] = await self.clients.matchAll({ type: "window" });
+    if (!page) return self.clients.openWindow(address);
+    await page.focus();
+    return page.navigate(address);
+  })());
+});

@@ -88,3 +88,26 @@ export function appPasswordsSheet(app, me) {
     return body;
   });
 }
+
+/** The mail address or telephone number of the account, which a code proves. `kind` is `email` or `phone`. */
+export function addressSheet(app, me, kind, load) {
+  const set = (input) => (kind === "email" ? app.parley.setMyEmail(input) : app.parley.setMyPhone(input));
+  sheet(t(`signin.${kind}`), (close) => {
+    const body = h("div");
+    const address = field(t(`signin.${kind}`), { type: kind === "email" ? "email" : "tel", required: true, value: me[kind] ?? "", autocomplete: kind === "email" ? "email" : "tel" });
+    const prove = () => {
+      const value = kind === "email" ? address.input.value.trim() : address.input.value.replace(/[\s()-]/g, "");
+      const code = field(t("signin.oneTimeCode"), { inputmode: "numeric", autocomplete: "one-time-code", required: true });
+      const password = me.hasPassword && field(t("password.current"), { type: "password", autocomplete: "current-password", required: true });
+      fill(body, form(async () => {
+        await set({ [kind]: value, code: code.input.value.trim(), ...(password && { password: password.input.value }) });
+        close();
+        load();
+      }, h("p", { class: "soft" }, t("address.sent", { address: value })), code.element, password && password.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main"))));
+      return app.parley.sendMyCode({ [kind]: value });
+    };
+    const remove = me[kind] && button(t("remove"), () => attempt(async () => { await set(null); close(); load(); }), "danger");
+    fill(body, form(prove, address.element, h("div", { class: "sheet-foot" }, remove, button(t("signin.sendCode"), undefined, "main"))));
+    return body;
+  });
+}
