@@ -13,6 +13,9 @@ import { preferences } from "./preferences.js";
 import { signInScreen } from "./signin.js";
 import { attempt, describe, toast } from "./ui.js";
 
+/** Set in the storage of the tab when a session has ended that the user did not end. */
+const ENDED = "parley.ended";
+
 /** The signed-in client: what the screens share. */
 class App {
   constructor(root, parley) {
@@ -25,18 +28,13 @@ class App {
     fill(root, this.frame);
     this.showNothing();
     this.calls = new CallScreen(this);
-    this.ends = [
-      parley.on("session", ({ signedIn, error }) => { if (!signedIn) this.end(error); }),
-      parley.on("message", (event) => notifyOf(this, event)),
-      parley.on("unread", () => this.showTotal()),
-      parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); }),
-    ];
-    this.onHash = () => this.followAddress();
-    this.onVisible = () => this.setPresence();
-    this.onKey = (event) => this.shortcut(event);
-    addEventListener("hashchange", this.onHash);
-    addEventListener("keydown", this.onKey);
-    document.addEventListener("visibilitychange", this.onVisible);
+    parley.on("session", ({ signedIn, error }) => { if (!signedIn) this.end(error); });
+    parley.on("message", (event) => notifyOf(this, event));
+    parley.on("unread", () => this.showTotal());
+    parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); });
+    addEventListener("hashchange", () => this.followAddress());
+    addEventListener("keydown", (event) => this.shortcut(event));
+    document.addEventListener("visibilitychange", () => this.setPresence());
   }
 
   async start() {
@@ -52,17 +50,11 @@ class App {
     registerPush(this);
   }
 
-  /** Leaves the screens of an account, for the sign-in. */
+  /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
   end(error) {
-    for (const end of this.ends) end();
-    this.calls.close();
-    removeEventListener("hashchange", this.onHash);
-    removeEventListener("keydown", this.onKey);
-    document.removeEventListener("visibilitychange", this.onVisible);
-    this.screen?.close();
-    history.replaceState(null, "", "#");
-    document.title = t("app.name");
-    welcome(this.root, error && t("session.ended"));
+    if (error) sessionStorage.setItem(ENDED, "true");
+    history.replaceState(null, "", "/");
+    location.reload();
   }
 
   // MARK: Which dialog is open. The address has it, so that the browser's history works: #/dialog/ID/MESSAGE
@@ -152,17 +144,15 @@ class App {
   }
 }
 
-/** Shows the sign-in, then the client. */
-function welcome(root, notice) {
-  const parley = newClient();
-  const begin = async () => {
-    if (await parley.open().catch(() => false)) await new App(root, parley).start();
-    else signInScreen(root, parley, notice, () => new App(root, parley).start());
-  };
-  return begin();
+/** Shows the client to whom is signed in, and the sign-in to others. */
+async function welcome(root) {
+  const parley = new Parley({ url: location.origin, client: "Parley Web" });
+  const start = () => new App(root, parley).start();
+  if (await parley.open().catch(() => false)) return start();
+  const notice = sessionStorage.getItem(ENDED) ? t("session.ended") : undefined;
+  sessionStorage.removeItem(ENDED);
+  return signInScreen(root, parley, notice, start);
 }
-
-const newClient = () => new Parley({ url: location.origin, client: "Parley Web" });
 
 preferences.applyTheme();
 await useLanguage(preferences.get("language"));

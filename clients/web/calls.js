@@ -10,15 +10,10 @@ import { attempt, toast, tool } from "./ui.js";
 export class CallScreen {
   constructor(app) {
     this.app = app;
-    this.end = app.parley.on("call", ({ call, signal }) => {
+    app.parley.on("call", ({ call, signal }) => {
       if (!signal) this.changed(call);
       else if (this.call?.id === call.id && this.isMedia) this.queue = (this.queue ?? Promise.resolve()).then(() => this.heard(signal)).catch(() => this.fail());
     });
-  }
-
-  close() {
-    this.end();
-    this.clear();
   }
 
   /** Calls somebody. */
