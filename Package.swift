@@ -181,7 +181,8 @@ let package = Package(
     .target(
       name: "WebPages",
       dependencies: [
-        "Administration", "Accounts", "Dialogs", "Addresses", "Basics", "HTTPPort", "CWebFiles", "CZlib", nioCore, logging,
+        "Administration", "Accounts", "Dialogs", "Addresses", "Basics", "HTTPPort", "CWebFiles", "CZlib", nioCore,
+        logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),

@@ -118,7 +118,8 @@ private struct Served: Sendable {
     request.headers[values: .acceptEncoding].flatMap { $0.lowercased().split(separator: ",") }.contains { coding in
       let parts = coding.split(separator: ";").map { $0.filter { $0 != " " } }
       guard let name = parts.first, name == "gzip" || name == "*" else { return false }
-      return !parts.dropFirst().contains { $0.hasPrefix("q=0") && !$0.dropFirst(3).contains { "123456789".contains($0) } }
+      // A weight is zero if it has no other digit: `q=0`, `q=0.000`.
+      return !parts.dropFirst().contains { $0.hasPrefix("q=") && !$0.contains { "123456789".contains($0) } }
     }
   }
 

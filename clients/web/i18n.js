@@ -14,7 +14,7 @@ let formats = new Map();
 export async function useLanguage(wanted) {
   const browser = navigator.languages?.map((tag) => tag.split("-")[0]).find((code) => code in languages);
   const code = wanted in languages ? wanted : browser ?? "en";
-  strings = code === "en" ? en : { ...en, ...(await import(`./strings/${code}.js`)).default };
+  strings = code === "en" ? en : { ...en, ...(await import(`./strings/${code}.js`).catch(() => ({}))).default };
   // English is written as the browser's region does.
   locale = navigator.languages?.find((tag) => tag.split("-")[0] === code) ?? code;
   plurals = new Intl.PluralRules(locale);

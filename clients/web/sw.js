@@ -3,7 +3,19 @@
 
 const CACHE = "/client/0/";
 
-self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("install", (event) => {
+  self.skipWaiting();
+  event.waitUntil(keep());
+});
+
+/** Keeps the page and what it links to: the first visit was not seen by this worker. The browser has most of it already. */
+async function keep() {
+  const cache = await caches.open(CACHE);
+  const answer = await fetch("/");
+  if (!answer.ok) return;
+  const files = [...(await answer.clone().text()).matchAll(/(?:href|src)="(\/client\/[^"]+)"/g)].map((match) => match[1]);
+  await Promise.all([cache.put("/", answer), cache.addAll(files)]);
+}
 
 self.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
