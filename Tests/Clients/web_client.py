@@ -357,7 +357,7 @@ async def accessible(checks, server, browser, page):
 
 async def calling(checks, server, browser):
     picture = "() => document.querySelector('.call .remote')?.videoWidth > 0"
-    # Of her own profile: one that was offline by the debugger has no WebRTC any more.
+    # Profiles of their own: what the checks before did to the other ones is no matter of this one.
     page, romeo = await browser.sign_in("juliet"), await browser.sign_in("romeo")
     with checks.check("web client: two browsers call each other, with sound and pictures in both directions"):
         await page.locator(".row:has-text('Romeo')").click()

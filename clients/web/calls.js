@@ -51,7 +51,8 @@ export class CallScreen {
         toast(t("call.reason.incompatible"));
         call.end("incompatible").catch(() => {});
       } else if (!this.connection) {
-        this.connect(call.isMine).catch(() => this.fail());
+        this.ready = this.connect(call.isMine);
+        this.ready.catch(() => this.fail());
       }
     }
     this.draw();
@@ -124,6 +125,8 @@ export class CallScreen {
   async heard({ action, sdp, candidate }) {
     // The answer to the call and the other side's first signals can arrive together.
     for (let step = 0; !this.connection && this.call && step < 50; step += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    // An answer that is made before the own tracks are there would leave them out.
+    await this.ready;
     const { connection } = this;
     if (!connection) return;
     if (action === "candidate") {
@@ -134,11 +137,11 @@ export class CallScreen {
       if (isCollision && this.call.isMine) return;
       await connection.setRemoteDescription({ type: action, sdp });
       for (const each of this.waiting.splice(0)) await connection.addIceCandidate(each).catch(() => {});
+      this.isNegotiated = true;
       if (action === "offer") {
         await connection.setLocalDescription();
         await this.call.answer(connection.localDescription.sdp);
       }
-      this.isNegotiated = true;
     }
   }
 
@@ -171,7 +174,7 @@ export class CallScreen {
     clearInterval(this.timer);
     this.connection?.close();
     for (const stream of [this.stream, this.screen]) for (const track of stream?.getTracks() ?? []) track.stop();
-    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, began: undefined, timer: undefined });
+    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, ready: undefined, began: undefined, timer: undefined });
     this.element?.remove();
     this.element = undefined;
   }
