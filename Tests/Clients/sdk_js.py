@@ -11,7 +11,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
 import threading
 
 from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
@@ -106,10 +108,22 @@ def node(arguments, server, control, **more):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")} | {
         "PARLEY_URL": server.base, "PARLEY_PASSWORD": PASSWORD, "PARLEY_CONTROL": control.url, "PARLEY_SECRET": SECRET,
         "PARLEY_MESSAGES": str(MESSAGES), "PARLEY_BROWSER": next(filter(None, map(shutil.which, BROWSERS)), ""), **more}
-    done = subprocess.run(
-        ["node", *arguments], cwd=SDK, env=environment, capture_output=True, text=True, timeout=5 * PATIENCE)
-    expect(done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-2000:]}")
-    return done.stdout
+    with tempfile.TemporaryFile("w+") as output:
+        # A session of its own, so that what a test has started ends with it.
+        process = subprocess.Popen(
+            ["node", *arguments], cwd=SDK, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        try:
+            status = process.wait(2 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            status = "no end"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        printed = output.read()
+    expect(status == 0, f"{status}: {printed[-8000:]}")
+    return printed
 
 
 def size():
@@ -139,7 +153,7 @@ def run(checks):
             server.befriend(one, other)
         control = Control(server, hook)
         try:
-            for test in sorted((SDK / "test").glob("*.test.js")):
+            for test in sorted((SDK / "test").glob(os.environ.get("SDK_TEST", "*") + ".test.js")):
                 with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):
                     print(node(["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control))
         finally:

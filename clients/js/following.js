@@ -35,8 +35,16 @@ export const following = {
     this.reset();
     await this.disconnect();
     this.session.current = current;
-    await this.store.load();
-    this.store.user ??= current?.user;
+    if (current) {
+      await this.store.load();
+      this.store.user ??= current.user;
+    } else {
+      // What this tab was storing at that moment.
+      await this.tabs.alone(async () => {
+        await this.flushing;
+        if (!await this.storage.get("state", "session")) await this.storage.clear();
+      });
+    }
     this.emit("session", { signedIn: this.signedIn });
   },
 

@@ -185,17 +185,20 @@ export class Parley {
   async signOut() {
     await this.open();
     try { await this.request("DELETE", "/sessions/current"); } catch (error) { this.failed(error); }
-    await this.disconnect();
     await this.forget();
-    this.tabs.post({ t: "session" });
     this.emit("session", { signedIn: false });
   }
 
+  /** Before another tab can get the connection, so that it stores nothing any more. */
   async forget() {
+    this.connection.stop();
     this.reset();
     await this.flushing;
     await this.storage.clear();
+    this.tabs.post({ t: "session" });
+    await this.disconnect();
   }
+
 
   /** Nothing of the former user is left in memory, nor is it stored any more. */
   reset() {
@@ -284,6 +287,8 @@ export class Parley {
           await this.pause(error.retryAfter * 1000 || 2000, true);
         }
       }
+      // Nothing that comes from here on may be missed, even if the program is killed at once.
+      await this.flush();
       if (!this.tabs.leads) return;
       this.connection.start();
       this.queue.drainAll();

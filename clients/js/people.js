@@ -130,7 +130,6 @@ export const people = {
 
   async deleteAccount(input) {
     await this.request("DELETE", "/users/me", { query: input });
-    await this.disconnect();
     await this.forget();
     this.emit("session", { signedIn: false });
   },
