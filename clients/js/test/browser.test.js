@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { everybodyLeaves, password, person, site } from "./people.js";
+import { everybodyLeaves, password, person, site, url } from "./people.js";
 
 const here = (path) => new URL(path, import.meta.url);
 
@@ -12,7 +12,7 @@ test("in a browser: two tabs share one connection, and the outbox survives a rel
   assert.ok(process.env.PARLEY_BROWSER, "a browser is missing: apt install chromium-headless-shell");
   const files = Object.fromEntries(readdirSync(here("..")).filter((name) => name.endsWith(".js"))
     .map((name) => ["/sdk/" + name, readFileSync(here("../" + name))]));
-  const served = await site(readFileSync(here("page.html"), "utf8").replace("PASSWORD", password), files);
+  const served = await site(readFileSync(here("page.html"), "utf8").replaceAll("PASSWORD", password).replaceAll("DIRECT", url), files);
   const paris = await person("paris");
   let connections = 0;
   paris.on("message", ({ message, isOwn }) => {
@@ -30,8 +30,8 @@ test("in a browser: two tabs share one connection, and the outbox survives a rel
     assert.deepEqual(served.told.filter((each) => each.startsWith("error")), []);
     const { items } = await paris.listMessages(id, { limit: 100 });
     const texts = items.reverse().filter((each) => each.senderId === "rosaline").map((each) => each.content.text);
-    assert.deepEqual(texts.slice(-4), ["from the second tab", "from the new leader", "kept", "a file"]);
-    const { attachments } = items.at(-1).content;
+    assert.deepEqual(texts.slice(-5), ["from the second tab", "from the new leader", "kept", "a file", "from elsewhere"]);
+    const { attachments } = items.find((each) => each.content.text === "a file").content;
     assert.equal(await (await fetch(paris.fileUrl(attachments[0].url))).text(), "It is the east");
     assert.ok(connections >= 1);
   } finally {
