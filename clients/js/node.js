@@ -30,7 +30,7 @@ export class FileStorage extends MemoryStorage {
     return this.loading ??= (async () => {
       this.file = await open(this.path, "a+", 0o600);
       for (const line of (await this.file.readFile("utf8")).split("\n")) {
-        try { this.apply(JSON.parse(line, (_, value) => value ?? undefined).map(([table, key, value]) => [table, key, value])); } catch { /* cut off */ }
+        try { this.apply(JSON.parse(line).map(([table, key, value]) => [table, key, value ?? undefined])); } catch { /* cut off */ }
       }
       await this.rewrite();
     })();

@@ -75,6 +75,7 @@ export class Outbox {
     const { clientId, dialogId } = entry;
     this.client.emit("outbox", { clientId, dialogId, entry: isGone ? undefined : this.shown(entry), isGone, message });
     this.client.store.views.get(dialogId)?.forEach((view) => view.changed());
+    if (this.isEmpty()) this.client.emit("drained");
   }
 
   /** Another tab has added or changed an entry. */
@@ -145,7 +146,6 @@ export class Outbox {
     const work = this.run(dialogId).catch((error) => this.client.failed(error)).finally(() => {
       this.running.delete(dialogId);
       if (this.client.sends && this.of(dialogId).some((entry) => entry.state === "queued")) this.drain(dialogId);
-      else if (this.isEmpty()) this.client.emit("drained");
     });
     this.running.set(dialogId, work);
   }

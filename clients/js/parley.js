@@ -415,7 +415,6 @@ export class Parley {
       }
     });
   }
-
 }
 
 Object.assign(Parley.prototype, dialogs, following, operations, people);
