@@ -6,6 +6,21 @@
  * Every file that browsers are served, from `clients/` of the repository. `#embed` (C23) takes a name that no macro can
  * make, so each file has three lines here, and one in the list below; a client check compares the list with the folders.
  */
+static const uint8_t admin_admin_css[] = {
+#embed "../../clients/admin/admin.css"
+};
+static const uint8_t admin_admin_js[] = {
+#embed "../../clients/admin/admin.js"
+};
+static const uint8_t admin_api_js[] = {
+#embed "../../clients/admin/api.js"
+};
+static const uint8_t admin_index_html[] = {
+#embed "../../clients/admin/index.html"
+};
+static const uint8_t admin_sections_js[] = {
+#embed "../../clients/admin/sections.js"
+};
 static const uint8_t js_calls_js[] = {
 #embed "../../clients/js/calls.js"
 };
@@ -157,6 +172,11 @@ static const uint8_t web_voice_js[] = {
 #define ENTRY(path, bytes) {path, bytes, sizeof bytes}
 
 static const parley_web_file files[] = {
+    ENTRY("admin/admin.css", admin_admin_css),
+    ENTRY("admin/admin.js", admin_admin_js),
+    ENTRY("admin/api.js", admin_api_js),
+    ENTRY("admin/index.html", admin_index_html),
+    ENTRY("admin/sections.js", admin_sections_js),
     ENTRY("js/calls.js", js_calls_js),
     ENTRY("js/connection.js", js_connection_js),
     ENTRY("js/dialogs.js", js_dialogs_js),

@@ -99,7 +99,7 @@ public enum Server {
       [
         app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
         AdminSite(context, logger: logger).site,
-      ] + (settings.servesWebClient ? [ClientSite([.chat]).site] : []) + (acme.map { [$0.responses.site] } ?? [])
+      ] + (settings.servesWebClient ? [ClientSite([.chat, .admin]).site] : []) + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(

@@ -22,6 +22,8 @@ package struct ClientSite: Sendable {
     package static let chat = Client(
       folder: "web",
       pages: [("/", "index.html"), ("/manifest.webmanifest", "manifest.webmanifest"), ("/sw.js", "sw.js")])
+    /// The page for admins, who paste an app key.
+    package static let admin = Client(folder: "admin", pages: [("/admin", "index.html")])
   }
 
   private let clients: [Client]
