@@ -144,7 +144,8 @@ let package = Package(
 
     // Where files are kept, and the programs that look at them
     .target(
-      name: "FileStorage", dependencies: ["Dialogs", "WebClient", "Basics", "CChildProcess", logging] + crypto,
+      name: "FileStorage",
+      dependencies: ["Dialogs", "WebClient", "XMLStream", "Basics", "CChildProcess", logging] + crypto,
       swiftSettings: settings),
 
     // The server: what it is told, how it is looked after, how it is put together
@@ -335,8 +336,8 @@ let package = Package(
       name: "ServerConfigurationTests",
       dependencies: [
         "Accounts",
-        "ServerConfiguration", "ServerFixtures", "Basics", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens",
-        logging,
+        "ServerConfiguration", "ServerFixtures", "FileStorage", "Basics", "XMPPDoor", "Dialogs", "Addresses",
+        "IdentityTokens", logging,
       ], swiftSettings: settings),
     .testTarget(
       name: "AdministrationTests",

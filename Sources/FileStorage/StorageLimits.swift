@@ -1,5 +1,7 @@
+import XMLStream
+
 /// The bounds of this target, each with its reason and the behaviour when it is reached.
-enum StorageLimits {
+package enum StorageLimits {
   /// The disk space that files leave to the database, in bytes; below it slots and uploads are refused with
   /// `disk-full`.
   static let diskReserveBytes: Int64 = 64 * 1_048_576
@@ -21,4 +23,22 @@ enum StorageLimits {
   /// 0.8 s.
   static let bucketAttempts = 4
   static let bucketPauseMicroseconds: UInt32 = 200_000
+  /// The same for backups, whose copy would be lost with a request: the pauses add up to 25 s.
+  static let backupAttempts = 8
+  /// The parts of a multipart upload, of which two are in memory: S3 allows 10,000 of at least 5 MiB, except the last.
+  /// Parts of 8 MiB reach to 78 GiB; a longer object has larger parts, up to 625 GiB, and beyond that fails.
+  static let partBytes = 8 * 1_048_576
+  static let partBytesMax = 64 * 1_048_576
+  static let partsMax = 10_000
+  /// The bytes of an object that a request reads where all of it is wanted.
+  package static let readBytes = 4 * 1_048_576
+  /// The time for a service to make an object of its parts: S3 says that it may take minutes.
+  static let completionTime: Duration = .seconds(600)
+  /// The keys in one answer that lists a bucket, and the answer's bytes: keys have at most 1,024 (S3), ours 80.
+  static let listedKeys = 1_000
+  static let listBytesMax = 4 * 1_048_576
+  /// The bounds of the XML in answers, whose structure is flat.
+  static let listing = ReaderLimits(
+    stanzaBytes: listBytesMax, headerBytes: 4_096, depth: 16, attributes: 16, nameBytes: 128, namespaceBytes: 512,
+    declarations: 16)
 }

@@ -1,0 +1,61 @@
+package import Dialogs
+
+/// An object of a bucket that is being written piece by piece. One that fits into a part is put in one request, a longer
+/// one is a multipart upload; either is complete or absent. In memory is one part.
+///
+/// States: open; finished or aborted, after which nothing may be called. What is neither leaves parts that
+/// `Bucket.abortUploads` removes.
+package final class ObjectWriter {
+  private let bucket: Bucket
+  private let key: String
+  private let partBytes: Int
+  private var buffer: [UInt8] = []
+  private var upload: String?
+  private var tags: [String] = []
+  package private(set) var count: Int64 = 0
+
+  /// - Parameter bytesMax: The most bytes that are expected; more of them need larger parts.
+  /// - Throws: A `BlobFailure` if no object may be so long.
+  package init(_ bucket: Bucket, _ key: String, bytesMax: Int64 = 0) throws(BlobFailure) {
+    self.bucket = bucket
+    self.key = key
+    let parts = Int64(StorageLimits.partsMax)
+    partBytes = max(StorageLimits.partBytes, Int((bytesMax + parts - 1) / parts))
+    guard partBytes <= StorageLimits.partBytesMax else {
+      throw BlobFailure(
+        isFull: false,
+        "\(bucket.name(of: key)) would be longer than \(parts) parts of \(StorageLimits.partBytesMax) bytes")
+    }
+  }
+
+  package func append(_ bytes: [UInt8]) throws(BlobFailure) {
+    buffer += bytes
+    count += Int64(bytes.count)
+    while buffer.count > partBytes {
+      let part = Array(buffer[..<partBytes])
+      buffer.removeSubrange(..<partBytes)
+      try put(part)
+    }
+  }
+
+  package func finish() throws(BlobFailure) {
+    guard upload != nil else { return try bucket.put(buffer, as: key) }
+    if !buffer.isEmpty { try put(buffer) }
+    if let upload { try bucket.complete(key, upload, tags: tags, size: count) }
+  }
+
+  /// Removes the parts. A failure leaves them to `Bucket.abortUploads`.
+  package func abort() {
+    if let upload { try? bucket.abort(key, upload) }
+  }
+
+  private func put(_ part: [UInt8]) throws(BlobFailure) {
+    guard tags.count < StorageLimits.partsMax else {
+      throw BlobFailure(isFull: false, "\(bucket.name(of: key)) has more than \(StorageLimits.partsMax) parts")
+    }
+    let begun: String
+    if let upload { begun = upload } else { begun = try bucket.beginUpload(key) }
+    upload = begun
+    tags.append(try bucket.put(part, part: tags.count + 1, of: key, begun))
+  }
+}
