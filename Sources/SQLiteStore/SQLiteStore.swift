@@ -24,6 +24,9 @@ public final class SQLiteStore: Store {
     public var busyTimeout: Duration = .seconds(5)
     /// The bytes in the write-ahead log at which it is copied into the database file and restarted.
     public var checkpointBytes = StoreLimits.walBytesCheckpoint
+    /// Whether another process copies the write-ahead log as it grows (Litestream), and restarts it. It is then left
+    /// alone until it is far longer, and stays when the store is closed.
+    public var isReplicated = false
     /// The pages (of 4,096 bytes) that the file may have; `nil` for as many as the disk holds.
     public var pagesMax: Int64?
     /// The positions of the log whose message ids gather in memory before they are written to the table. With few of
@@ -34,6 +37,7 @@ public final class SQLiteStore: Store {
   }
 
   let path: String
+  let isReplicated: Bool
   let pool: ConnectionPool
   let checkpointer: Checkpointer
   private let directory = Directory()
@@ -42,19 +46,23 @@ public final class SQLiteStore: Store {
   public init(path: String, options: Options = Options(), metrics: Metrics = Metrics()) throws {
     try WriteGathering.install()
     self.path = path
-    let connection = try Connection(path: path, cacheBytes: options.writerCacheBytes, busyTimeout: options.busyTimeout)
+    let isReplicated = options.isReplicated
+    self.isReplicated = isReplicated
+    let connection = try Connection(
+      path: path, cacheBytes: options.writerCacheBytes, busyTimeout: options.busyTimeout, keepsLog: isReplicated)
     try Self.prepare(connection, path, options)
     let writer = Writer(connection, directory, freshSpan: options.freshSpan)
     pool = ConnectionPool(writer: writer, readersMax: options.readersMax) { [directory] in
       let connection = try Connection(
-        path: path, cacheBytes: options.readerCacheBytes, busyTimeout: options.busyTimeout)
+        path: path, cacheBytes: options.readerCacheBytes, busyTimeout: options.busyTimeout, keepsLog: isReplicated)
       try connection.execute("PRAGMA query_only = ON")
       return Reader(connection, directory)
     }
     let pageSize = try connection.int("PRAGMA page_size") ?? 4096
     checkpointer = Checkpointer(
-      path: path, pool: pool, bytesMax: options.checkpointBytes, pageSize: max(512, pageSize),
-      busyTimeout: options.busyTimeout, seconds: metrics.checkpointSeconds)
+      path: path, pool: pool,
+      bytesMax: isReplicated ? max(options.checkpointBytes, StoreLimits.walBytesReplicated) : options.checkpointBytes,
+      pageSize: max(512, pageSize), keepsLog: isReplicated, busyTimeout: options.busyTimeout, seconds: metrics.checkpointSeconds)
     checkpointer.watch(connection)
     WriteGathering.measure(connection, metrics.syncSeconds)
   }
@@ -107,13 +115,18 @@ public final class SQLiteStore: Store {
   }
 
   /// Copies the write-ahead log into the database and closes it. Waits for reads and writes under way; later ones throw
-  /// `StoreFailure.closed`.
+  /// `StoreFailure.closed`. The log stays where another process reads it, or is to replicate it.
   public func close() throws {
     checkpointer.stop()
     try pool.close { writer in
-      try writer.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+      if isReplicated { return }
+      writer.connection.wait(upTo: StoreLimits.walRestartPatience)
+      do { try writer.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) } catch StoreFailure.locked {}
     }
   }
+
+  /// The follower of the log, to be looked for.
+  public func follower() throws -> LogFollower { try LogFollower(database: path) }
 }
 
 extension Reader: StoreReader {}

@@ -8,6 +8,9 @@ public enum StoreLimits {
   /// The bytes in the write-ahead log at which it is copied into the database. A smaller bound copies hot pages more
   /// often (measured: 8 MiB costs twice the CPU of 32 MiB per message, 64 MiB no less than 32).
   public static let walBytesCheckpoint: Int64 = 32 << 20
+  /// The same where a replicator is to copy the log (`SQLiteStore.Options.isReplicated`), which is four times as long as it
+  /// should need. Beyond it the log is restarted without it, so that it begins with a copy of the whole database again.
+  public static let walBytesReplicated: Int64 = 128 << 20
   /// The bytes of the log file that stay on disk after it was longer (a large import, a reader that stood in the way).
   static let walBytesKept: Int64 = 64 << 20
   /// The time for which the committer may be held up by readers while the write-ahead log is restarted. If that is not
@@ -23,6 +26,14 @@ public enum StoreLimits {
   /// With more passes the log would be copied for ever where commits are as fast as the checkpoint.
   static let checkpointPassesMax = 4
   static let checkpointPagesLeft: Int32 = 32
+  /// The part of the usual log by which it is longer before a run is asked for again that a reader has held up: a
+  /// thirty-second, a mebibyte.
+  static let checkpointsAsked: Int32 = 32
+  /// The bytes that a copy of the database writes before it syncs them and pauses: measured on a disk that syncs in a
+  /// millisecond, some 80 MB a second.
+  static let copySliceBytes = 1 << 20
+  /// The priority of a copy: where others want the processor, it gets a tenth of it, so that it ends in any case.
+  static let copyNiceness: Int32 = 10
   /// The slices in which the log's blocks are written beforehand, for each of which the committer waits a third of a
   /// millisecond; only where so many times as much is free.
   static let preparedSliceBytes: Int64 = 1 << 20

@@ -151,6 +151,71 @@ import Testing
     try store.close()
   }
 
+  /// A backup, or a program that replicates the log, holds it for long: it is not waited for again and again.
+  @Test func aReaderThatHoldsTheLogIsAskedAgainWithItsGrowth() throws {
+    let folder = try Folder()
+    let store = try folder.open { $0.checkpointBytes = 1 << 20 }
+    let (verona, checkpointer, usual) = (try Verona(store), store.checkpointer, Int32((1 << 20) / 4096))
+    var position: Int64 = 0
+    func say(_ count: Int64) throws {
+      try store.write { writer in
+        for next in position + 1...position + count { try verona.say(next, writer) }
+      }
+      position += count
+      checkpointer.settle()
+    }
+    func asking() -> Int32 { checkpointer.asking.load(ordering: .relaxed) }
+    try say(1)
+    #expect(asking() == usual)
+    try folder.edit { reader in
+      try reader.execute("BEGIN")
+      _ = try reader.int("SELECT count(*) FROM entries")
+      var held: Int32 = 0
+      for _ in 0..<200 where held == 0 {
+        try say(20)
+        if asking() > usual { held = asking() }
+      }
+      #expect(held > usual)
+      try say(1)
+      #expect(asking() == held, "the next commit asked again")
+      for _ in 0..<20 { try say(20) }
+      #expect(asking() > held)
+      try reader.execute("COMMIT")
+    }
+    for _ in 0..<20 { try say(20) }
+    #expect(asking() == usual, "the log was not restarted")
+    #expect(try store.read { try verona.check($0) } == position)
+    try store.close()
+  }
+
+  /// A log that is to be replicated stays, and another process that reads keeps it, too.
+  @Test func theLogOfAReplicatedStoreIsKept() throws {
+    let folder = try Folder()
+    let store = try folder.open { $0.isReplicated = true }
+    let verona = try Verona(store)
+    let follower = try store.follower()
+    #expect(!follower.isThere)
+    for position in 1...7 { try store.write { try verona.say(Int64(position), $0) } }
+    let process = Process()
+    let (input, output) = (Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["sqlite3", folder.database]
+    (process.standardInput, process.standardOutput) = (input, output)
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data("BEGIN; SELECT max(position) FROM entries;\n".utf8))
+    #expect(output.fileHandleForReading.availableData == Data("7\n".utf8))
+    #expect(follower.isThere)
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(!follower.isThere)
+    try store.close()
+    #expect(follower.logBytes > 0)
+    let again = try folder.open()
+    #expect(try again.read { try verona.check($0) } == 7)
+    try again.close()
+    #expect(follower.logBytes == 0)
+  }
+
   @Test func theWriteAheadLogStaysShort() throws {
     let folder = try Folder()
     let bound = 250_000

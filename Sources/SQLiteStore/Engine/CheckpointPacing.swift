@@ -2,27 +2,40 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// A file layer for the connection that copies the write-ahead log into the database. Theory:
+/// A file layer for the connections that write beside the commits: the one that copies the write-ahead log into the
+/// database, and the one that copies the database (`SQLiteStore.copy`). Theory:
 ///
 /// The engine writes all pages of a checkpoint at once and then syncs them. Commits that need the disk meanwhile wait
 /// behind some ten megabytes (measured: one message in a hundred, at 300 a second). This layer has the pages written in
 /// slices: it syncs after each `StoreLimits.checkpointSliceBytes`, and leaves the disk to the commits for three times as
 /// long as that took. It does so for as long as the log has room; when it does not, the checkpoint is `isUrgent` and
-/// runs at full speed.
+/// runs at full speed. A copy is never urgent, and has slices of its own.
 ///
 /// Only `xWrite` of the database file differs from the system's layer, so the file's table of methods is a copy with
 /// that one entry replaced, and the layer's state stands behind the system's own in the memory of the file.
 enum CheckpointPacing {
   static let name = "parley-checkpoint"
+  static let copyName = "parley-copy"
 
   /// The pressure of the log on a checkpoint: reported with each commit, read while pages are copied.
   final class Pressure: Sendable {
     private let frames = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
-    private let urgentFrames: Int32
+    private let usualFrames: Int32
+    private let urgentFrames: Atomic<Int32>
 
-    /// Creates the pressure of a log that is to stay below `urgentFrames` pages.
-    init(urgentFrames: Int32) { self.urgentFrames = urgentFrames }
+    /// Creates the pressure of a log that is to have `usualFrames` pages.
+    init(usualFrames: Int32) {
+      self.usualFrames = usualFrames
+      urgentFrames = Atomic(usualFrames)
+    }
+
+    /// Begins a checkpoint, which is urgent when the log is a quarter longer than now. It may be long already, since a
+    /// reader has held it, and commits are to be spared then, too.
+    func begin() {
+      let now = Int64(max(usualFrames, pages))
+      urgentFrames.store(Int32(clamping: now + now / 4), ordering: .relaxed)
+    }
 
     /// The pages in the log after the last commit.
     var pages: Int32 {
@@ -32,7 +45,9 @@ enum CheckpointPacing {
 
     func stop() { isStopping.store(true, ordering: .relaxed) }
 
-    var isUrgent: Bool { pages >= urgentFrames || isStopping.load(ordering: .relaxed) }
+    var isUrgent: Bool {
+      pages >= urgentFrames.load(ordering: .relaxed) || isStopping.load(ordering: .relaxed)
+    }
   }
 
   /// Registers the layer, once; a connection names it when it is opened.
@@ -53,6 +68,8 @@ enum CheckpointPacing {
 
   private struct State {
     var pressure: Unmanaged<Pressure>?
+    /// Whether it is the file of a copy.
+    var isCopy = false
     /// The bytes that were written since the last slice ended.
     var count: Int32 = 0
   }
@@ -65,10 +82,12 @@ enum CheckpointPacing {
   private struct System {
     let root = sqlite3_vfs_find("unix")
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    let copyLayer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     /// The system's methods of a database file, and the copy with another `xWrite`.
     let plain: UnsafeMutablePointer<sqlite3_io_methods> = .allocate(capacity: 1)
     let paced: UnsafeMutablePointer<sqlite3_io_methods> = .allocate(capacity: 1)
     let name = strdup(CheckpointPacing.name)
+    let copyName = strdup(CheckpointPacing.copyName)
     var stateOffset: Int { (Int(root?.pointee.szOsFile ?? 0) + 15) & ~15 }
   }
   nonisolated(unsafe) private static let system = System()  // written by `installed` and under `known`, before use
@@ -78,48 +97,70 @@ enum CheckpointPacing {
 
   private static let installed: Int32 = {
     guard let root = system.root else { return SQLITE_ERROR }
-    system.layer.initialize(to: root.pointee)
-    system.layer.pointee.zName = UnsafePointer(system.name)
-    system.layer.pointee.szOsFile = Int32(system.stateOffset + MemoryLayout<State>.stride)
-    system.layer.pointee.xOpen = open
-    system.layer.pointee.pNext = nil
-    return sqlite3_vfs_register(system.layer, 0)
+    for (layer, name, open) in [(system.layer, system.name, open), (system.copyLayer, system.copyName, openCopy)] {
+      layer.initialize(to: root.pointee)
+      layer.pointee.zName = UnsafePointer(name)
+      layer.pointee.szOsFile = Int32(system.stateOffset + MemoryLayout<State>.stride)
+      layer.pointee.xOpen = open
+      layer.pointee.pNext = nil
+      let code = sqlite3_vfs_register(layer, 0)
+      if code != SQLITE_OK { return code }
+    }
+    return SQLITE_OK
   }()
 
-  private static let open:
+  private typealias Open =
     @convention(c) (
       UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?, UnsafeMutablePointer<sqlite3_file>?, Int32,
       UnsafeMutablePointer<Int32>?
-    ) -> Int32 = { _, path, file, flags, outFlags in
-      guard let root = system.root, let xOpen = root.pointee.xOpen, let file else { return SQLITE_ERROR }
-      let code = xOpen(root, path, file, flags, outFlags)
-      guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file.pointee.pMethods else {
-        return code
+    ) -> Int32
+
+  private static let open: Open = { _, path, file, flags, outFlags in
+    CheckpointPacing.open(path, file, flags, outFlags, State(pressure: nil))
+  }
+
+  private static let openCopy: Open = { _, path, file, flags, outFlags in
+    CheckpointPacing.open(path, file, flags, outFlags, State(pressure: nil, isCopy: true))
+  }
+
+  private static func open(
+    _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
+    _ outFlags: UnsafeMutablePointer<Int32>?, _ state: State
+  ) -> Int32 {
+    guard let root = system.root, let xOpen = root.pointee.xOpen, let file else { return SQLITE_ERROR }
+    let code = xOpen(root, path, file, flags, outFlags)
+    guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file.pointee.pMethods else { return code }
+    // File systems without locks have other methods; those files are written as ever.
+    let isKnown = known.withLock { known in
+      if known == nil {
+        known = UInt(bitPattern: methods)
+        system.plain.initialize(to: methods.pointee)
+        system.paced.initialize(to: methods.pointee)
+        system.paced.pointee.xWrite = write
       }
-      // File systems without locks have other methods; those files are written as ever.
-      let isKnown = known.withLock { known in
-        if known == nil {
-          known = UInt(bitPattern: methods)
-          system.plain.initialize(to: methods.pointee)
-          system.paced.initialize(to: methods.pointee)
-          system.paced.pointee.xWrite = write
-        }
-        return known == UInt(bitPattern: methods)
-      }
-      guard isKnown else { return code }
-      state(of: file).initialize(to: State(pressure: nil))
-      file.pointee.pMethods = UnsafePointer(system.paced)
-      return code
+      return known == UInt(bitPattern: methods)
     }
+    guard isKnown else { return code }
+    Self.state(of: file).initialize(to: state)
+    file.pointee.pMethods = UnsafePointer(system.paced)
+    return code
+  }
 
   private static let write:
     @convention(c) (UnsafeMutablePointer<sqlite3_file>?, UnsafeRawPointer?, Int32, Int64) -> Int32 = {
       file, bytes, count, offset in
       guard let file, let code = system.plain.pointee.xWrite?(file, bytes, count, offset) else { return SQLITE_IOERR }
       let state = state(of: file)
-      guard code == SQLITE_OK, let pressure = state.pointee.pressure?.takeUnretainedValue() else { return code }
+      guard code == SQLITE_OK else { return code }
+      let slice: Int
+      if state.pointee.isCopy {
+        slice = StoreLimits.copySliceBytes
+      } else {
+        guard let pressure = state.pointee.pressure?.takeUnretainedValue(), !pressure.isUrgent else { return code }
+        slice = StoreLimits.checkpointSliceBytes
+      }
       state.pointee.count += count
-      guard state.pointee.count >= StoreLimits.checkpointSliceBytes, !pressure.isUrgent else { return code }
+      guard state.pointee.count >= slice else { return code }
       state.pointee.count = 0
       let start = ContinuousClock.now
       guard let code = system.plain.pointee.xSync?(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY), code == SQLITE_OK

@@ -15,9 +15,14 @@ import Synchronization
 /// before the first commits need them: a commit into new blocks waits for the file system's journal as well. That is
 /// done when the log has a thirty-second of its length, since a server that is hardly used does not need it.
 ///
+/// A reader of an earlier state, such as a backup or a program that replicates the log, keeps it from being restarted
+/// for as long as it reads. The writer would wait for it in vain, so a pass that finds nothing to copy although there is
+/// something ends the run.
+///
 /// States: idle; pending (one run is queued); each commit that leaves the log longer than
-/// `SQLiteStore.Options.checkpointBytes` asks for a run. A run is slow for the sake of commits (`CheckpointPacing`)
-/// until the log is a quarter longer than that.
+/// `SQLiteStore.Options.checkpointBytes` asks for a run, after one that was held up only when the log is some pages
+/// longer. A run is slow for the sake of commits (`CheckpointPacing`) until the log is a quarter longer than at its
+/// beginning.
 final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
   private let isPending = Atomic<Bool>(false)
@@ -25,7 +30,12 @@ final class Checkpointer: Sendable {
   private let path: String
   private let pool: ConnectionPool
   private let framesMax: Int32
-  private let bytesMax: Int64
+  /// The pages of the log at which the next run is asked for.
+  let asking: Atomic<Int32>
+  /// The bytes of the log whose blocks are written beforehand, and the pages at which that is done.
+  private let preparedBytes: Int64
+  private let preparingFrames: Int32
+  private let keepsLog: Bool
   private let busyTimeout: Duration
   private let seconds: Histogram<Single>
   private let pressure: CheckpointPacing.Pressure
@@ -33,17 +43,24 @@ final class Checkpointer: Sendable {
   private let connection = Mutex<Connection?>(nil)
 
   /// Creates a checkpointer that copies the log when it has `bytesMax` bytes.
+  ///
+  /// - Parameter keepsLog: Whether closing the connection leaves the log as it is.
   init(
-    path: String, pool: ConnectionPool, bytesMax: Int64, pageSize: Int64, busyTimeout: Duration,
+    path: String, pool: ConnectionPool, bytesMax: Int64, pageSize: Int64, keepsLog: Bool, busyTimeout: Duration,
     seconds: Histogram<Single>
   ) {
+    self.keepsLog = keepsLog
     self.seconds = seconds
     self.path = path
     self.pool = pool
     framesMax = Int32(clamping: bytesMax / pageSize)
-    self.bytesMax = bytesMax
+    asking = Atomic(framesMax)
+    // Most of the log that a replicator should never need is not written beforehand.
+    let usual = keepsLog ? min(bytesMax, StoreLimits.walBytesCheckpoint) : bytesMax
+    preparedBytes = usual + usual / 4
+    preparingFrames = Int32(clamping: usual / pageSize / 32)
     self.busyTimeout = busyTimeout
-    pressure = CheckpointPacing.Pressure(urgentFrames: framesMax + framesMax / 4)
+    pressure = CheckpointPacing.Pressure(usualFrames: framesMax)
   }
 
   /// The engine copies the log when its last connection closes, which is this one where the store is dropped without being
@@ -58,8 +75,14 @@ final class Checkpointer: Sendable {
         guard let itself else { return SQLITE_OK }
         let checkpointer = Unmanaged<Checkpointer>.fromOpaque(itself).takeUnretainedValue()
         checkpointer.pressure.pages = frames
-        if frames >= checkpointer.framesMax / 32 { checkpointer.prepareLog() }
-        if frames >= checkpointer.framesMax { checkpointer.ask() }
+        if frames >= checkpointer.preparingFrames { checkpointer.prepareLog() }
+        let asking = checkpointer.asking.load(ordering: .relaxed)
+        if frames >= asking {
+          checkpointer.ask()
+        } else if frames < checkpointer.framesMax, asking > checkpointer.framesMax {
+          // Somebody else has restarted the log.
+          checkpointer.asking.store(checkpointer.framesMax, ordering: .relaxed)
+        }
         return SQLITE_OK
       }, Unmanaged.passUnretained(self).toOpaque())
   }
@@ -72,22 +95,32 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// Runs once. A failure is not reported: the log grows, the next commit asks again, and when the disk is full or
+  /// Runs once. A failure is not reported: the log grows, a later commit asks again, and when the disk is full or
   /// broken that commit itself fails.
   private func run() {
     let start = ContinuousClock.now
-    do {
-      for _ in 0..<StoreLimits.checkpointPassesMax {
-        let copied = try connected { try $0.checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
-        if pressure.pages - copied <= StoreLimits.checkpointPagesLeft { break }
-      }
-      try pool.write { writer in
-        writer.connection.wait(upTo: StoreLimits.walRestartPatience)
-        defer { writer.connection.wait(upTo: busyTimeout) }
-        try writer.connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
-      }
-      seconds.observe(since: start)
-    } catch {}
+    pressure.begin()
+    let isRestarted = (try? restartLog()) ?? false
+    if isRestarted { seconds.observe(since: start) }
+    asking.store(
+      isRestarted ? framesMax : pressure.pages + max(1, framesMax / StoreLimits.checkpointsAsked), ordering: .relaxed)
+  }
+
+  /// Copies the log and restarts it. Returns false if a reader holds it.
+  private func restartLog() throws -> Bool {
+    var before: Int32 = -1
+    for _ in 0..<StoreLimits.checkpointPassesMax {
+      let copied = try connected { try $0.checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+      if pressure.pages - copied <= StoreLimits.checkpointPagesLeft { break }
+      if copied == before { return false }
+      before = copied
+    }
+    try pool.write { writer in
+      writer.connection.wait(upTo: StoreLimits.walRestartPatience)
+      defer { writer.connection.wait(upTo: busyTimeout) }
+      try writer.connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
+    }
+    return true
   }
 
   /// Runs `body` with the checkpointer's connection, which is opened if need be; called on `queue`.
@@ -96,7 +129,7 @@ final class Checkpointer: Sendable {
       if let connection { return try body(connection) }
       try CheckpointPacing.install()
       // The default cache would cost memory for nothing; a checkpoint needs none.
-      let opened = try Connection(path: path, layer: CheckpointPacing.name)
+      let opened = try Connection(path: path, layer: CheckpointPacing.name, keepsLog: keepsLog)
       try opened.execute("PRAGMA synchronous = FULL")
       CheckpointPacing.pace(opened, by: pressure)
       connection = opened
@@ -111,7 +144,7 @@ final class Checkpointer: Sendable {
   /// disk that is nearly full is left as it is.
   private func prepareLog() {
     guard !isPrepared.load(ordering: .relaxed), !isPrepared.exchange(true, ordering: .relaxed) else { return }
-    let bytes = bytesMax + bytesMax / 4
+    let bytes = preparedBytes
     guard Self.freeBytes(path) / StoreLimits.preparedShareOfDisk >= bytes else { return }
     queue.async { [self] in
       let zeros = [UInt8](repeating: 0, count: StoreLimits.gatheredBytesMax)

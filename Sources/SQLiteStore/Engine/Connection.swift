@@ -26,9 +26,12 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   ///   - cacheBytes: the memory for pages of the file; at least 64 KiB.
   ///   - busyTimeout: how long a statement waits for another process that holds the file.
   ///   - layer: the name of the file layer; `nil` for the default one.
+  ///   - keepsLog: whether closing the file's last connection leaves the write-ahead log as it is. Otherwise the engine
+  ///     copies it into the database and removes it.
   /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is no database.
   init(
-    path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero, layer: String? = nil
+    path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero, layer: String? = nil,
+    keepsLog: Bool = false
   ) throws(StoreFailure) {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(
@@ -39,6 +42,7 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
     }
     handle = opened
     wait(upTo: busyTimeout)
+    if keepsLog { sqlite3_keep_log_on_close(handle) }
     do {
       // A negative size is in KiB. No mapping: mapped pages would count as the process's memory once per connection.
       try execute(

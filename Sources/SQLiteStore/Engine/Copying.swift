@@ -1,13 +1,53 @@
 import Dialogs
+import Dispatch
+import Glibc
 
 extension SQLiteStore {
   /// Copies by `VACUUM INTO`, on a connection of its own: one snapshot, without free space, in a file that needs no
-  /// other beside it. While it runs the write-ahead log cannot be restarted, so that it grows with everything written
-  /// meanwhile.
+  /// other beside it. It takes no lock that a commit waits for, and leaves the disk to the commits between its slices
+  /// (`CheckpointPacing`) and the processor to everybody. While it runs the write-ahead log cannot be restarted, so that it grows with everything
+  /// written meanwhile.
   public func copy(to target: String) throws {
-    let connection = try Connection(path: path, cacheBytes: StoreLimits.copyCacheBytes)
+    try CheckpointPacing.install()
+    try Aside.run { [self] in try copyHere(to: target) }
+  }
+
+  private func copyHere(to target: String) throws {
+    let connection = try Connection(
+      path: path, cacheBytes: StoreLimits.copyCacheBytes, layer: CheckpointPacing.copyName, keepsLog: isReplicated)
     // The copy is synced as the database is.
     try connection.execute("PRAGMA synchronous = FULL")
     try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
+  }
+}
+
+/// Work on a thread of its own that gives way to other threads. One of a pool would never get its priority back, which
+/// takes privileges.
+private final class Aside: @unchecked Sendable {  // `result` is written before `done`, and read after it
+  private let body: () throws -> Void
+  private var result: Result<Void, any Error> = .success(())
+  private let done = DispatchSemaphore(value: 0)
+
+  private init(_ body: @escaping () throws -> Void) { self.body = body }
+
+  /// Returns when `body` has ended.
+  static func run(_ body: @escaping () throws -> Void) throws {
+    let work = Aside(body)
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { work in
+        guard let work else { return nil }
+        let mine = Unmanaged<Aside>.fromOpaque(work).takeRetainedValue()
+        // Of this thread alone (setpriority(2), "C library/kernel differences").
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, StoreLimits.copyNiceness)
+        mine.result = Result { try mine.body() }
+        mine.done.signal()
+        return nil
+      }, Unmanaged.passRetained(work).toOpaque())
+    guard code == 0 else { throw StoreFailure.device(code: code, "there is no thread for a copy") }
+    pthread_detach(thread)
+    work.done.wait()
+    try work.result.get()
   }
 }
