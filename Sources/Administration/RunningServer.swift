@@ -16,18 +16,23 @@ package protocol RunningServer: Sendable {
   func renewCertificate() async throws(Problem)
   /// The backups that the server makes by itself; nil if it makes none.
   var backupStatus: BackupStatus? { get }
+  /// Why the database is not replicated; nil if it is, or need not be.
+  var replicationFailure: String? { get }
 }
 
 /// The state of the backups that the server makes by itself.
 package struct BackupStatus: Sendable {
   /// The time of the newest backup; nil if there is none.
   package var last: Timestamp?
-  /// Why the last attempt failed; nil if it did not.
-  package var failure: String?
+  /// Why the last attempt failed, and the time of the first one that did; nil if it did not.
+  package private(set) var failure: String?
+  package private(set) var failingSince: Timestamp?
 
-  package init(last: Timestamp?, failure: String?) {
-    self.last = last
-    self.failure = failure
+  package init(last: Timestamp?) { self.last = last }
+
+  package mutating func fail(_ reason: String, at now: Timestamp) {
+    failure = reason
+    failingSince = failingSince ?? now
   }
 }
 

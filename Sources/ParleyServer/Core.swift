@@ -22,6 +22,8 @@ package struct Core: Sendable {
   let bucket: BucketStore?
   /// The writing of backups.
   let backup: DataBackup
+  /// The program that replicates the database; nil if there is to be none.
+  let follower: LogFollower?
 
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
@@ -40,7 +42,9 @@ package struct Core: Sendable {
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
-      let store = try SQLiteStore(path: folder.database, metrics: metrics)
+      var storeOptions = SQLiteStore.Options()
+      storeOptions.isReplicated = settings.backups.isReplicated
+      let store = try SQLiteStore(path: folder.database, options: storeOptions, metrics: metrics)
       let bucket = try settings.uploads?.bucket.map {
         try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)
       }
@@ -92,7 +96,12 @@ package struct Core: Sendable {
       let accounts = Accounts(parley, accountOptions)
       return Core(
         folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
-        backup: DataBackup(parley, files: blobs?.store))
+        backup: DataBackup(
+          parley, files: blobs?.store,
+          bucket: settings.backups.bucket.map {
+            BackupBucket($0, authorities: settings.outgoing.authorities, logger: logger)
+          }, copy: folder.path + "/" + DataFolder.backupCopy),
+        follower: settings.backups.isReplicated ? try store.follower() : nil)
     } catch let refusal as StartupError {
       throw refusal
     } catch let problem as Problem {

@@ -48,6 +48,9 @@ public final class DataFolder: Sendable {
   /// The folder of users' files.
   var blobs: String { path + "/blobs" }
 
+  /// The name of the copy of the database that is being sent to a bucket of backups.
+  static let backupCopy = "backup.db.part"
+
   private init(path: String, isNew: Bool, lock: Int32) {
     self.path = path
     self.isNew = isNew

@@ -20,13 +20,15 @@ final class Reloading: RunningServer {
   private let log: ServerLog
   private let renewal: CertificateRenewal?
   private let backups: ScheduledBackups?
+  private let replication: ReplicationWatch?
   private let retention: RetentionState
   private let logger: Logger
   private let reread: @Sendable () throws -> Settings
 
   init(
     _ settings: Settings, _ certificates: Certificates, _ renewal: CertificateRenewal?, _ xmpp: XMPPService,
-    _ log: ServerLog, _ backups: ScheduledBackups?, _ retention: RetentionState, _ logger: Logger,
+    _ log: ServerLog, _ backups: ScheduledBackups?, _ replication: ReplicationWatch?,
+    _ retention: RetentionState, _ logger: Logger,
     reread: @escaping @Sendable () throws -> Settings
   ) {
     started = settings
@@ -36,6 +38,7 @@ final class Reloading: RunningServer {
     self.xmpp = xmpp
     self.log = log
     self.backups = backups
+    self.replication = replication
     self.retention = retention
     self.logger = logger
     self.reread = reread
@@ -52,6 +55,8 @@ final class Reloading: RunningServer {
   var configuredLogLevel: Logger.Level { applied.withLock { $0.logLevel } }
 
   var backupStatus: BackupStatus? { backups?.status }
+
+  var replicationFailure: String? { replication?.failure }
 
   var certificates: ShowCertificates.Output { ShowCertificates.Output(served.served, renewal?.status) }
 

@@ -79,16 +79,20 @@ public enum Server {
     let invites = InvitePage(accounts: core.accounts, leadsToWebClient: settings.servesWebClient, logger: logger)
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
-    let backups = settings.backups.map { ScheduledBackups($0, core.backup, clock: core.parley.clock, logger) }
+    let backups = settings.backups.every.map {
+      ScheduledBackups(settings.backups, every: $0, core.backup, clock: core.parley.clock, logger)
+    }
+    let replication = core.follower.map { ReplicationWatch($0, clock: core.parley.clock, logger) }
     let acme = try settings.acme.map {
       try ACMEService($0, folder, certificates, outgoing, core.parley.clock, readiness, logger)
     }
     let reloading = Reloading(
-      settings, certificates, acme?.renewal, xmpp, log, backups, core.parley.registries.retention, logger,
+      settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention, logger,
       reread: reread)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(
-      core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, startedAt: startedAt)
+      core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, backups: backups,
+      replication: replication, startedAt: startedAt)
     let context = AdminContext(
       accounts: core.accounts, startedAt: startedAt, publicURL: settings.pages, hookRoute: hookRoute,
       server: reloading, backups: core.backup
@@ -118,6 +122,7 @@ public enum Server {
       [outgoing] + traces + [CoreService(core: core, logger: logger), Background { await hooks.run() }]
       + Background.timed(core.accounts, logger) + (metricsPort.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
+      + (replication.map { watch in [Background(every: ServerLimits.replicatorInterval) { watch.look() }] } ?? [])
       + (acme.map { [$0] } ?? []) + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [
         StopReport(core: core)
       ]

@@ -1,5 +1,6 @@
 import Dialogs
 import NIOCore
+import SQLiteStore
 
 /// The bounds of this target, each with its reason and the behaviour when it is reached.
 enum ServerLimits {
@@ -24,6 +25,16 @@ enum ServerLimits {
 
   /// The bytes of a file that a backup or a restore has in memory.
   static let copiedAtOnce = 1 << 20
+  /// The bytes of the manifest of a backup in a bucket: ours has 200. A longer one is none.
+  static let manifestBytesMax = 65_536
+  /// The bytes of the list of files of a backup that are in memory, of each backup that is kept.
+  static let nameListPieceBytes = 65_536
+  /// The interval at which a replicator is looked for, and the time for which it may be absent: it is restarted within
+  /// that, and copies a long log into the database.
+  static let replicatorInterval: Duration = .seconds(5)
+  static let replicatorPatience: Duration = .seconds(60)
+  /// The bytes of the log file beyond which a replicator that is there holds it up: four times the log that is left to it.
+  static let heldLogBytes = 4 * StoreLimits.walBytesReplicated
   /// The interval of further attempts of a scheduled backup that has failed, unless backups are more frequent.
   static let backupRetryInterval: Duration = .seconds(600)
   /// The missing files whose names a restore tells; all are counted.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import FileStorage
 import ServerCertificates
@@ -14,6 +15,9 @@ extension Settings {
       texts.append("There are no thumbnails, and avatars are not made smaller: \(missing).")
     }
     if let text = acme?.shortcoming(in: DataFolder.certificates(of: data)) { texts.append(text) }
+    if backups.isReplicated, !Files.exists(data + "/.parley.db-litestream") {
+      texts.append("backup.replicated is true, and Litestream has not followed the database in \(data) yet.")
+    }
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
     return texts
   }

@@ -1,18 +1,28 @@
+public import FileStorage
+
 extension Settings {
-  /// The backups that the server makes by itself.
+  /// The backups of the server: where they are, and when it makes them by itself.
   public struct Backups: Hashable, Sendable {
+    /// The place of the backups that the server makes by itself.
+    public enum Place: String, CaseIterable, Sendable { case folder, s3 }
+
     /// The absolute path of the folder.
     public let folder: String
-    public let every: Duration
+    /// The time between two backups; nil if the server makes none by itself.
+    public let every: Duration?
     /// The number of databases that are kept.
     public let keep: Int
+    public let place: Place
+    /// The bucket, also for commands; nil if none is configured.
+    public let bucket: BucketOptions?
+    /// Whether a program beside the server copies the write-ahead log as it grows.
+    public let isReplicated: Bool
   }
 }
 
 extension SettingsReader {
-  /// Reads the settings of backups; nil if the server makes none.
-  mutating func backups(data: String) -> Settings.Backups? {
-    let (every, keep) = (read(keys.backupEvery), read(keys.backupKeep))
+  mutating func backups(data: String, _ uploads: Settings.Uploads?) -> Settings.Backups {
+    let (every, keep, place) = (read(keys.backupEvery), read(keys.backupKeep), read(keys.backupStore))
     var folder = data + "/backups"
     if raw.values[keys.backupFolder.name] == nil {
       note(keys.backupFolder, folder, .derived)
@@ -20,7 +30,37 @@ extension SettingsReader {
       folder = read(keys.backupFolder)
     }
     if folder == data { reject(keys.backupFolder, "it is the data folder itself") }
-    return every == .zero ? nil : Settings.Backups(folder: folder, every: every, keep: keep)
+    return Settings.Backups(
+      folder: folder, every: every == .zero ? nil : every, keep: keep, place: place,
+      bucket: backupBucket(place, beside: uploads?.bucket), isReplicated: read(keys.backupReplicated))
+  }
+
+  /// Reads the bucket of backups. Without an endpoint it is at the service of `uploads.s3`, with its credentials.
+  private mutating func backupBucket(
+    _ place: Settings.Backups.Place, beside uploads: BucketOptions?
+  ) -> BucketOptions? {
+    let own = bucket(keys.backupBucket)
+    if !own.endpoint.isEmpty {
+      check(own, keys.backupBucket, because: "backup.s3.endpoint is set")
+      return own
+    }
+    for (key, value) in [(keys.backupBucketKey, own.key), (keys.backupBucketSecret, own.secret)] where !value.isEmpty {
+      reject(key, "backup.s3.endpoint is missing beside it")
+    }
+    guard let uploads else {
+      if place == .s3 {
+        reject(keys.backupBucketEndpoint, "it is missing: backup.store is s3, and there is no uploads.s3 to share")
+      }
+      return nil
+    }
+    checkNames(own, keys.backupBucket)
+    let bucket = own.bucket.isEmpty ? uploads.bucket : own.bucket
+    if bucket == uploads.bucket, own.prefix == uploads.prefix {
+      reject(keys.backupBucketPrefix, "the files of users have this prefix in the same bucket")
+    }
+    return BucketOptions(
+      endpoint: uploads.endpoint, bucket: bucket, region: uploads.region, key: uploads.key, secret: uploads.secret,
+      prefix: own.prefix, isInPath: uploads.isInPath)
   }
 }
 

@@ -146,8 +146,7 @@ public struct Settings: Hashable, Sendable {
   public let delivery: Delivery
   /// nil if there is no hook before messages are sent.
   public let beforeSend: BeforeSend?
-  /// nil if the server makes no backups by itself.
-  public let backups: Backups?
+  public let backups: Backups
   /// The ages at which messages and accounts go.
   public let retention: RetentionPolicy
   /// The absolute path of the Unix socket for admin commands.
@@ -304,7 +303,7 @@ struct SettingsReader {
       outgoing: outgoing(),
       delivery: delivery(),
       beforeSend: beforeSend(),
-      backups: backups(data: data), retention: retention(among: domains, uploads),
+      backups: backups(data: data, uploads), retention: retention(among: domains, uploads),
       adminSocket: adminSocket(data: data),
       logLevel: read(keys.logLevel),
       logFormat: read(keys.logFormat),

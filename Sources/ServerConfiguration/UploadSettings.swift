@@ -51,34 +51,12 @@ extension SettingsReader {
 
   private mutating func bucket() -> BucketOptions? {
     let store = read(keys.uploadsStore).lowercased()
-    var endpoint = read(keys.bucketEndpoint)
-    while endpoint.hasSuffix("/") { endpoint.removeLast() }
-    let bucket = BucketOptions(
-      endpoint: endpoint, bucket: read(keys.bucketName), region: read(keys.bucketRegion), key: read(keys.bucketKey),
-      secret: read(keys.bucketSecret), prefix: read(keys.bucketPrefix), isInPath: read(keys.bucketInPath))
+    let bucket = bucket(keys.uploadsBucket)
     guard store == "s3" else {
       if store != "folder" { reject(keys.uploadsStore, "folder or s3 is expected") }
       return nil
     }
-    if !endpoint.hasPrefix("https://"), !endpoint.hasPrefix("http://") || endpoint.contains(where: \.isWhitespace) {
-      reject(keys.bucketEndpoint, "a URL such as https://s3.eu-central-1.amazonaws.com is expected")
-    }
-    for (key, value) in [
-      (keys.bucketName, bucket.bucket), (keys.bucketRegion, bucket.region), (keys.bucketKey, bucket.key),
-      (keys.bucketSecret, bucket.secret),
-    ] where value.isEmpty { reject(key, "it is missing: uploads.store is s3") }
-    // The signature covers the path as it is in the URL: no character may need escaping.
-    for (key, value) in [(keys.bucketName, bucket.bucket), (keys.bucketPrefix, bucket.prefix)]
-    where !value.utf8.allSatisfy(Self.isPlain) {
-      reject(key, "letters, digits and . _ - / are expected")
-    }
+    check(bucket, keys.uploadsBucket, because: "uploads.store is s3")
     return bucket
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d...0x2f, 0x5f: true
-    default: false
-    }
   }
 }

@@ -51,6 +51,13 @@ public final class Metrics: Sendable {
     "parley_checkpoint_seconds", "Time of copying the write-ahead log into the database.",
     microseconds: [10_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 60_000_000])
 
+  public let backupFailing = Reading<Single>(
+    "parley_backup_failing_seconds",
+    "Time for which no scheduled backup could be made; 0 if the last attempt succeeded.")
+  public let replicationFailing = Reading<Single>(
+    "parley_replication_failing_seconds",
+    "Time for which no program has followed the write-ahead log (`backup.replicated`); 0 if one does.")
+
   // MARK: Other services
 
   public let pushes = Counter<Both<PushProvider, SendingResult>>(

@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import Basics
+import ParleyServer
 import ServerConfiguration
 
 struct BackupData: AsyncParsableCommand {
@@ -15,21 +16,38 @@ struct BackupData: AsyncParsableCommand {
       added. Files that are there already are not copied again: they never change. Afterwards only the newest databases stay \
       (--keep), and the files that these name. Settings backup.* make the server do so by itself.
 
-      parley restore puts either back.
+      With --s3 the same goes to the bucket of backup.s3. The server copies the database into its data folder first and \
+      sends it from there. A backup that was interrupted is none, and the next one removes what it has left.
+
+      parley restore puts each back. With --list nothing is made, and the backups of the folder or bucket are shown.
 
       Examples:
         parley backup backup.db
         parley backup "backup-$(date +%F).db" --json
         parley backup --files backups --keep 7
+        parley backup --list backups
       """)
 
-  @Argument(help: "The file to make; with --files the folder.", completion: .file(extensions: ["db"])) var path: String
+  @Argument(help: "The file to make; with --files the folder.", completion: .file(extensions: ["db"])) var path: String?
   @Flag(name: .long, help: "Copies users' files, too.") var files = false
-  @Option(name: .long, help: "With --files: how many databases stay in the folder.") var keep = 1
+  @Flag(name: .customLong("s3"), help: "Adds the backup to the bucket of the configuration, with users' files.")
+  var isInBucket = false
+  @Option(name: .long, help: "With --files or --s3: how many databases stay.") var keep = 1
+  @Flag(name: .long, help: "Shows the backups that are there.") var list = false
   @OptionGroup var options: CommandOptions
 
+  func validate() throws {
+    guard (path == nil) == isInBucket else { throw ValidationError("either a path or --s3 is expected") }
+    if list, files { throw ValidationError("--list only shows; leave --files out") }
+  }
+
   func run() async throws {
+    if list { return try show() }
     try await options.withData { context in
+      guard let path else {
+        let made = try await context.call(Backup.self, Backup.Input(path: nil, files: true, keep: keep))
+        return try options.output.print(made, Self.text(made))
+      }
       let target = Files.absolute(path)
       let database = context.settings.map { $0.data + "/parley.db" }
       let watch = Task { if !files, let database { await Self.show(target + ".part", of: database) } }
@@ -39,6 +57,21 @@ struct BackupData: AsyncParsableCommand {
       _ = await watch.value
       try options.output.print(made, Self.text(made))
     }
+  }
+
+  private func show() throws {
+    try options.remote.refuse(options.configuration)
+    let rows =
+      try path.map { BackupList.rows(in: Files.absolute($0)) }
+      ?? BackupList.rowsInBucket(options.configuration.settings())
+    var table = TextTable("Backup", "Made at", "Bytes", "Files")
+    for row in rows {
+      table.add([
+        row.name, row.createdAt?.description ?? "", ProgressBar.grouped(Int(row.databaseBytes)),
+        row.files.map { ProgressBar.grouped($0) } ?? "",
+      ])
+    }
+    try options.output.print(rows, rows.isEmpty ? "There is no backup." : table.text())
   }
 
   private static func text(_ made: Backup.Output) -> String {

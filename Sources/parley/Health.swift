@@ -40,6 +40,7 @@ struct Health: AsyncParsableCommand {
         "last backup", (status.lastBackupAt ?? "none") + (status.backupFailure.map { " (FAILED since: \($0))" } ?? ""),
       ])
     }
+    if let failure = status.replicationFailure { table.add(["replication", "FAILED: \(failure)"]) }
     try options.output.print(status, table.text())
     if !status.isReady { throw ExitCode(1) }
   }

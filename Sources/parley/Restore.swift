@@ -8,8 +8,9 @@ struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Puts a backup into an empty data folder, or in the place of what is in it.",
     discussion: """
-      The backup is a file of parley backup, or a folder of parley backup --files, of which the newest is taken. It is verified \
-      first: whether it is whole, of this or an older release, of the domains of the configuration, and whether the users' \
+      The backup is a file of parley backup, or a folder of parley backup --files, of which the newest is taken; with --s3 one in \
+      the bucket of backup.s3, the newest or the one that is named. A file may also come from a replica of the database (Litestream): \
+      restored here, it begins a new epoch as any backup. It is verified first: whether it is whole, of this or an older release, of the domains of the configuration, and whether the users' \
       files that it names are there. The server must be stopped.
 
       A folder that holds data is left alone. With --replace its database and files are kept aside, under the name that is \
@@ -24,17 +25,26 @@ struct Restore: AsyncParsableCommand {
         parley restore backups --replace
       """)
 
-  @Argument(help: "The backup.", completion: .file(extensions: ["db"])) var backup: String
+  @Argument(
+    help: "The backup; with --s3 its name, as parley backup --list --s3 shows it.", completion: .file(extensions: ["db"]))
+  var backup: String?
+  @Flag(name: .customLong("s3"), help: "Reads the backup from the bucket of the configuration.") var isInBucket = false
   @Flag(name: .long, help: "Takes the place of the data that is in the folder.") var replace = false
   @OptionGroup var output: OutputOptions
   @OptionGroup var options: LocalOptions
+
+  func validate() throws {
+    if backup == nil, !isInBucket { throw ValidationError("a backup or --s3 is expected") }
+  }
 
   func run() async throws {
     let settings = try options.settings()
     let draws = Terminal.errorIsTerminal
     let restore = DataRestore(settings) { if draws { Terminal.replaceLine($0 + " ...") } }
     defer { if draws { Terminal.replaceLine("") } }
-    let told = try await restore.restore(Files.absolute(backup), replacing: replace)
+    let origin: BackupOrigin =
+      if let backup, !isInBucket { .path(Files.absolute(backup)) } else { .bucket(name: backup) }
+    let told = try await restore.restore(origin, replacing: replace)
     try output.print(told, told.lines.joined(separator: "\n"))
   }
 }

@@ -79,6 +79,7 @@ import Testing
     }
     let configuredLogLevel = Logger.Level.info
     let backupStatus: BackupStatus? = nil
+    let replicationFailure: String? = nil
     let certificates = ShowCertificates.Output(certificates: [], renewal: nil)
     func renewCertificate() throws(Problem) {}
     func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }

@@ -83,7 +83,8 @@ import Testing
       version: "1.2", uptimeSeconds: 90_000, domains: ["example.org"], users: 3, usersOnline: 2, sessions: 2,
       position: 7,
       accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."), webhooks: 0,
-      webhooksDisabled: 0, webhookFailures: 0, webhookBehind: 0, lastBackupAt: nil, backupFailure: nil)
+      webhooksDisabled: 0, webhookFailures: 0, webhookBehind: 0, lastBackupAt: nil, backupFailure: nil,
+      replicationFailure: nil)
   }
 
   @Test func theScreenFitsTheTerminal() {

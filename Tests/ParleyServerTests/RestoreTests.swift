@@ -84,7 +84,7 @@ import Testing
     }
 
     func restore(_ path: String? = nil, replacing: Bool = false) async throws -> RestoreReport {
-      try await DataRestore(settings).restore(path ?? backups, replacing: replacing)
+      try await DataRestore(settings).restore(.path(path ?? backups), replacing: replacing)
     }
 
     func refusal(_ path: String? = nil, replacing: Bool = false) async throws -> String {
@@ -216,6 +216,18 @@ import Testing
       #expect(!Files.exists(place.data))
       #expect(try await place.restore(made.path).users == 1)
     }
+  }
+
+  /// Two backups of the same moment have two names, in the order in which they were made.
+  @Test func backupsOfTheSameTimeHaveOtherNames() throws {
+    let time = Timestamp(milliseconds: 1_769_860_800_123)
+    let first = BackupName(at: time) { _ in false }
+    #expect(first.description == "parley-20260131T120000123Z")
+    let second = BackupName(at: time) { $0 == first }
+    #expect(second.description == "parley-20260131T120000124Z" && first < second)
+    #expect(first.time == time)
+    #expect(BackupName(file: "parley-20260131T120000Z.db", ending: ".db")?.time == time + .milliseconds(-123))
+    #expect(BackupName(file: "parley-20260131T120000Z.db.part", ending: ".db") == nil)
   }
 
   /// A crash between any two of the renames: whoever opens the folder next finishes them.

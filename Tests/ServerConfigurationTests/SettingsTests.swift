@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import FileStorage
 import Foundation
 import IdentityTokens
 import Logging
@@ -45,13 +46,17 @@ import XMPPDoor
   }
 
   @Test func backupsAreMadeAtTimesWithAUnit() throws {
-    #expect(try load().backups == nil)
+    #expect(try load().backups.every == nil)
     let data = try load().data
     for (text, seconds) in [("30m", 1_800), ("6h", 21_600), ("1d", 86_400), ("366d", 31_622_400)] {
       let backups = try load("backup: {every: \(text), keep: 3}").backups
-      #expect(backups == Settings.Backups(folder: data + "/backups", every: .seconds(seconds), keep: 3))
+      #expect(
+        backups
+          == Settings.Backups(
+            folder: data + "/backups", every: .seconds(seconds), keep: 3, place: .folder, bucket: nil,
+            isReplicated: false))
     }
-    #expect(try load("backup: {every: 1d, folder: /var/backups/parley}").backups?.folder == "/var/backups/parley")
+    #expect(try load("backup: {every: 1d, folder: /var/backups/parley}").backups.folder == "/var/backups/parley")
     for text in ["5", "0m", "h", "-1d", "1w", "367d", "1.5h", "99999999999999999999d"] {
       #expect(
         try errors("backup: {every: \(text)}").first?.hasPrefix("backup.every = \(text) (FILE:1): ") == true, "\(text)")
@@ -74,6 +79,29 @@ import XMPPDoor
     }
     for text in ["127.0.0.1:4318", "grpc://otel.example", "https://key:secret@otel.example"] {
       #expect(try errors("tracing: {endpoint: '\(text)'}").count == 1, "\(text)")
+    }
+  }
+
+  /// The bucket of backups has a service of its own, or shares that of users' files.
+  @Test func backupsGoToABucketOfTheirOwnOrBesideFiles() throws {
+    let own = "endpoint: 'https://s3.example/', bucket: b, key: k, secret: s"
+    let files = "uploads: {store: s3, s3: {\(own), prefix: files/}}\n"
+    func bucket(_ text: String) throws -> [String]? {
+      try load(text).backups.bucket.map { [$0.endpoint, $0.bucket, $0.key, $0.secret, $0.prefix] }
+    }
+    #expect(
+      try bucket("backup: {store: s3, s3: {\(own)}}") == ["https://s3.example", "b", "k", "s", "backups/"])
+    #expect(try bucket(files + "backup: {store: s3}") == ["https://s3.example", "b", "k", "s", "backups/"])
+    #expect(try bucket(files + "backup: {s3: {bucket: c, prefix: p/}}") == ["https://s3.example", "c", "k", "s", "p/"])
+    #expect(try bucket("backup: {every: 1d}") == nil)
+    for (text, key) in [
+      ("backup: {store: s3}", "backup.s3.endpoint"), ("backup: {s3: {key: k}}", "backup.s3.key"),
+      ("backup: {store: s3, s3: {endpoint: 'https://s3.example', key: k, secret: s}}", "backup.s3.bucket"),
+      (files + "backup: {store: s3, s3: {prefix: files/}}", "backup.s3.prefix"),
+      ("backup: {store: tape}", "backup.store"), ("backup: {s3: {\(own), prefix: 'a b'}}", "backup.s3.prefix"),
+    ] {
+      let told = try errors(text)
+      #expect(told.first?.hasPrefix(key + " ") == true, "\(text): \(told)")
     }
   }
 

@@ -9,15 +9,14 @@ struct BackupFolder {
 
   var blobs: String { path + "/blobs" }
 
+  /// The path of a new database.
   func database(at time: Timestamp) -> String {
-    // 2026-01-31T12:00:00.000Z as 20260131T120000Z
-    let digits = time.description.filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." }
-    return "\(path)/parley-\(digits)Z.db"
+    "\(path)/\(BackupName(at: time) { Files.exists("\(path)/\($0).db") }).db"
   }
 
   /// The paths of the databases, the oldest first.
   var databases: [String] {
-    Folder.names(path).filter { $0.hasPrefix("parley-") && $0.hasSuffix("Z.db") }.sorted().map { "\(path)/\($0)" }
+    Folder.names(path).compactMap { BackupName(file: $0, ending: ".db") }.sorted().map { "\(path)/\($0).db" }
   }
 
   static func file(_ name: BlobName, in blobs: String) -> String { "\(blobs)/\(name.description.prefix(2))/\(name)" }

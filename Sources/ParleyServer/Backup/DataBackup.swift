@@ -4,16 +4,24 @@ package import Dialogs
 import Dispatch
 import Glibc
 import SQLiteStore
+import Synchronization
 
 /// Writes backups of the database and of users' files, while posts go on.
 package struct DataBackup: BackupWriter {
   private let parley: Parley
   /// The bytes of users' files; nil if there are none.
   private let files: (any BlobStore)?
+  /// The bucket of backups; nil if there is none.
+  private let bucket: BackupBucket?
+  /// The path where a database is copied before it is sent to the bucket.
+  private let copy: String
+  private let bucketLock = BucketLock()
 
-  package init(_ parley: Parley, files: (any BlobStore)?) {
+  init(_ parley: Parley, files: (any BlobStore)?, bucket: BackupBucket?, copy: String) {
     self.parley = parley
     self.files = files
+    self.bucket = bucket
+    self.copy = copy
   }
 
   package func write(to path: String) async throws(Problem) -> Backup.Output {
@@ -62,6 +70,38 @@ package struct DataBackup: BackupWriter {
     var output = made.output
     output.files = try await Self.blocking { try Self.prune(folder, keeping: keep, made.value) }
     return output
+  }
+
+  package func addToBucket(keeping keep: Int) async throws(Problem) -> Backup.Output {
+    guard let bucket else {
+      throw Problem(
+        .unsupported, "bucket-absent", "No bucket for backups is configured: set backup.s3 or uploads.s3.")
+    }
+    try bucketLock.take()
+    defer { bucketLock.release() }
+    let (files, now) = (files, parley.clock.now)
+    let name = try await Self.blocking {
+      try bucket.begin()
+      let taken = try bucket.names().all
+      return BackupName(at: now) { taken.contains($0) }
+    }
+    // The database is copied here first: it is sent as it was at one moment, for as long as that takes.
+    unlink(copy)
+    defer { unlink(copy) }
+    try Self.make(copy)
+    try await parley.copy(to: copy)
+    let copy = copy
+    return try await Self.blocking {
+      var output = try bucket.add(copy, as: name, at: now, files: files)
+      output.files = try bucket.prune(keeping: keep, output.files ?? Backup.Output.Files())
+      return output
+    }
+  }
+
+  /// Returns the time of the newest backup in the bucket; nil if there is none.
+  func newestInBucket() async throws(Problem) -> Timestamp? {
+    guard let bucket else { return nil }
+    return try await Self.blocking { try bucket.names().complete.last?.time }
   }
 
   /// Copies the files that a database names and the folder lacks.
@@ -121,6 +161,13 @@ package struct DataBackup: BackupWriter {
     return told
   }
 
+  /// Makes an empty file that its owner alone may read; the engine fills it.
+  private static func make(_ path: String) throws(Problem) {
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw refused(Files.Failure(path: path, code: errno)) }
+    close(file)
+  }
+
   private static func folder(of path: String) -> String {
     let end = path.lastIndex(of: "/") ?? path.startIndex
     return end == path.startIndex ? "/" : String(path[..<end])
@@ -149,8 +196,25 @@ package struct DataBackup: BackupWriter {
       Problem(.conflict, "file-exists", "\(failure.path) is there already.", field: "path")
     case let failure as Files.Failure:
       Problem(.conflict, "file-refused", "\(failure.path) cannot be made: \(failure.reason).", field: "path")
+    case let failure as BlobFailure:
+      Problem(.internal, "backup-failed", "The backup could not be written: \(failure.description).")
     default: Problem(.internal, "backup-failed", "The backup could not be written: \(error).")
     }
+  }
+
+  /// One backup at a time is added to the bucket.
+  private final class BucketLock: Sendable {
+    private let isTaken = Mutex(false)
+
+    func take() throws(Problem) {
+      let isFree = isTaken.withLock { isTaken in
+        defer { isTaken = true }
+        return !isTaken
+      }
+      if !isFree { throw Problem(.conflict, "backup-running", "Another backup is being added to the bucket.") }
+    }
+
+    func release() { isTaken.withLock { $0 = false } }
   }
 
   /// The lock of a folder of backups: one is added at a time.

@@ -16,12 +16,16 @@ struct Scrape: Sendable {
   private let startedAt: Timestamp
   private let certificates: Certificates
   private let renewal: CertificateRenewal?
+  private let backups: ScheduledBackups?
+  private let replication: ReplicationWatch?
   private let slow: Slow
 
   init(
     _ core: Core, federation: Federation?, certificates: Certificates, renewal: CertificateRenewal?,
-    startedAt: Timestamp
+    backups: ScheduledBackups?, replication: ReplicationWatch?, startedAt: Timestamp
   ) {
+    self.backups = backups
+    self.replication = replication
     self.core = core
     self.certificates = certificates
     self.renewal = renewal
@@ -43,6 +47,8 @@ struct Scrape: Sendable {
     readings.set(metrics.inboxPosts, parley.waitingPosts)
     readings.set(metrics.certificateExpiry, certificates.firstExpiry)
     readings.set(metrics.certificateFailing, renewal?.failingSeconds ?? 0)
+    readings.set(metrics.backupFailing, backups?.failingSeconds ?? 0)
+    readings.set(metrics.replicationFailing, replication?.failingSeconds ?? 0)
     readings.set(metrics.startTime, Double(startedAt.milliseconds) / 1_000)
     ProcessReadings.read(into: &readings, metrics, database: core.folder.database)
     if let late = await slow.readings(within: ServerLimits.scrapeWait, { [self] in await stored() }) {

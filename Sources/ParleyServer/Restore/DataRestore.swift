@@ -22,10 +22,11 @@ package struct DataRestore {
   /// Restores a backup.
   ///
   /// - Parameters:
-  ///   - path: A database, or a folder of backups, of which the newest is taken.
+  ///   - origin: Where the backup is.
   ///   - replacing: Whether data that is in the folder is replaced, and kept aside; otherwise it is refused.
-  package func restore(_ path: String, replacing: Bool) async throws(StartupError) -> RestoreReport {
-    let source = try Source(path)
+  package func restore(_ origin: BackupOrigin, replacing: Bool) async throws(StartupError) -> RestoreReport {
+    let source: any BackupSource
+    do { source = try origin.source(settings) } catch { throw Self.told(error) }
     let isNew = !Files.exists(settings.data)
     let folder = try await DataFolder.hold(settings.data, for: .command)
     let place = InterruptedRestore(data: folder.path)
@@ -46,43 +47,21 @@ package struct DataRestore {
     }
   }
 
-  /// The files of a backup.
-  private struct Source {
-    let database: String
-    /// The folder of users' files; nil if there is none.
-    let blobs: String?
-
-    init(_ path: String) throws(StartupError) {
-      let file: String
-      if let newest = BackupFolder(path: path).databases.last {
-        file = newest
-      } else if Files.exists(path + "/") {
-        throw StartupError("\(path) is a folder without a backup: there is no parley-<time>.db in it")
-      } else if Files.exists(path) {
-        file = path
-      } else {
-        throw StartupError("there is no backup \(path)")
-      }
-      database = file
-      let beside = (file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "") + "/blobs"
-      blobs = Files.exists(beside + "/") ? beside : nil
-    }
-  }
-
   /// The names that may be in a folder that counts as empty: what an operator puts there before a restore, and what a
   /// command leaves.
   private static let harmless: Set = [
     "lock", "admin.sock", "accounts.key", "webpush.key", "tokens.key", "first-start", "tls", "backups", "restoring",
+    DataFolder.backupCopy, ".parley.db-litestream",
     "lost+found",
   ]
 
-  private func check(_ place: InterruptedRestore, _ source: Source, replacing: Bool) throws(StartupError) {
+  private func check(_ place: InterruptedRestore, _ source: any BackupSource, replacing: Bool) throws(StartupError) {
     if let blobs = source.blobs, blobs == place.data + "/blobs" {
-      throw StartupError("\(source.database) lies among the data itself; move it to another folder first")
+      throw StartupError("\(source.name) lies among the data itself; move it to another folder first")
     }
     guard !replacing else { return }
     let inside = Folder.names(place.data).filter { name in
-      !Self.harmless.contains(name) && !name.hasPrefix("replaced-") && place.data + "/" + name != source.database
+      !Self.harmless.contains(name) && !name.hasPrefix("replaced-") && place.data + "/" + name != source.name
     }
     if let first = inside.sorted().first {
       throw StartupError(
@@ -92,36 +71,32 @@ package struct DataRestore {
   }
 
   /// Copies the database and verifies the copy, so that the backup is only read.
-  private func prepare(_ source: Source, in place: InterruptedRestore) throws {
+  private func prepare(_ source: any BackupSource, in place: InterruptedRestore) throws {
     Folder.remove(place.staging)
     try Files.makeFolder(place.staging, mode: 0o700)
-    show("copying \(source.database)")
-    for ending in ["", "-wal"] where ending.isEmpty || Files.exists(source.database + ending) {
-      try Folder.read(source.database + ending) { next in
-        try Folder.write(place.staging + "/parley.db" + ending, next: next)
-      }
-    }
+    show("copying \(source.name)")
+    try source.copyDatabase(to: place.staging)
     let backup: BackupFile
     do {
       backup = try BackupFile(path: place.staging + "/parley.db")
     } catch StoreFailure.foreign {
-      throw StartupError("\(source.database) is no backup of Parley")
+      throw StartupError("\(source.name) is no backup of Parley")
     }
     show("verifying the database")
     let damage = try backup.damage()
     if let first = damage.first {
-      throw StartupError("\(source.database) is damaged: \(Line.safe(first))" + (damage.count > 1 ? ", and more" : ""))
+      throw StartupError("\(source.name) is damaged: \(Line.safe(first))" + (damage.count > 1 ? ", and more" : ""))
     }
     let domains = try backup.domains()
     guard settings.domains.contains(where: { domains.contains($0.name) }) else {
       throw StartupError(
-        "\(source.database) is of \(domains.joined(separator: ", ")), and the configuration serves "
+        "\(source.name) is of \(domains.joined(separator: ", ")), and the configuration serves "
           + settings.domains.map(\.name).joined(separator: ", "))
     }
   }
 
   /// Brings the copy to this release's schema, begins its epoch, and gathers the files that it names.
-  private func complete(_ source: Source, in place: InterruptedRestore) async throws -> RestoreReport {
+  private func complete(_ source: any BackupSource, in place: InterruptedRestore) async throws -> RestoreReport {
     show("preparing the database")
     let database = place.staging + "/parley.db"
     let missing = try BackupFile(path: database).missingMigrations()
@@ -137,13 +112,13 @@ package struct DataRestore {
         let epoch = try writer.beginEpoch(at: now)
         try writer.insert(
           AuditRecord(
-            actor: actor, time: now, operation: "restore", object: source.database, status: 200, code: ""),
+            actor: actor, time: now, operation: "restore", object: source.name, status: 200, code: ""),
           keeping: AccountLimits.auditRecordsMax, since: .earliest)
         return (head, epoch, realms.map(\.domain), users)
       }
       try store.close()
       report = RestoreReport(
-        backup: source.database, data: place.data, domains: domains, users: users, position: head.position.number,
+        backup: source.name, data: place.data, domains: domains, users: users, position: head.position.number,
         lastEntryAt: head.position == .zero ? nil : head.time.description, migrations: missing,
         epoch: Int64(epoch.number))
     } catch {
@@ -161,7 +136,7 @@ package struct DataRestore {
 
   /// Puts the files that the database names into the staging folder: copies from the backup, whose hash is verified, and
   /// links to those that are in the data folder already.
-  private func gather(_ source: Source, in place: InterruptedRestore) throws -> RestoreReport.Files {
+  private func gather(_ source: any BackupSource, in place: InterruptedRestore) throws -> RestoreReport.Files {
     var told = RestoreReport.Files()
     let (prepared, present) = (place.staging + "/blobs", place.data + "/blobs")
     try Files.makeFolder(prepared, mode: 0o700)
@@ -173,12 +148,14 @@ package struct DataRestore {
         let shard = String(target.dropLast(name.description.utf8.count + 1))
         if shards.insert(shard).inserted { try Files.makeFolder(shard, mode: 0o700) }
         let expected = part == .file ? file : nil
-        if let blobs = source.blobs, Files.exists(BackupFolder.file(name, in: blobs)) {
-          if try Self.copy(BackupFolder.file(name, in: blobs), to: target, expected) {
+        var hash = SHA256()
+        if let size = try source.copy(name, to: target, &hash) {
+          if expected?.isMade(of: size, hash) ?? true {
             if part == .file { told.copied += 1 }
             continue
           }
-          if part == .file { told.damaged.append(file.id.description) }
+          unlink(target)
+          told.damaged.append(file.id.description)
         }
         let own = BackupFolder.file(name, in: present)
         if let size = Files.size(own), expected.map({ $0.size == size }) ?? true {
@@ -194,24 +171,6 @@ package struct DataRestore {
     for shard in shards { try Folder.sync(shard) }
     try Folder.sync(prepared)
     return told
-  }
-
-  /// Copies a file. Returns false, and leaves none, if it is not the one that the database names.
-  private static func copy(_ path: String, to target: String, _ expected: BackupFile.File?) throws -> Bool {
-    var hash = SHA256()
-    var size: Int64 = 0
-    try Folder.read(path) { next in
-      try Folder.write(target) {
-        let bytes = try next()
-        hash.update(data: bytes)
-        size += Int64(bytes.count)
-        return bytes
-      }
-    }
-    guard let expected else { return true }
-    if size == expected.size, expected.sha256.map({ Array(hash.finalize()) == $0 }) ?? true { return true }
-    unlink(target)
-    return false
   }
 
   /// Puts everything into its place. Returns the folder of the former data; nil if there was none.
@@ -240,8 +199,16 @@ package struct DataRestore {
     case let refusal as StartupError: refusal
     case let failure as Files.Failure:
       StartupError("nothing was restored: \(failure.path): \(failure.reason)")
+    case let failure as BlobFailure: StartupError("nothing was restored: \(failure.description)")
     case let failure as StoreFailure: StartupError("nothing was restored: \(failure.description)")
     default: StartupError("nothing was restored: \(error)")
     }
+  }
+}
+
+extension BackupFile.File {
+  /// Whether bytes of this number and hash are the file that the database names.
+  fileprivate func isMade(of size: Int64, _ hash: SHA256) -> Bool {
+    size == self.size && (sha256.map { Array(hash.finalize()) == $0 } ?? true)
   }
 }

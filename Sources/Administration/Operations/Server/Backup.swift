@@ -7,13 +7,13 @@ package enum Backup: AdminOperation {
 
   package struct Input: Codable, Sendable {
     /// An absolute path, since server and command may have different working directories: the file to make; with `files`
-    /// the folder.
-    let path: String
+    /// the folder. nil for the bucket of the configuration, which always gets users' files, too.
+    let path: String?
     /// Whether the folder gets users' files, too.
     let files: Bool
-    /// The number of databases that stay in the folder, the newest; older ones are removed.
+    /// The number of databases that stay in the place, the newest; older ones are removed.
     let keep: Int
-    package init(path: String, files: Bool = false, keep: Int = 1) {
+    package init(path: String?, files: Bool = false, keep: Int = 1) {
       self.path = path
       self.files = files
       self.keep = keep
@@ -21,7 +21,7 @@ package enum Backup: AdminOperation {
   }
 
   package struct Output: Codable, Hashable, Sendable {
-    /// The file of the database.
+    /// The file of the database; in a bucket its URL.
     package let path: String
     package let bytes: Int64
     /// The outcome for users' files; nil if they were not asked for.
@@ -34,7 +34,7 @@ package enum Backup: AdminOperation {
       package var copiedBytes: Int64 = 0
       /// The files that were deleted while the backup was made.
       package var missing = 0
-      /// The files that no database in the folder names any more, and the databases beyond `keep`; both are removed.
+      /// The files that no database in the place names any more, and the databases beyond `keep`; both are removed.
       package var removed = 0
       package var removedDatabases = 0
 
@@ -51,7 +51,7 @@ package enum Backup: AdminOperation {
   package static let answerWait = AdminLimits.backupWait
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    guard input.path.hasPrefix("/"), !input.path.contains("\0") else {
+    if let path = input.path, !path.hasPrefix("/") || path.contains("\0") {
       throw Problem(.malformed, "path-relative", "The path of a backup begins with a slash.", field: "path")
     }
     guard (1...AdminLimits.backupsKeptMax).contains(input.keep) else {
@@ -61,9 +61,11 @@ package enum Backup: AdminOperation {
     guard let backups = context.backups else {
       throw Problem(.unsupported, "backup-absent", "This store has no backup of its own.")
     }
-    return input.files
-      ? try await backups.add(to: input.path, keeping: input.keep) : try await backups.write(to: input.path)
+    guard let path = input.path else { return try await backups.addToBucket(keeping: input.keep) }
+    return input.files ? try await backups.add(to: path, keeping: input.keep) : try await backups.write(to: path)
   }
+
+  package static func object(of input: Input) -> String { input.path ?? "s3" }
 }
 
 /// The writing of backups.
@@ -75,4 +77,6 @@ package protocol BackupWriter: Sendable {
   ///
   /// - Parameter keep: The number of databases that stay; files that none of them names are removed at the end.
   func add(to folder: String, keeping keep: Int) async throws(Problem) -> Backup.Output
+  /// Does the same in the bucket of the configuration.
+  func addToBucket(keeping keep: Int) async throws(Problem) -> Backup.Output
 }

@@ -39,6 +39,8 @@ package enum ServerStatus: AdminOperation {
     /// The time of the newest backup that the server has made by itself, and why the last attempt failed.
     package let lastBackupAt: String?
     package let backupFailure: String?
+    /// Why no program replicates the database (`backup.replicated`).
+    package let replicationFailure: String?
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
@@ -59,6 +61,7 @@ package enum ServerStatus: AdminOperation {
       position: position, accepting: !parley.isFull, isReady: problem == nil,
       problem: problem.map { .init(code: $0.code, text: $0.text) },
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
-      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description, backupFailure: backup?.failure)
+      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description, backupFailure: backup?.failure,
+      replicationFailure: context.server?.replicationFailure)
   }
 }
