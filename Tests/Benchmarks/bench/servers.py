@@ -1,9 +1,14 @@
 """Starts, fills and stops the servers that are compared."""
+import contextlib
 import os
 import select
 import signal
+import sqlite3
+import statistics
 import subprocess
 import sys
+import threading
+import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -138,6 +143,60 @@ class Server:
         if done.returncode:
             raise SystemExit("%s: prefill failed" % self.name)
         self.filled = True
+
+    def enlarge(self, megabytes):
+        """Gives Parley's database this size, by rows of the size of a message in a table of their own."""
+        path = os.path.join(self.dir, "data", "parley.db")
+        rows = (megabytes << 20) - os.path.getsize(path) >> 10
+        if rows <= 0:
+            return
+        log("%-10s database of %d MiB" % (self.name, megabytes))
+        self._end(self.pid)
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute("CREATE TABLE IF NOT EXISTS ballast (id INTEGER PRIMARY KEY, bytes BLOB)")
+            while rows > 0:  # in pieces, which bound the log
+                count = min(rows, 100000)
+                database.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
+                                 "INSERT INTO ballast (bytes) SELECT randomblob(990) FROM n", [count])
+                database.commit()
+                rows -= count
+        self.start()
+
+    @contextlib.contextmanager
+    def backups(self):
+        """Backups of Parley's database one after the other, from before the body to behind it; gives a row's figures, which are
+        complete at the end: the median of the seconds, and the size."""
+        target, took, size, failures = os.path.join(self.dir, "backup.db"), [], [0], []
+        ending, begun = threading.Event(), threading.Event()
+
+        def repeat():
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
+            while not ending.is_set():
+                begin = time.monotonic()
+                process = subprocess.Popen([self.binary, "backup", target, "--data", os.path.join(self.dir, "data")], cwd=self.dir,
+                                           env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                begun.set()
+                error = process.communicate()[1]
+                if process.returncode:
+                    failures.append(error.strip())
+                    return
+                took.append(time.monotonic() - begin)
+                size[0] = os.path.getsize(target)
+                os.remove(target)
+
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        begun.wait()
+        figures = {}
+        try:
+            yield figures
+        finally:
+            ending.set()
+            thread.join()
+        if failures:
+            figures.update(failures=1, error="backup: " + failures[0])
+        else:
+            figures.update(backup_s=round(statistics.median(took), 2), backup_gb=round(size[0] / 1e9, 3))
 
     def restart(self):
         self._end(self.pid)
