@@ -98,8 +98,8 @@ package struct Core: Sendable {
         folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
         backup: DataBackup(
           parley, files: blobs?.store,
-          bucket: settings.backups.bucket.map {
-            BackupBucket($0, authorities: settings.outgoing.authorities, logger: logger)
+          bucket: settings.backups.bucket.map { options in
+            { BackupBucket(options, authorities: settings.outgoing.authorities, logger: logger) }
           }, copy: folder.path + "/" + DataFolder.backupCopy),
         follower: settings.backups.isReplicated ? try store.follower() : nil)
     } catch let refusal as StartupError {

@@ -464,11 +464,12 @@ def operations(checks, book, machine):
                 expect(text in (machine.folder / "home" / path).read_text(), f"no completions in {path}")
         blocks = book.take(where, "The data folder and backup")
         with checks.check("docs: operations, backup while the server runs"):
-            for block in blocks[:2]:
-                machine.shell(block)
+            for block in blocks[:3]:
+                printed = machine.shell(block)
+            expect(re.search(r"^parley-\d+Z\.db +\d{4}-", printed, re.M), printed)
     with checks.check("docs: operations, restoring"):
         machine.shell(user.replace("alice@", "bob@"))
-        one, other = machine.shell(blocks[2]).split("Restored ")[1:]
+        one, other = machine.shell(blocks[3]).split("Restored ")[1:]
         expect("/var/backups/parley.db to" in one and "/var/lib/parley/backups/parley-" in other, f"{one}{other}")
         expect("is in" in other and "replaced-" in other, other)
         for folder in ["parley-restored", "parley"]:

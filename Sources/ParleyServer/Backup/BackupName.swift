@@ -18,8 +18,8 @@ struct BackupName: Hashable, Comparable, CustomStringConvertible {
     }
   }
 
-  /// Returns the name of a file without its ending; nil for the name of something else. Backups before 0.2 have names
-  /// without milliseconds.
+  /// Returns the name of a file without its ending; nil for the name of something else. Names of earlier releases
+  /// have no milliseconds.
   init?(file: some StringProtocol, ending: String) {
     guard file.hasPrefix("parley-"), file.hasSuffix("Z" + ending) else { return nil }
     self.init(String(file.dropLast(ending.count)))

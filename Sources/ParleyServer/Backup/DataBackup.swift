@@ -11,13 +11,13 @@ package struct DataBackup: BackupWriter {
   private let parley: Parley
   /// The bytes of users' files; nil if there are none.
   private let files: (any BlobStore)?
-  /// The bucket of backups; nil if there is none.
-  private let bucket: BackupBucket?
+  /// Opens the bucket of backups, for the time of one backup; nil if there is none.
+  private let bucket: (@Sendable () -> BackupBucket)?
   /// The path where a database is copied before it is sent to the bucket.
   private let copy: String
   private let bucketLock = BucketLock()
 
-  init(_ parley: Parley, files: (any BlobStore)?, bucket: BackupBucket?, copy: String) {
+  init(_ parley: Parley, files: (any BlobStore)?, bucket: (@Sendable () -> BackupBucket)?, copy: String) {
     self.parley = parley
     self.files = files
     self.bucket = bucket
@@ -73,7 +73,7 @@ package struct DataBackup: BackupWriter {
   }
 
   package func addToBucket(keeping keep: Int) async throws(Problem) -> Backup.Output {
-    guard let bucket else {
+    guard let bucket = bucket?() else {
       throw Problem(
         .unsupported, "bucket-absent", "No bucket for backups is configured: set backup.s3 or uploads.s3.")
     }
@@ -100,7 +100,7 @@ package struct DataBackup: BackupWriter {
 
   /// Returns the time of the newest backup in the bucket; nil if there is none.
   func newestInBucket() async throws(Problem) -> Timestamp? {
-    guard let bucket else { return nil }
+    guard let bucket = bucket?() else { return nil }
     return try await Self.blocking { try bucket.names().complete.last?.time }
   }
 
