@@ -94,13 +94,16 @@ package struct Core: Sendable {
       accountOptions.exportForms = [AppExport(), AccountExport()]
       accountOptions.threads = settings.threads
       let accounts = Accounts(parley, accountOptions)
+      var backupBucket: (@Sendable () -> BackupBucket)?
+      if let options = settings.backups.bucket {
+        let authorities = settings.outgoing.authorities
+        backupBucket = { BackupBucket(options, authorities: authorities, logger: logger) }
+      }
       return Core(
         folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
         backup: DataBackup(
           parley, files: blobs?.store,
-          bucket: settings.backups.bucket.map { options in
-            { BackupBucket(options, authorities: settings.outgoing.authorities, logger: logger) }
-          }, copy: folder.path + "/" + DataFolder.backupCopy),
+          bucket: backupBucket, copy: folder.path + "/" + DataFolder.backupCopy),
         follower: settings.backups.isReplicated ? try store.follower() : nil)
     } catch let refusal as StartupError {
       throw refusal
