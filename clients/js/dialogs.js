@@ -60,7 +60,11 @@ export const dialogs = {
         } catch (error) {
           if (error.status === 404 || error.status === 403) this.store.removeDialog(next);
           else if (error.status === 429) { this.missing.add(next); await this.pause(error.retryAfter * 1000 || 1000); }
-          else if (error.code !== "signed-out" && error.code !== "network") this.failed(error);
+          else if (error.code === "network") {
+            // It is asked for again when the client has caught up.
+            this.missing.add(next);
+            break;
+          } else if (error.code !== "signed-out") this.failed(error);
         }
       }
       this.fetching--;

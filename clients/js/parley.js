@@ -350,6 +350,7 @@ export class Parley {
     const { replayed } = this;
     this.replayed = undefined;
     if (this.wish) this.connection.command("presence", this.wish).catch(() => {});
+    for (const id of [...this.missing]) this.fetchDialog(id);
     // Counts are told live only.
     if (replayed?.size) this.recount(replayed).catch((error) => this.failed(error));
     this.later();
@@ -358,10 +359,10 @@ export class Parley {
   async recount(ids) {
     const asked = this.store.clock;
     const page = await this.listDialogs({ limit: 50 });
-    const overtaken = this.store.putDialogs(page.items.filter(({ id }) => this.store.dialogs.has(id)), asked);
+    const overtaken = this.store.putDialogs(page.items, asked);
     this.store.setTotals(page);
     for (const { id } of page.items) ids.delete(id);
-    for (const id of [...overtaken, ...ids]) if (this.store.dialogs.has(id)) this.fetchDialog(id);
+    for (const id of [...overtaken, ...ids]) this.fetchDialog(id);
   }
 
   /** Events were lost, or are too many: the lists are fetched again, and nothing is stored before they are there. */

@@ -126,7 +126,7 @@ test("what happened meanwhile comes by cursor: messages, edits, deletions, react
     await sees(view, (messages) => messages.some((each) => text(each) === "edited")
       && messages.find((each) => each.id === two.id).content.type === "deleted" && text(messages.at(-1)) === "three");
     const { unreadCount } = (await paris.request("GET", `/dialogs/${id}`)).me;
-    const counted = () => paris.dialogs.find((each) => each.id === id).me.unreadCount === unreadCount;
+    const counted = () => paris.dialogs.find((each) => each.id === id)?.me.unreadCount === unreadCount;
     if (!counted()) await paris.next("dialogs", counted);
   } finally { proxy.close(); }
 });
