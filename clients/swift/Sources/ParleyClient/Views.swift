@@ -1,0 +1,303 @@
+/// What ``Parley`` knows of an open dialog.
+struct View {
+  let dialogId: String
+  let limit: Int
+  var timeline = Timeline()
+  var reached = Reached()
+  var isFresh = false
+  var isLoading = false
+  var error: ParleyError?
+  /// Changes with each replacement of all messages, so that an older answer is not taken.
+  var attempt = 0
+  /// By request: what arrived meanwhile.
+  var arrived: [Int: [Message]] = [:]
+  var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+  var fresh: [CheckedContinuation<Void, any Error>] = []
+}
+
+/// A dialog that is being read: a gapless piece of its messages. Memory holds what was loaded; ``close()`` it when it leaves the screen.
+public struct DialogView: Sendable {
+  /// The messages after each change; changes of the same moment are told once, and the first element is the present.
+  public typealias Changes = AsyncMapSequence<AsyncStream<Void>, [LocalMessage]>
+
+  public let dialogId: String
+  let parley: Parley
+  let number: Int
+
+  /// The dialog as it is now.
+  public var dialog: Dialog? { get async { await parley.store.dialogs[dialogId] } }
+  /// Oldest first; at the end those that are still being sent.
+  public var messages: [LocalMessage] { get async { await parley.messages(number) } }
+  public var hasOlder: Bool { get async { await parley.views[number]?.timeline.hasOlder ?? false } }
+  /// Only after ``jump(_:limit:)``: the newest messages are not loaded.
+  public var hasNewer: Bool { get async { await parley.views[number]?.timeline.hasNewer ?? false } }
+  /// Whether the first answer of the server has arrived.
+  public var isFresh: Bool { get async { await parley.views[number]?.isFresh ?? false } }
+  /// The reason why the first answer is missing (offline, say); it is asked again when the client is connected.
+  public var error: ParleyError? { get async { await parley.views[number]?.error } }
+
+  /// Waits for the first answer, or throws its error, if that is not temporary.
+  public func fresh() async throws { try await parley.fresh(number) }
+  public func changes() async -> Changes {
+    let view = self
+    return await parley.changes(number).map { _ in await view.messages }
+  }
+  /// Returns whether there are more.
+  @discardableResult public func loadOlder(limit: Int = 50) async throws -> Bool {
+    try await parley.loadOlder(number, limit)
+  }
+  @discardableResult public func loadNewer(limit: Int = 50) async throws -> Bool {
+    try await parley.loadNewer(number, limit)
+  }
+  /// Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces the messages.
+  public func jump(_ messageId: String, limit: Int = 50) async throws {
+    try await parley.jump(number, messageId, limit)
+  }
+  /// Back to the newest messages.
+  public func toEnd() async throws { if await hasNewer { try await parley.reloaded(number) } }
+  /// Drops the oldest messages from memory; ``loadOlder(limit:)`` finds them again.
+  public func trim(_ keep: Int) async { await parley.trim(number, keep) }
+  @discardableResult public func send(_ text: String) async throws -> LocalMessage {
+    try await parley.send(dialogId, text)
+  }
+  @discardableResult public func send(_ message: NewMessage) async throws -> LocalMessage {
+    try await parley.send(dialogId, message)
+  }
+  /// Marks everything that is loaded as read.
+  public func markRead() async throws { try await parley.markRead(number) }
+  /// The users who have read one's message, as far as known from markers.
+  public func readersOf(_ messageId: String) async -> [String] { await parley.readers(number, messageId) }
+  public func close() async { await parley.close(number) }
+}
+
+extension Parley {
+  /// Opens a dialog for reading: one request, which goes on when this returns.
+  public func view(_ dialogId: String, limit: Int = 50) async throws -> DialogView {
+    try await opened()
+    numbers += 1
+    let number = numbers
+    views[number] = View(dialogId: dialogId, limit: limit)
+    Task { await reload(number) }
+    return DialogView(dialogId: dialogId, parley: self, number: number)
+  }
+
+  func messages(_ number: Int) -> [LocalMessage] {
+    guard let view = views[number] else { return [] }
+    let userId = userId ?? ""
+    let stored = view.timeline.messages.map { message in
+      let isOwn = message.senderId == userId
+      var local = LocalMessage(key: isOwn ? message.clientId ?? message.id : message.id, message: message)
+      guard isOwn, message.content.type != .system else { return local }
+      if let delivery = message.delivery, delivery.state == "failed" {
+        local.status = .failed
+        local.error = .init(code: delivery.code ?? "", detail: delivery.text ?? "")
+      } else {
+        local.status = view.reached.step(message.seq, of: userId).status
+      }
+      return local
+    }
+    let pending = view.timeline.hasNewer ? [] : outboxState.entries.filter { $0.dialogId == view.dialogId }.map(shown)
+    return stored + pending
+  }
+
+  func readers(_ number: Int, _ messageId: String) -> [String] {
+    guard let view = views[number], let message = view.timeline.messages.last(where: { $0.id == messageId }) else {
+      return []
+    }
+    return view.reached.step(message.seq, of: userId ?? "").readers
+  }
+
+  func changes(_ number: Int) -> AsyncStream<Void> {
+    numbers += 1
+    let listener = numbers
+    let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    guard views[number] != nil else {
+      continuation.finish()
+      return stream
+    }
+    continuation.onTermination = { _ in Task { await self.stopTelling(number, listener) } }
+    views[number]?.listeners[listener] = continuation
+    continuation.yield()
+    return stream
+  }
+
+  private func stopTelling(_ number: Int, _ listener: Int) { views[number]?.listeners[listener] = nil }
+
+  func close(_ number: Int) {
+    guard let view = views.removeValue(forKey: number) else { return }
+    for listener in view.listeners.values { listener.finish() }
+    for waiter in view.fresh { waiter.resume(throwing: ParleyError("aborted", "The view was closed.")) }
+  }
+
+  func trim(_ number: Int, _ keep: Int) { change(number) { $0.timeline.trim(keep) } }
+
+  private func change(_ number: Int, _ change: (inout View) -> Void) {
+    guard views[number] != nil else { return }
+    change(&views[number]!)
+    views[number]!.reached.resolve(views[number]!.timeline.messages)
+    tell(number)
+  }
+
+  private func tell(_ number: Int) { for listener in views[number]!.listeners.values { listener.yield() } }
+
+  /// The numbers of the views of a dialog. No copy of a view is held while it is changed.
+  private func views(of dialogId: String) -> [Int] { views.filter { $0.value.dialogId == dialogId }.map(\.key) }
+
+  func tellViews(of dialogId: String) { for number in views(of: dialogId) { tell(number) } }
+
+  // MARK: What events tell
+
+  func addToViews(_ message: Message) {
+    for number in views(of: message.dialogId) {
+      for request in Array(views[number]!.arrived.keys) { views[number]?.arrived[request]?.append(message) }
+      views[number]?.timeline.arrive(message)
+      views[number]?.reached.resolve([message])
+      tell(number)
+    }
+  }
+
+  func updateInViews(_ message: Message) {
+    for number in views(of: message.dialogId) {
+      change(number) { $0.timeline.change(message.id) { newer($0, message) } }
+    }
+  }
+
+  func applyToViews(_ event: ServerEvent) {
+    func each(_ dialogId: String, _ change: (inout View) -> Void) {
+      for number in views(of: dialogId) { self.change(number, change) }
+    }
+    switch event {
+    case .messageCreated(let message): addToViews(message)
+    case .messageUpdated(let message): updateInViews(message)
+    case .messageDeleted(let data):
+      each(data.dialogId) {
+        if data.for == "me" {
+          $0.timeline.remove(data.messageId)
+        } else {
+          $0.timeline.change(data.messageId) { $0.deleted(data) }
+        }
+      }
+    case .markerUpdated(let marker):
+      each(marker.dialogId) { view in
+        view.reached.mark(marker.userId, delivered: marker.delivered, read: marker.read)
+        view.reached.resolve(view.timeline.messages.filter { $0.id == marker.delivered || $0.id == marker.read })
+      }
+    case .dialogCleared(let data): each(data.dialogId) { $0.timeline.clear() }
+    case .dialogCreated(let data), .dialogUpdated(let data): if let message = data.message { addToViews(message) }
+    case .memberUpdated(let data): if let message = data.message { addToViews(message) }
+    default: break
+    }
+  }
+
+  // MARK: Loading
+
+  /// Runs a request, and gives its answer together with the messages that arrived meanwhile.
+  private func asking<T: Sendable>(_ number: Int, _ request: () async throws -> T) async throws -> (T, [Message]) {
+    numbers += 1
+    let mark = numbers
+    views[number]?.arrived[mark] = []
+    do {
+      let answer = try await request()
+      return (answer, views[number]?.arrived.removeValue(forKey: mark) ?? [])
+    } catch {
+      views[number]?.arrived[mark] = nil
+      throw error
+    }
+  }
+
+  /// Loads the newest messages in place of all others.
+  func reload(_ number: Int) async {
+    do { try await reloaded(number) } catch {
+      let error = ParleyError.of(error)
+      guard views[number] != nil else { return }
+      views[number]!.error = error
+      tell(number)
+      // After a temporary error it is asked again with the connection.
+      guard !error.isTemporary else { return }
+      for waiter in views[number]!.fresh { waiter.resume(throwing: error) }
+      views[number]!.fresh = []
+    }
+  }
+
+  func reloaded(_ number: Int) async throws {
+    guard let view = views[number] else { return }
+    let attempt = view.attempt + 1
+    views[number]!.attempt = attempt
+    let (page, arrived) = try await asking(number) { try await listMessages(view.dialogId, limit: view.limit) }
+    guard views[number]?.attempt == attempt else { return }
+    change(number) {
+      $0.timeline.replace(page.items, older: page.nextCursor, newer: nil, arrived: arrived)
+      ($0.isFresh, $0.error) = (true, nil)
+    }
+    for waiter in views[number]!.fresh { waiter.resume() }
+    views[number]!.fresh = []
+    await askReceipts(number)
+  }
+
+  func fresh(_ number: Int) async throws {
+    guard let view = views[number] else { throw ParleyError("aborted", "The view was closed.") }
+    if view.isFresh { return }
+    if let error = view.error, !error.isTemporary { throw error }
+    try await withCheckedThrowingContinuation { views[number]?.fresh.append($0) }
+  }
+
+  func loadOlder(_ number: Int, _ limit: Int) async throws -> Bool {
+    guard let view = views[number], view.timeline.hasOlder, !view.isLoading else {
+      return views[number]?.timeline.hasOlder ?? false
+    }
+    views[number]!.isLoading = true
+    defer { views[number]?.isLoading = false }
+    let page = try await listMessages(view.dialogId, before: view.timeline.before, limit: limit)
+    if views[number]?.attempt == view.attempt { change(number) { $0.timeline.addOlder(page) } }
+    return views[number]?.timeline.hasOlder ?? false
+  }
+
+  func loadNewer(_ number: Int, _ limit: Int) async throws -> Bool {
+    guard let view = views[number], view.timeline.hasNewer, !view.isLoading else {
+      return views[number]?.timeline.hasNewer ?? false
+    }
+    views[number]!.isLoading = true
+    defer { views[number]?.isLoading = false }
+    let (page, arrived) = try await asking(number) {
+      try await listMessages(view.dialogId, after: view.timeline.newerCursor, limit: limit)
+    }
+    if views[number]?.attempt == view.attempt { change(number) { $0.timeline.addNewer(page, arrived: arrived) } }
+    return views[number]?.timeline.hasNewer ?? false
+  }
+
+  func jump(_ number: Int, _ messageId: String, _ limit: Int) async throws {
+    guard let view = views[number] else { return }
+    let attempt = view.attempt + 1
+    views[number]!.attempt = attempt
+    let half = max(1, limit / 2)
+    let (answer, arrived) = try await asking(number) {
+      async let message = self.message(view.dialogId, messageId)
+      async let older = listMessages(view.dialogId, before: messageId, limit: half)
+      async let newer = listMessages(view.dialogId, after: messageId, limit: half)
+      return try await (message, older, newer)
+    }
+    guard views[number]?.attempt == attempt else { return }
+    let (message, older, newer) = answer
+    change(number) {
+      $0.timeline.replace(
+        newer.items + [message] + older.items, older: older.nextCursor, newer: newer.nextCursor, arrived: arrived)
+    }
+  }
+
+  /// Markers are told as they change. For one's newest message from before, the server is asked once.
+  private func askReceipts(_ number: Int) async {
+    guard let view = views[number], let userId, store.dialogs[view.dialogId]?.type != .public,
+      let mine = view.timeline.messages.last(where: { $0.senderId == userId && $0.content.type != .system }),
+      view.reached.step(mine.seq, of: userId).status != .read,
+      let page = try? await listReceipts(view.dialogId, mine.id)
+    else { return }
+    change(number) { view in for receipt in page.items { view.reached.mark(receipt, seq: mine.seq) } }
+  }
+
+  func markRead(_ number: Int) async throws {
+    guard let view = views[number] else { return }
+    let messages = view.timeline.messages
+    guard let last = messages.last(where: { $0.senderId != userId }) ?? messages.last else { return }
+    try await markRead(view.dialogId, last.id)
+  }
+}
