@@ -3,104 +3,23 @@
 The tests ask this script for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive. The
 examples and the README's code run here too, and the size is bounded.
 """
-import asyncio
 import contextlib
 import gzip
-import http.server
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 
 from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
-from lib.peers import Client
+from lib.sdk import SECRET, Control
 from lib.services import Hook, new_secret
 
 SDK = ROOT / "clients/js"
-SECRET = "a secret that the check of the SDK knows"
 SIZE_MAX = 25_000  # bytes
 MESSAGES = int(os.environ.get("SDK_MESSAGES", "2000"))  # of the test of memory; 10,000 by hand
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
-
-
-class Nurse(Client):
-    """Answers everything, and says that she has seen it."""
-
-    def __init__(self, server):
-        super().__init__(server, "nurse@localhost/kitchen")
-        self.add_event_handler("message", self.answer)
-
-    def answer(self, message):
-        if message["type"] == "chat" and message["body"]:
-            self["xep_0333"].send_marker(message["from"].bare, message["id"], "displayed")
-            message.reply(f"heard: {message['body']}").send()
-
-
-class Control:
-    """Does what a test asks for, by HTTP."""
-
-    def __init__(self, server, hook):
-        self.server, self.hook, self.loop = server, hook, None
-        control = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                try:
-                    status, value = 200, getattr(control, "on_" + self.path[1:])() or {}
-                except Exception as error:  # the test that asked tells it
-                    status, value = 500, {"error": repr(error)}
-                data = json.dumps(value).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_):
-                pass
-
-        self.site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.site.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.site.server_port}"
-
-    def on_restart(self):
-        self.server.kill()
-        self.server.start()
-
-    def on_letter(self):
-        letter = self.hook.letters.get(timeout=PATIENCE)
-        if isinstance(letter, Exception):
-            raise letter
-        return letter["data"]
-
-    def on_arrive(self):
-        self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-
-        async def arrive():
-            self.nurse = Nurse(self.server)
-            await self.nurse.arrive()
-            self.nurse.send_presence()
-            await self.nurse.saw("presence_available")
-
-        asyncio.run_coroutine_threadsafe(arrive(), self.loop).result(PATIENCE)
-
-    def close(self):
-        if self.loop:
-            async def leave():
-                await self.nurse.disconnect()
-            with contextlib.suppress(Exception):
-                asyncio.run_coroutine_threadsafe(leave(), self.loop).result(5)
-            self.loop.call_soon_threadsafe(self.loop.stop)
-        self.site.shutdown()
-        self.site.server_close()
 
 
 def node(arguments, server, control, **more):

@@ -64,7 +64,8 @@ export class View {
 
   add(message) {
     for (const arrived of this.collectors) arrived.push(message);
-    if (this.hasNewer) return this.changed();
+    // What lies before the loaded piece comes with `loadOlder`: put before it now it would leave a gap.
+    if (this.hasNewer || (this.hasOlder && this.list.length && message.seq < this.list[0].seq)) return this.changed();
     this.list = insert(this.list, message);
     if (this.list.length > this.bound + 50) this.trim(this.bound);
     this.changed();

@@ -18,8 +18,14 @@ struct Timeline: Equatable, Sendable {
   /// Takes a message that arrived. It is left out where it would make a gap.
   mutating func arrive(_ message: Message) {
     guard !hasNewer else { return }
-    insert(message)
+    insertArrived(message)
     if messages.count > bound + 50 { trim(bound) }
+  }
+
+  /// Inserts what arrived, also late in a replay: what is older than the piece comes with `addOlder`, and would make a gap here.
+  private mutating func insertArrived(_ message: Message) {
+    if hasOlder, let first = messages.first, message.seq < first.seq { return }
+    insert(message)
   }
 
   private mutating func insert(_ message: Message) {
@@ -51,7 +57,7 @@ struct Timeline: Equatable, Sendable {
     (olderCursor, self.newerCursor) = (older, newerCursor)
     (hasOlder, hasNewer) = (older != nil, newerCursor != nil)
     bound = Limits.liveMessages + messages.count
-    if !hasNewer { arrived.forEach { insert($0) } }
+    if !hasNewer { arrived.forEach { insertArrived($0) } }
   }
 
   mutating func addOlder(_ page: Page<Message>) {
@@ -66,7 +72,7 @@ struct Timeline: Equatable, Sendable {
     newerCursor = page.nextCursor
     hasNewer = page.nextCursor != nil
     page.items.forEach { insert($0) }
-    if !hasNewer { arrived.forEach { insert($0) } }
+    if !hasNewer { arrived.forEach { insertArrived($0) } }
   }
 
   mutating func trim(_ keep: Int) {

@@ -78,6 +78,7 @@ struct OutboxTests {
     var timeline = Timeline()
     timeline.replace([message(5), message(4)], older: "4", newer: nil, arrived: [message(6), message(5)])
     timeline.arrive(message(6))
+    timeline.arrive(message(2))  // of a replay
     #expect(timeline.messages.map(\.seq) == [4, 5, 6])
     timeline.addOlder(Page(items: [message(3), message(2)], nextCursor: nil))
     #expect(timeline.messages.map(\.seq) == [2, 3, 4, 5, 6])

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@testable import ParleyClient
+
+/// The server of the client check `sdk_swift`, which runs these tests; without it they are skipped.
+enum Control {
+  static let environment = ProcessInfo.processInfo.environment
+  static let url = environment["PARLEY_URL"].flatMap { URL(string: $0) }
+  static let password = environment["PARLEY_PASSWORD"] ?? ""
+
+  /// Asks the check for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
+  @discardableResult static func ask(_ what: String, _ body: JSONObject = [:]) async throws -> JSONObject {
+    let control = try #require(environment["PARLEY_CONTROL"].flatMap { URL(string: "\($0)/\(what)") })
+    let answer = try await SystemTransport().send(
+      HTTPRequest(method: "POST", url: control, headers: [], body: JSON.encode(body)))
+    #expect(answer.status == 200, "\(what): \(String(decoding: answer.body, as: UTF8.self))")
+    return try JSON.decode(JSONObject.self, from: answer.body)
+  }
+
+  static func client(_ storage: any Storage = MemoryStorage(), _ transport: (any Transport)? = nil) throws -> Parley {
+    try Parley(url: #require(url), storage: storage, transport: transport)
+  }
+
+  /// Somebody who is signed in and connected.
+  static func person(
+    _ username: String, _ storage: any Storage = MemoryStorage(), _ transport: (any Transport)? = nil
+  ) async throws -> Parley {
+    let made = try client(storage, transport)
+    if try await !made.open() { try await made.signIn(.password(username: username, password: password)) }
+    try await made.connect()
+    return made
+  }
+}
+
+/// Waits for an event that fits.
+@discardableResult func next<T>(_ events: Events, _ test: (Event) -> T?) async throws -> T {
+  for await event in events { if let found = test(event) { return found } }
+  throw ParleyError("aborted", "The events ended.")
+}
+
+/// Waits for messages of a view that fit.
+@discardableResult func sees<T>(_ view: DialogView, _ test: ([LocalMessage]) -> T?) async throws -> T {
+  for await messages in await view.changes() { if let found = test(messages) { return found } }
+  throw ParleyError("aborted", "The view was closed.")
+}
+
+/// Waits until others have said all of these, and returns everything they said until then.
+func hears(_ events: Events, _ texts: [String]) async throws -> [String] {
+  var missing = Set(texts)
+  var heard: [String] = []
+  return try await next(events) { event in
+    guard case .message(let message, isOwn: false, _) = event else { return nil }
+    heard.append(message.content.text)
+    missing.remove(message.content.text)
+    return missing.isEmpty ? heard : nil
+  }
+}
+
+func refuses(_ code: String, _ work: () async throws -> Void) async -> ParleyError? {
+  do {
+    try await work()
+    Issue.record("\(code) was expected")
+    return nil
+  } catch {
+    let error = error as? ParleyError
+    #expect(error?.code == code, "\(error.map(String.init(describing:)) ?? "")")
+    return error
+  }
+}
+
+/// A network that fails. `lose(n, text)`: of the next `n` requests and messages with this text the answer is lost, after the server has done
+/// what was asked. `down`: nothing passes.
+actor LossyTransport: Transport {
+  private let real: any Transport
+  private var isDown = false
+  private var text = ""
+  private(set) var left = 0
+  private(set) var sent: [String] = []
+  private var sockets: [LossySocket] = []
+
+  init() throws { real = try SystemTransport() }
+
+  func lose(_ count: Int, _ text: String) { (left, self.text) = (count, text) }
+  func up() { isDown = false }
+  func down() async {
+    isDown = true
+    for socket in sockets { await socket.close(code: 4000) }
+    sockets = []
+  }
+
+  func isLost(_ body: String) -> Bool {
+    sent.append(body)
+    guard left > 0, body.contains(text) else { return false }
+    left -= 1
+    return true
+  }
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    if isDown { throw ParleyError.network("down") }
+    let isLost = isLost(
+      "\(request.method) \(request.url.path) \(String(decoding: request.body?.prefix(500) ?? Data(), as: UTF8.self))")
+    let answer = try await real.send(request)
+    if isLost || isDown { throw ParleyError.network("lost") }
+    return answer
+  }
+
+  func open(_ url: URL, subprotocol: String) async throws -> any WebSocket {
+    if isDown { throw ParleyError.network("down") }
+    let socket = LossySocket(real: try await real.open(url, subprotocol: subprotocol), network: self)
+    sockets.append(socket)
+    return socket
+  }
+}
+
+actor LossySocket: WebSocket {
+  private let real: any WebSocket
+  private let network: LossyTransport
+  private var isLost = false
+
+  init(real: any WebSocket, network: LossyTransport) { (self.real, self.network) = (real, network) }
+
+  func send(_ text: String) async throws {
+    if await network.isLost(text) { isLost = true }
+    try await real.send(text)
+  }
+
+  func receive() async throws -> String {
+    let text = try await real.receive()
+    guard isLost else { return text }
+    // The server has stored the message: its answer, or its event, is what arrived.
+    await real.close(code: 4000)
+    throw ParleyError.network("lost")
+  }
+
+  func close(code: UInt16) async { await real.close(code: code) }
+}
