@@ -3,6 +3,9 @@ public enum Limits {
   /// The presences of contacts elsewhere that are kept in memory, with some hundred bytes each. At the bound the oldest is
   /// forgotten: a later session asks the other server.
   public static let remotePresencesMax = 200_000
+  /// The times of a sixteenth of all users that were stored and are still kept for readers of an older snapshot: it would
+  /// take some thousand people who leave during one read to forget one too early.
+  static let lastSeenStoredMax = 256
   /// The bytes of one of them; a larger one is not kept. Real ones have a few hundred.
   static let remotePresenceBytesMax = 4_096
   // The committer's inbox. At the bound HTTP answers 503 with Retry-After, and a session stops reading its socket until

@@ -196,7 +196,8 @@ enum Features {
       227, "1.1", "Portable Import/Export Format for XMPP-IM Servers",
       note: """
         By commands. Not taken: subscriptions of nodes, and privacy lists other than what the default one blocks by \
-        address. Written without rooms' private messages.
+        address. Written without rooms' private messages. Rooms are out of its scope (2): they come with an import from \
+        Prosody or ejabberd.
         """),
     XEP(
       288, "1.0.1", "Bidirectional Server-to-Server Connections", note: "For the pair that the stream was opened for."),

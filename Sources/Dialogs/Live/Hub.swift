@@ -31,9 +31,7 @@ public final class Hub: Sendable {
   final class Shard: Sendable {
     let users = Mutex<[UserID: Online]>([:])
     let addresses = Mutex<[BareJID: UserID]>([:])
-    /// The times at which users were last available, while the store has an older one or none: of users who are
-    /// connected but not available, and of those whose last session has ended until that is committed.
-    let lastSeen = Mutex<[UserID: Timestamp]>([:])
+    let lastSeen = Mutex(LastSeen())
   }
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
@@ -113,11 +111,9 @@ public final class Hub: Sendable {
     shard(user.id).lastSeen.withLock { $0[user.id] } ?? user.lastSeenAt
   }
 
-  /// Forgets the time at which a user was last available, up to one that the store has now.
-  func forgetLastSeen(of user: UserID, until time: Timestamp) {
-    shard(user).lastSeen.withLock { lastSeen in
-      if let known = lastSeen[user], known <= time { lastSeen[user] = nil }
-    }
+  /// Notes that the store has the time at which a user was last available.
+  func lastSeenWasStored(_ time: Timestamp, of user: UserID) {
+    shard(user).lastSeen.withLock { $0.wasStored(time, of: user) }
   }
 
   func setLastSeen(_ time: Timestamp?, of user: UserID) {

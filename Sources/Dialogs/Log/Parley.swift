@@ -390,7 +390,7 @@ public final class Parley: Sendable {
     submitSurely(
       Post(
         author: party, intent: .leave(time),
-        completion: .callback { _ in hub.forgetLastSeen(of: party.id, until: time) })
+        completion: .callback { _ in hub.lastSeenWasStored(time, of: party.id) })
     )
   }
 
