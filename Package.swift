@@ -73,6 +73,7 @@ let package = Package(
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
     .target(
       name: "XMPP", dependencies: ["Basics", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+    .target(name: "Jingle", dependencies: ["JSON", "XMLStream", "XMPP"], swiftSettings: settings),
 
     // The core, and where it is stored
     .target(
@@ -270,6 +271,7 @@ let package = Package(
       name: "XMLStreamTests", dependencies: ["Basics", "XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .target(
       name: "XMPPFixtures", dependencies: ["XMPP", "Basics"], path: "Tests/XMPPFixtures", swiftSettings: settings),
+    .testTarget(name: "JingleTests", dependencies: ["Jingle", "XMLStream", nioCore], swiftSettings: settings),
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPPFixtures", "XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
       swiftSettings: settings),
