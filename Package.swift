@@ -120,7 +120,8 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "Basics", "JSON", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort", "DNS",
+        "Basics", "JSON", "XMPP", "Jingle", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort",
+        "DNS",
         "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

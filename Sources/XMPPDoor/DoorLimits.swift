@@ -161,6 +161,9 @@ enum DoorLimits {
   static let capabilitiesNodeBytesMax = 1_024
   /// The unanswered requests of the server to one client; at the bound the oldest is given up.
   static let questionsMax = 8
+  /// The Jingle sessions of one client with apps (XEP-0166): a user is in one call, and changes to another. Further ones
+  /// are refused.
+  static let jingleSessionsMax = 4
 
   // Rooms (XEP-0045).
   /// The messages of history for an occupant who enters and names no number: a screen. Most clients read the archive

@@ -63,6 +63,7 @@ enum Features {
     JSONContainers.self,
     OfflineMessages.self,
     JingleMessages.self,
+    JingleSessions.self,
     Corrections.self,
     Reactions.self,
     Replies.self,
@@ -170,9 +171,13 @@ enum Features {
         """),
     XEP(
       156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "If the HTTP port is reachable over TLS."),
+    XEP(167, "1.2.3", "Jingle RTP Sessions", note: "Audio and video, in calls between a client and an app (XEP-0166)."),
     XEP(
       175, "1.2", "Best Practices for Use of SASL ANONYMOUS",
       note: "On the domains in `guests.domains`. A guest's session cannot be resumed."),
+    XEP(
+      176, "1.1.1", "Jingle ICE-UDP Transport Method",
+      note: "With an app (XEP-0166). No restart of the transport, and no candidates over TCP (XEP-0371)."),
     XEP(
       178, "1.2", "Best Practices for Use of SASL EXTERNAL with Certificates",
       note: "Between servers. Clients do not log in by certificate."),
@@ -201,8 +206,13 @@ enum Features {
         """),
     XEP(
       288, "1.0.1", "Bidirectional Server-to-Server Connections", note: "For the pair that the stream was opened for."),
+    XEP(293, "1.0.2", "Jingle RTP Feedback Negotiation", note: "With an app (XEP-0166). No `rtcp-fb-trr-int`."),
+    XEP(294, "1.1.2", "Jingle RTP Header Extensions Negotiation", note: "With an app (XEP-0166). No parameters."),
     XEP(297, "1.0", "Stanza Forwarding", note: "In carbons and archive results."),
     XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, for files."),
+    XEP(320, "1.0.0", "Use of DTLS-SRTP in Jingle Sessions", note: "With an app (XEP-0166), and required there."),
+    XEP(338, "1.0.0", "Jingle Grouping Framework", note: "With an app (XEP-0166): BUNDLE."),
+    XEP(339, "1.0.1", "Source-Specific Media Attributes in Jingle", note: "With an app (XEP-0166)."),
     XEP(
       344, "0.4", "Impact of TLS and DNSSEC on Dialback",
       note: "A certificate for the domain is enough, without a call back."),

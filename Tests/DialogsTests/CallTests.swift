@@ -313,4 +313,46 @@ import Testing
       Issue.record("it was said to nobody")
     } catch let problem as Problem { #expect(problem.code == "peer-not-connected") }
   }
+
+  @Test func aClientNegotiatesInItsOwnCallWithAnAppAlone() async throws {
+    let cast = try await Cast()
+    let phone = try await cast.stage.session(cast.romeo, "app-phone", door: .app)
+    let client = try await cast.stage.session(cast.juliet, "desk")
+    let namesake = try await cast.stage.session(cast.juliet, "desk", door: .app)
+    let call = try await cast.ring()
+    let offer = CallSignal.Body(action: .offer, sdp: "v=0")
+    let answer = CallSignal.Body(action: .answer, sdp: "v=0")
+    func negotiate(
+      _ act: CallNegotiation.Act, by author: Party? = nil, name: String? = nil, to device: String = "app-phone",
+      from resource: String = "desk"
+    ) async throws -> String {
+      do throws(Problem) {
+        let negotiation = CallNegotiation(
+          name: name ?? call.name, with: cast.romeo.address, toResource: device, resource: resource, act: act)
+        try await cast.stage.parley.post(.call(.negotiation(negotiation)), by: author ?? cast.juliet)
+        return "done"
+      } catch { return error.code }
+    }
+    #expect(try await negotiate(.signal(answer)) == "call-unknown")
+    try await cast.say(.accept, call.name, from: cast.juliet, "desk", to: cast.romeo)
+    for session in [phone, client, namesake] { _ = session.taken() }
+    let nurse = try await cast.stage.user("nurse")
+    #expect(try await negotiate(.signal(answer), by: nurse) == "call-unknown")
+    #expect(try await negotiate(.signal(answer), name: "another") == "call-unknown")
+    #expect(try await negotiate(.signal(answer), to: "app-tablet") == "call-unknown")
+    #expect(try await negotiate(.end(nil, byApp: false), from: "phone") == "call-unknown")
+    #expect(phone.taken().isEmpty)
+    #expect(try await negotiate(.signal(answer)) == "done")
+    #expect(phone.taken() == [.signalled(answer)])
+    try await cast.stage.parley.post(.call(.signal(call.id, offer, resource: "app-phone")), by: cast.romeo)
+    #expect(client.taken() == [.signalled(offer)])
+    #expect(namesake.taken().isEmpty)
+    #expect(try await negotiate(.end(.incompatible, byApp: true)) == "done")
+    // For the client it is the app that has ended the call.
+    #expect(!client.taken().isEmpty)
+    #expect(try await cast.found(call)?.reason == .incompatible)
+    #expect(try await negotiate(.end(.failed, byApp: false)) == "done")
+    #expect(try await cast.found(call)?.reason == .incompatible)
+    #expect(try await negotiate(.signal(answer)) == "call-ended")
+  }
 }

@@ -67,9 +67,8 @@ struct DocsTests {
   /// The tests whose text names the specification, by its number: one of each kind first.
   private static let naming: [Int: [String]] = {
     let kinds = [
-      "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/DialogsTests",
-      "Tests/AccountsTests",
-      "Tests/AddressesTests", "Tests/BasicsTests",
+      "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/JingleTests",
+      "Tests/DialogsTests", "Tests/AccountsTests", "Tests/AddressesTests", "Tests/BasicsTests",
     ]
     var found: [Int: [[String]]] = [:]
     for (kind, folder) in kinds.enumerated() {

@@ -113,7 +113,7 @@ export interface ScheduledMessage {
 export type CallReason = "rejected" | "cancelled" | "busy" | "timeout" | "ended" | "failed" | "replaced" | "crossed" | "incompatible";
 export interface CallState {
   id: string; dialogId: string; callerId: string; kind: "audio" | "video"; state: "ringing" | "accepted" | "ended"; reason?: CallReason;
-  /** `jingle`: the other side is an XMPP client, and the server relays no media descriptions. */
+  /** `jingle`: the other side is an XMPP client, for which the server translates what is said. */
   media?: "sdp" | "jingle";
   createdAt: Time; ringingAt?: Time; startedAt?: Time; endedAt?: Time;
   participants: { userId: string; role: "caller" | "callee"; deviceId?: string }[];

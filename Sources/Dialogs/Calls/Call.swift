@@ -3,8 +3,8 @@ public import Basics
 /// A call between two users: its state and devices. Its row is kept like a message; the log has an entry for each
 /// change (`CallChange`).
 ///
-/// The media and their negotiation do not pass through here: the server rings, and knows when the call ends. Two apps
-/// exchange what they need to connect as signals (`CallSignal`).
+/// The media do not pass through here: the server rings, and knows when the call ends. What two devices need to connect,
+/// they exchange as signals (`CallSignal`), or by Jingle among XMPP clients.
 public struct Call: Hashable, Sendable {
   /// The kind of media that the caller wants to send. Stored: never renumber.
   public enum Kind: UInt8, Sendable, CaseIterable { case audio = 1, video = 2 }
@@ -38,7 +38,7 @@ public struct Call: Hashable, Sendable {
   public enum Media: String, Sendable, CaseIterable {
     /// SDP, by signals of the call, between two apps.
     case sdp
-    /// Jingle (XEP-0166), if one side is an XMPP client; this server does not translate it.
+    /// Jingle (XEP-0166), if one side is an XMPP client: an app's signals are translated.
     case jingle
   }
 

@@ -6,8 +6,10 @@ public enum CallIntent: Sendable {
   case start(CallDraft)
   /// Moves a call from an app. `Receipt.value` is the `Call` afterwards; `isRepeat` tells that nothing changed.
   case move(Position, CallMove, resource: String?)
-  /// Sends a signal between two apps in a call. `Receipt.value` is the `Call`.
+  /// Sends a signal from an app to the other device in a call. `Receipt.value` is the `Call`.
   case signal(Position, CallSignal.Body, resource: String)
+  /// What an XMPP client says by Jingle in a call with an app. `Receipt.value` is the `Call`.
+  case negotiation(CallNegotiation)
   /// Processes an XMPP client's message of a call.
   case said(CallStanza)
   /// Ends a call whose time is over; posted by the server itself.
@@ -60,5 +62,34 @@ extension CallStanza {
     case .accept: .accept
     case .reject, .retract, .finish: .end(reason)
     }
+  }
+}
+
+/// What an XMPP client says in a call with an app, as its door has translated it from Jingle.
+public struct CallNegotiation: Sendable {
+  public enum Act: Sendable {
+    /// Sends a signal to the app's device.
+    case signal(CallSignal.Body)
+    /// Ends the call for a reason; `nil` for the usual one.
+    ///
+    /// - Parameter byApp: whether the app ends it, for which the client's door speaks.
+    case end(Call.Reason?, byApp: Bool)
+  }
+  /// The id of the call in XMPP.
+  public var name: String
+  /// The app's user.
+  public var with: BareJID
+  /// The resource of the app's device.
+  public var toResource: String
+  /// The resource of the client.
+  public var resource: String
+  public var act: Act
+
+  public init(name: String, with: BareJID, toResource: String, resource: String, act: Act) {
+    self.name = name
+    self.with = with
+    self.toResource = toResource
+    self.resource = resource
+    self.act = act
   }
 }

@@ -14,7 +14,9 @@ extension Judge {
     switch intent {
     case .start(let draft): try start(post, draft)
     case .move(let id, let move, let resource): try self.move(post, id, move, resource)
-    case .signal(let id, let body, let resource): try signal(post, id, body, resource)
+    case .signal(let id, let body, let resource):
+      try signal(post, own(id, post.author), body, from: resource, isApp: true)
+    case .negotiation(let negotiation): try negotiate(post, negotiation)
     case .said(let stanza): try said(post, stanza)
     case .expire(let id): try expire(post, id)
     }
@@ -143,9 +145,14 @@ extension Judge {
     }
   }
 
-  /// Returns whether the app's device at this side is connected.
+  /// Returns whether the device at this side is connected, or, an XMPP client, will have what it is sent.
   private func isConnected(_ callParty: Call.CallParty) -> Bool {
-    appSessions(of: callParty.party.id).contains { $0.resource == callParty.resource && !$0.isUnseen }
+    guard callParty.isApp else {
+      return hub.onlineSessions(of: callParty.party.id).contains {
+        $0.door == .xmpp && $0.resource == callParty.resource
+      }
+    }
+    return appSessions(of: callParty.party.id).contains { $0.resource == callParty.resource && !$0.isUnseen }
   }
 
   // MARK: Moves of apps
@@ -176,10 +183,35 @@ extension Judge {
     settle(post, receipt)
   }
 
+  /// Processes what an XMPP client says by Jingle. The end of a call that has ended already is no change.
+  private mutating func negotiate(_ post: Post, _ said: CallNegotiation) throws {
+    guard said.name.utf8.count <= Limits.callNameBytesMax,
+      let peer = try writer.user(said.with),
+      let dialog = try writer.dialog(between: min(post.author.id, peer.id), and: max(post.author.id, peer.id)),
+      let call = try writer.call(named: said.name, in: dialog.id)
+    else { throw Problem.callUnknown }
+    let (own, other) = (call.callParty(of: post.author.id), call.peer(of: post.author.id))
+    guard !own.isApp, own.resource == said.resource, other.isApp, other.resource == said.toResource else {
+      throw Problem.callUnknown
+    }
+    switch said.act {
+    case .signal(let body): try signal(post, call, body, from: said.resource, isApp: false)
+    case .end(let reason, let byApp):
+      var receipt = Receipt(position: head)
+      receipt.value = call
+      let user = byApp ? other.party.id : post.author.id
+      if let next = try call.after(.end(reason), by: user, resource: nil, isApp: byApp, at: time) {
+        try record(next, from: call, by: user, message: true, post)
+        receipt.value = next.call
+        receipt.position = head
+      }
+      settle(post, receipt)
+    }
+  }
+
   private mutating func signal(
-    _ post: Post, _ id: Position, _ body: CallSignal.Body, _ resource: String
+    _ post: Post, _ call: Call, _ body: CallSignal.Body, from resource: String, isApp: Bool
   ) throws {
-    let call = try own(id, post.author)
     let (callParty, peer) = (call.callParty(of: post.author.id), call.peer(of: post.author.id))
     switch call.state {
     case .ended: throw Problem.callEnded
@@ -187,16 +219,20 @@ extension Judge {
       throw Problem(.conflict, "call-not-accepted", "Nothing can be said in a call before it is answered.")
     case .accepted: break
     }
-    guard call.media == .sdp else {
+    guard callParty.isApp == isApp, callParty.resource == resource else { throw Problem.callAnswered }
+    // Jingle is translated in the session of the client, which one of another server does not have here.
+    guard !peer.party.realm.isRemote, !callParty.party.realm.isRemote else {
       throw Problem(
-        .conflict, "call-is-jingle", "The other side is an XMPP client: what is said in this call is Jingle's.")
+        .conflict, "call-is-jingle",
+        "The other side is an XMPP client of another server, for which media are not translated.")
     }
-    guard callParty.resource == resource else { throw Problem.callAnswered }
     guard isConnected(peer) else {
       throw Problem(
         .conflict, "peer-not-connected", "The other device has no connection to be told by now. Try again shortly.")
     }
-    let signal = CallSignal(call: id, dialog: call.dialog, sender: post.author, body: body)
+    let signal = CallSignal(
+      call: call.id, name: call.name, dialog: call.dialog, sender: post.author, senderResource: resource,
+      isCaller: call.caller.party.id == post.author.id, isForApp: peer.isApp, body: body)
     tell(
       .signal(
         .call(signal), session(of: post), post.author, .user(peer.party.address, resource: peer.resource)))

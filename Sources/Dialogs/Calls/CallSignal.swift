@@ -1,4 +1,5 @@
-/// A signal between the two devices of a call; it is relayed, and neither read nor stored.
+/// A signal between the two devices of a call. It is not stored, and is relayed unread between apps; for an XMPP client its
+/// door translates it to Jingle.
 public struct CallSignal: Hashable, Sendable {
   public enum Action: String, Sendable, CaseIterable { case offer, answer, candidate, info }
   public struct Body: Hashable, Sendable {
@@ -17,7 +18,14 @@ public struct CallSignal: Hashable, Sendable {
     }
   }
   public let call: Position
+  /// The call's id in XMPP.
+  public let name: String
   public let dialog: DialogID
   public let sender: Party
+  public let senderResource: String
+  /// Whether the sender has called.
+  public let isCaller: Bool
+  /// Whether it is for an app's device, and not for an XMPP client of the same resource.
+  public let isForApp: Bool
   public let body: Body
 }

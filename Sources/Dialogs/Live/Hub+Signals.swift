@@ -69,9 +69,12 @@ extension Hub {
       }
       guard case .stanza(let stanza) = signal else {
         for onlineSession in other?.onlineSessions ?? [] {
-          // For one device of an app.
           switch signal {
-          case .call, .profile: if onlineSession.door != .app || onlineSession.resource != resource { continue }
+          // For one device.
+          case .call(let signal):
+            if onlineSession.resource != resource || (onlineSession.door == .app) != signal.isForApp { continue }
+          // For one device of an app.
+          case .profile: if onlineSession.door != .app || onlineSession.resource != resource { continue }
           default: break
           }
           batch.add(.signal(signal, .direct), to: onlineSession.session)

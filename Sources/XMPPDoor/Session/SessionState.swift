@@ -31,5 +31,7 @@ struct SessionState: Sendable {
   let rooms: JoinedRooms
   let roomsElsewhere: RoomsElsewhere
   let management: Management
+  /// The calls with apps, which do not outlive the process.
+  var calls: [JingleSessions.Key: JingleSessions.Open] = [:]
   var items: [Sent] { management.snapshot.items.map(\.item) }
 }

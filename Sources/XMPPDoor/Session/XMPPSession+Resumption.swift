@@ -135,7 +135,8 @@ extension XMPPSession {
     return SessionState(
       jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, rooms: rooms,
       roomsElsewhere: roomsElsewhere,
-      management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
+      management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable),
+      calls: self[JingleSessions.open])
   }
 
   /// The time for which the session can be resumed, in seconds: longer for a device that push can wake.

@@ -104,6 +104,7 @@ final class XMPPSession {
     rooms = state.rooms
     roomsElsewhere = state.roomsElsewhere.resumed
     announcedHandled = state.management.handled
+    self[JingleSessions.open] = state.calls
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
   }
 
@@ -501,7 +502,8 @@ final class XMPPSession {
     case .stanza(let stanza):
       if case .message(.groupchat) = stanza.name, misses(stanza.from, isGroupchat: true) { return }
       Outbound.relayed(stanza, form, to: self)
-    case .profile, .shown, .call: break
+    case .call(let signal): JingleSessions.told(signal, self)
+    case .profile, .shown: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }
@@ -643,6 +645,7 @@ final class XMPPSession {
     guard !isEnded else { return }
     isEnded = true
     postConfirmation()
+    JingleSessions.lost(self)
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
     if party.realm.isRemote {

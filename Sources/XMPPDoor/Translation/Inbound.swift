@@ -58,6 +58,7 @@ enum Inbound {
       return relay(turn, to, draft)
     }
     if session.isRemote(to.domain), RoomElsewhere.isWhisper(stanza, with: to) { draft.roomElsewhere = .whisper }
+    if let call = draft.call, call.act == .finish { JingleSessions.forget(call.name, with: to.bare, session) }
     let intent = post(
       stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session),
       links: session.parley.blobs?.policy.links)
@@ -360,6 +361,7 @@ enum Inbound {
   private static func relay(_ turn: Turn, _ to: JID, _ type: IQType) throws(StanzaError) {
     let session = turn.session
     let stanza = turn.stanza
+    if !type.isRequest, JingleSessions.answered(stanza, by: session) { return }
     if !type.isRequest, let contactSnapshot = session.contactSnapshot, !contactSnapshot.blocks.isEmpty,
       contactSnapshot.blocks(to)
     {

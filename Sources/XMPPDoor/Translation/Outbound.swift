@@ -11,6 +11,7 @@ enum Outbound {
 
   static func entry(_ entry: Entry, _ form: Form, delayed: Bool, to session: XMPPSession) {
     if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
+    if case .call(let change) = entry.fact { JingleSessions.ended(change.call, session) }
     switch entry.fact {
     case .message, .call, .marker:
       guard let message = message(of: entry) else { return }

@@ -5,13 +5,12 @@ import XMPP
 
 /// XEP-0353: call messages. The core knows the call, whichever protocol the caller and callee use; each of these
 /// messages is kept as it came, and an app's acts are written here as such messages. The clients then negotiate by
-/// themselves (XEP-0166).
+/// themselves, or with an app (`JingleSessions`).
 struct JingleMessages: Feature {
   static let xep = XEP(
     353, "0.8.0", "Jingle Message Initiation",
     note: """
-      Also between XMPP clients and apps, which ring. Jingle itself is not translated: \
-      `docs/decisions/0024-calls.md`.
+      Also between XMPP clients and apps, which ring.
       """)
 
   private static let propose = Name("propose", NS.jingleMessage)
@@ -54,17 +53,22 @@ struct JingleMessages: Feature {
     if element.first(migrated) != nil { return .replaced }
     guard let said = element.first(reason) else { return nil }
     for condition in said.children where condition.namespace == "\(NS.jingle)" {
-      switch condition.local {
-      case "busy": return .busy
-      case "timeout": return .timeout
-      case "connectivity-error", "failed-application", "failed-transport", "general-error", "gone", "media-error",
-        "security-error":
-        return .failed
-      case "incompatible-parameters", "unsupported-applications", "unsupported-transports": return .incompatible
-      default: continue
-      }
+      if let reason = Self.reason(condition.local) { return reason }
     }
     return nil
+  }
+
+  /// Returns the reason that a condition of XEP-0166 7.4 means.
+  static func reason(_ condition: String) -> Call.Reason? {
+    switch condition {
+    case "busy": .busy
+    case "timeout": .timeout
+    case "connectivity-error", "failed-application", "failed-transport", "general-error", "gone", "media-error",
+      "security-error":
+      .failed
+    case "incompatible-parameters", "unsupported-applications", "unsupported-transports": .incompatible
+    default: nil
+    }
   }
 
   // MARK: Writing
@@ -95,19 +99,22 @@ struct JingleMessages: Feature {
     Hints.writeStore(into: &writer)
   }
 
+  /// Returns the condition of XEP-0166 7.4 for a reason.
+  static func condition(_ why: Call.Reason) -> StaticString {
+    switch why {
+    case .rejected: "decline"
+    case .cancelled: "cancel"
+    case .busy: "busy"
+    case .timeout: "timeout"
+    case .hungUp: "success"
+    case .failed: "connectivity-error"
+    case .replaced, .crossed: "expired"
+    case .incompatible: "unsupported-applications"
+    }
+  }
+
   private static func write(_ why: Call.Reason, _ successor: String?, into writer: inout ElementWriter) {
-    let condition: StaticString =
-      switch why {
-      case .rejected: "decline"
-      case .cancelled: "cancel"
-      case .busy: "busy"
-      case .timeout: "timeout"
-      case .hungUp: "success"
-      case .failed: "connectivity-error"
-      case .replaced, .crossed: "expired"
-      case .incompatible: "unsupported-applications"
-      }
-    writer.element(reason) { $0.element(Name(condition, NS.jingle)) }
+    writer.element(reason) { $0.element(Name(condition(why), NS.jingle)) }
     if why == .crossed { writer.element(tieBreak) }
     if why == .replaced, let successor { writer.element(migrated) { $0.attribute("to", successor) } }
   }
