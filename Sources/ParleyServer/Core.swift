@@ -28,7 +28,8 @@ package struct Core: Sendable {
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
     try open(
-      settings, folder, signIn: .none, beforeSend: nil, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
+      settings, folder, signIn: .none, beforeSend: nil, clock: SystemClock(), metrics: Metrics(), traces: nil,
+      logger: logger)
   }
 
   /// Opens the core.

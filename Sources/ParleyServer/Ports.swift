@@ -203,7 +203,8 @@ enum HTTPPorts {
     let (endpoint, key) = (settings.metrics, Keys.shared.metricsPort)
     guard endpoint.isOn else { return nil }
     let listener = HTTPListener(
-      sites: [site.site], origins: AllowedOrigins([]), loops: loops, host: Host.bound(endpoint.host), port: endpoint.port,
+      sites: [site.site], origins: AllowedOrigins([]), loops: loops, host: Host.bound(endpoint.host),
+      port: endpoint.port,
       connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
     ) { _ in
       logger.info(

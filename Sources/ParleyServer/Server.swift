@@ -56,7 +56,8 @@ public enum Server {
     }
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
+      beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger
+    )
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()
@@ -103,7 +104,8 @@ public enum Server {
       [
         app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
         AdminSite(context, logger: logger).site,
-      ] + (settings.servesWebClient ? [ClientSite([.chat, .admin]).site] : []) + (acme.map { [$0.responses.site] } ?? [])
+      ] + (settings.servesWebClient ? [ClientSite([.chat, .admin]).site] : [])
+      + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(

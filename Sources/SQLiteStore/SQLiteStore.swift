@@ -62,7 +62,8 @@ public final class SQLiteStore: Store {
     checkpointer = Checkpointer(
       path: path, pool: pool,
       bytesMax: isReplicated ? max(options.checkpointBytes, StoreLimits.walBytesReplicated) : options.checkpointBytes,
-      pageSize: max(512, pageSize), keepsLog: isReplicated, busyTimeout: options.busyTimeout, seconds: metrics.checkpointSeconds)
+      pageSize: max(512, pageSize), keepsLog: isReplicated, busyTimeout: options.busyTimeout,
+      seconds: metrics.checkpointSeconds)
     checkpointer.watch(connection)
     WriteGathering.measure(connection, metrics.syncSeconds)
   }

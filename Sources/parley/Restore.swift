@@ -26,7 +26,8 @@ struct Restore: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: "The backup; with --s3 its name, as parley backup --list --s3 shows it.", completion: .file(extensions: ["db"]))
+    help: "The backup; with --s3 its name, as parley backup --list --s3 shows it.",
+    completion: .file(extensions: ["db"]))
   var backup: String?
   @Flag(name: .customLong("s3"), help: "Reads the backup from the bucket of the configuration.") var isInBucket = false
   @Flag(name: .long, help: "Takes the place of the data that is in the folder.") var replace = false

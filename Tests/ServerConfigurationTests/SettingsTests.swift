@@ -545,7 +545,10 @@ import XMPPDoor
 
   @Test func pagesOfAllOriginsAreAllowedOrOfThoseListed() throws {
     #expect(try load().origins == nil)
-    #expect(try load("http.origins: https://a.example, http://localhost:3000").origins == ["https://a.example", "http://localhost:3000"])
+    #expect(
+      try load("http.origins: https://a.example, http://localhost:3000").origins == [
+        "https://a.example", "http://localhost:3000",
+      ])
   }
 
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {

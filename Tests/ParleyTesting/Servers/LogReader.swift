@@ -35,7 +35,9 @@ final class LogReader: Sendable {
   /// Returns when the server has reported that it is ready.
   func waitUntilReady(_ loop: any EventLoop) async throws {
     // Other tests may hold all threads for a minute or two when the run begins.
-    let timer = loop.scheduleTask(in: .seconds(300)) { self.ready.fail(PlayerError("the server does not become ready")) }
+    let timer = loop.scheduleTask(in: .seconds(300)) {
+      self.ready.fail(PlayerError("the server does not become ready"))
+    }
     defer { timer.cancel() }
     do { try await ready.futureResult.get() } catch {
       throw PlayerError("\(error):\n" + text)
