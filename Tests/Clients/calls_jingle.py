@@ -22,6 +22,7 @@ from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
 
 from lib.apps import App
+from lib.browser import browsing
 from lib.harness import PATIENCE, Failure, Server, expect
 from lib.peers import arrive
 
@@ -322,6 +323,13 @@ def reason_of(jingle):
     return [each.tag.split("}")[1] for each in jingle.find(f"{{{JINGLE}}}reason")]
 
 
+async def at_desk(server):
+    desk = await arrive(server, "juliet@localhost/desk")
+    desk.register_handler(Callback(
+        "jingle", MatchXPath(f"{{jabber:client}}iq/{{{JINGLE}}}jingle"), lambda iq: iq["type"] == "set" and desk._note("jingle", iq)))
+    return desk
+
+
 async def across(checks, server, phone):
     loop = asyncio.get_running_loop()
 
@@ -333,9 +341,7 @@ async def across(checks, server, phone):
         expect(heard["packets"] > 20, f"{heard}")
         await asyncio.wait_for(asyncio.shield(line.loud), PATIENCE)
 
-    desk = await arrive(server, "juliet@localhost/desk")
-    desk.register_handler(Callback(
-        "jingle", MatchXPath(f"{{jabber:client}}iq/{{{JINGLE}}}jingle"), lambda iq: iq["type"] == "set" and desk._note("jingle", iq)))
+    desk = await at_desk(server)
     with checks.check("calls, Jingle: an app calls, both hear each other, the app hangs up"):
         made = await app(phone.call, "juliet")
         rings = await desk.saw("jingle_message_propose", lambda m: m["jingle_propose"]["id"] == made)
@@ -394,6 +400,46 @@ async def across(checks, server, phone):
     await desk.leave()
 
 
+async def with_the_web_client(checks, server):
+    """The server's own client in the browser, where the app's side was a page of this script."""
+    hears = "() => document.querySelector('.call .remote')?.srcObject?.getAudioTracks().some((track) => !track.muted)"
+    desk = await at_desk(server)
+    async with browsing(server) as browser:
+        page = await browser.sign_in("romeo")
+        with checks.check("calls, Jingle: the web client calls, and both hear each other"):
+            await page.locator(".row:has-text('Juliet')").first.click()
+            await page.click("[aria-label='Call']")
+            rings = await desk.saw("jingle_message_propose", lambda m: m["type"] != "error")
+            line = Line(desk, rings["from"], rings["jingle_propose"]["id"])
+            desk["xep_0353"].proceed(line.peer, line.sid)
+            await line.take(await line.told("session-initiate"), "offer")
+            await line.describe(line.media.createAnswer)
+            await line.send("session-accept", line.content(), responder=str(desk.boundjid))
+            await line.send_candidates()
+            await asyncio.wait_for(asyncio.shield(line.loud), PATIENCE)
+            await page.wait_for_function(hears)
+            await page.click("[aria-label='Hang up']")
+            expect(reason_of(await line.told("session-terminate")) == ["success"], "another end")
+            await line.close()
+        with checks.check("calls, Jingle: the web client is called, and both hear each other"):
+            line = Line(desk, "romeo@localhost", "three")
+            desk["xep_0353"].propose("romeo@localhost", "three", AUDIO)
+            await page.click(".call .answer")
+            line.peer = (await desk.saw("jingle_message_proceed", lambda m: m["jingle_proceed"]["id"] == "three"))["from"]
+            await line.describe(line.media.createOffer)
+            await line.send("session-initiate", line.content(), initiator=str(desk.boundjid))
+            await line.send_candidates()
+            await line.take(await line.told("session-accept"), "answer")
+            await asyncio.wait_for(asyncio.shield(line.loud), PATIENCE)
+            await page.wait_for_function(hears)
+            reason = ElementTree.Element(f"{{{JINGLE}}}reason")
+            ElementTree.SubElement(reason, f"{{{JINGLE}}}success")
+            await line.send("session-terminate", reason)
+            await page.locator(".call").wait_for(state="detached")
+            await line.close()
+    await desk.leave()
+
+
 def run(checks):
     with Server() as server:
         server.start()
@@ -404,3 +450,4 @@ def run(checks):
             asyncio.run(across(checks, server, Phone(App(server, "romeo", "phone").connect(), browser)))
         finally:
             browser.close()
+        asyncio.run(with_the_web_client(checks, server))

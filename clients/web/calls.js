@@ -1,5 +1,5 @@
-// Calls between two browsers: ringing, answering, media. The server carries the signals (docs/app-protocol.md, "Calls"); sound and
-// pictures go from browser to browser, or by the operator's TURN server.
+// Calls with other browsers, apps and XMPP clients: ringing, answering, media. The server carries the signals (docs/app-protocol.md,
+// "Calls"), and translates them for XMPP clients; sound and pictures go from one to the other, or by the operator's TURN server.
 
 import { fill, h, name } from "./dom.js";
 import { duration, t } from "./i18n.js";
@@ -31,7 +31,7 @@ export class CallScreen {
 
   /** A call's state has changed: it rings, was answered here or elsewhere, or has ended. */
   changed(call) {
-    const { state, reason, media } = call.state;
+    const { state, reason } = call.state;
     if (!this.call && state === "ringing" && !call.isMine) {
       this.call = call;
       call.ringing().catch(() => {});
@@ -46,11 +46,7 @@ export class CallScreen {
       this.clear();
     } else if (state === "accepted") {
       if (!this.isMedia) return this.clear();
-      if (media === "jingle") {
-        // The other side answered with an XMPP client, whose description of media the server does not translate.
-        toast(t("call.reason.incompatible"));
-        call.end("incompatible").catch(() => {});
-      } else if (!this.connection) {
+      if (!this.connection) {
         this.ready = this.connect(call.isMine);
         this.ready.catch(() => this.fail());
       }
@@ -77,9 +73,11 @@ export class CallScreen {
     this.clear();
   }
 
-  fail() {
-    this.call?.end("failed").catch(() => {});
-    toast(t("call.reason.failed"));
+  fail(error) {
+    // The XMPP client of the other side is one of another server, for which nothing is translated.
+    const reason = error?.code === "call-is-jingle" ? "incompatible" : "failed";
+    this.call?.end(reason).catch(() => {});
+    toast(t(`call.reason.${reason}`));
     this.clear();
   }
 
@@ -110,7 +108,7 @@ export class CallScreen {
       if (connection.connectionState === "failed") this.fail();
       else if (connection.connectionState === "connected") { this.began ??= Date.now(); this.draw(); }
     });
-    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail()); });
+    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch((error) => this.fail(error)); });
     const servers = await this.app.parley.iceServers().catch(() => []);
     connection.setConfiguration({ iceServers: servers.map(({ urls, username, credential }) => ({ urls, ...(username && { username, credential }) })) });
     for (const track of stream.getTracks()) connection.addTrack(track, stream);
@@ -193,7 +191,7 @@ export class CallScreen {
     this.element.classList.toggle("with-video", isVideo && state === "accepted");
     const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
     const controls = isIncoming
-      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), call.state.media === "jingle" ? h("p", { class: "note" }, t("call.otherApp")) : tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
+      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
       : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
         isVideo && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
         isVideo && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),

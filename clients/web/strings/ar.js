@@ -35,7 +35,7 @@ export default {
   "call.incoming": "مكالمة واردة",
   "call.incomingVideo": "مكالمة فيديو واردة",
   "call.mute": "كتم الصوت",
-  "call.otherApp": "هذه المكالمة من تطبيق XMPP: أجب عنها هناك.",
+  "call.reason.incompatible": "لا يوجد نوع مكالمات مشترك بين الجهازين.",
   "call.reason.busy": "مشغول",
   "call.reason.failed": "تعذر الاتصال.",
   "call.reason.rejected": "رُفضت",
