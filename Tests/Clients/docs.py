@@ -466,7 +466,7 @@ def operations(checks, book, machine):
         with checks.check("docs: operations, backup while the server runs"):
             for block in blocks[:3]:
                 printed = machine.shell(block)
-            expect(re.search(r"^parley-\d+Z\.db +\d{4}-", printed, re.M), printed)
+            expect(re.search(r"^parley-[0-9T]+Z\.db +\d{4}-", printed, re.M), printed)
     with checks.check("docs: operations, restoring"):
         machine.shell(user.replace("alice@", "bob@"))
         one, other = machine.shell(blocks[3]).split("Restored ")[1:]
