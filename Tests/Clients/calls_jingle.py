@@ -435,7 +435,7 @@ async def with_the_web_client(checks, server):
             reason = ElementTree.Element(f"{{{JINGLE}}}reason")
             ElementTree.SubElement(reason, f"{{{JINGLE}}}success")
             await line.send("session-terminate", reason)
-            await page.locator(".call").wait_for(state="detached")
+            await page.locator("section.call").wait_for(state="detached")
             await line.close()
     await desk.leave()
 

@@ -368,7 +368,7 @@ async def calling(checks, server, browser):
         await romeo.click("[aria-label='Mute']")
         await romeo.locator("[aria-label='Unmute']").wait_for()
         await romeo.click("[aria-label='Hang up']")
-        await page.locator(".call").wait_for(state="detached")
+        await page.locator("section.call").wait_for(state="detached")
         await page.locator(".notice.call").wait_for()
     with checks.check("web client: a call is declined, and another one given up is missed"):
         await page.click("[aria-label='Call']")
@@ -377,7 +377,7 @@ async def calling(checks, server, browser):
         await page.click("[aria-label='Call']")
         await romeo.wait_for_selector(".call .answer")
         await page.click(".call .hang-up")
-        await romeo.locator(".call").wait_for(state="detached")
+        await romeo.locator("section.call").wait_for(state="detached")
         await romeo.locator(".row:has-text('Missed call')").wait_for()
     await romeo.context.close()
     await page.context.close()

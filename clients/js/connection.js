@@ -94,7 +94,8 @@ export class Connection {
   /** Sends a command and returns the data of its answer. */
   command(type, data) {
     return new Promise((resolve, reject) => {
-      if (!this.socket) return reject(new ParleyError("network", "There is no connection."));
+      // One that is being closed takes nothing any more, and a browser complains.
+      if (!this.socket || this.socket.readyState > 1) return reject(new ParleyError("network", "There is no connection."));
       const id = String(++this.number);
       this.replies.set(id, { resolve, reject });
       this.socket.send(JSON.stringify({ id, type, data }));
