@@ -4,7 +4,7 @@ import JSON
 
 /// The account with the authority's operator, such as a customer's, to which the ACME account is bound (RFC 8555 7.3.4).
 package struct ExternalAccount: Hashable, Sendable {
-  /// What the operator calls the account.
+  /// The identifier by which the operator knows the account.
   private let keyID: String
   /// The key that the operator has given for it; a secret.
   private let key: [UInt8]

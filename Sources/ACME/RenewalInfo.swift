@@ -1,7 +1,7 @@
 package import Basics
 import JSON
 
-/// What an authority says of when a certificate should be renewed (RFC 9773).
+/// An authority's advice on when a certificate should be renewed (RFC 9773).
 package struct RenewalInfo: Hashable, Sendable {
   package let start: Timestamp
   package let end: Timestamp

@@ -16,7 +16,7 @@ package protocol RunningServer: Sendable {
   func renewCertificate() async throws(Problem)
   /// The backups that the server makes by itself; nil if it makes none.
   var backupStatus: BackupStatus? { get }
-  /// Why the database is not replicated; nil if it is, or need not be.
+  /// The reason why the database is not replicated; nil if it is, or need not be.
   var replicationFailure: String? { get }
 }
 
@@ -24,7 +24,7 @@ package protocol RunningServer: Sendable {
 package struct BackupStatus: Sendable {
   /// The time of the newest backup; nil if there is none.
   package var last: Timestamp?
-  /// Why the last attempt failed, and the time of the first one that did; nil if it did not.
+  /// The reason why the last attempt failed, and the time of the first one that did; nil if it did not.
   package private(set) var failure: String?
   package private(set) var failingSince: Timestamp?
 

@@ -10,7 +10,7 @@ import JSON
 ///     var (session, steps) = try JingleSession.offered(sdp: offer, sid: "a73s")      // steps: session-initiate
 ///     steps = try session.heard(.accept(description))                                // steps: the answer's SDP
 public struct JingleSession: Hashable, Sendable {
-  /// What an app says in a call, and is told (`call.signal`).
+  /// A signal that an app sends in a call, or receives (`call.signal`).
   public enum Signal: Hashable, Sendable {
     case offer(String)
     case answer(String)
@@ -20,7 +20,7 @@ public struct JingleSession: Hashable, Sendable {
     case info(String)
   }
 
-  /// What is to be sent.
+  /// A message that is to be sent.
   public enum Step: Hashable, Sendable {
     case toApp(Signal)
     case toClient(JingleRequest)

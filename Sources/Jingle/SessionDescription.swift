@@ -1,7 +1,7 @@
-/// What one side of a call says about its media, as both protocols can say it: a browser's SDP (RFC 8829, 8866), or the
-/// contents of a Jingle session (XEP-0167, XEP-0176).
+/// The description by one side of a call of its media, as both protocols can say it: a browser's SDP (RFC 8829, 8866),
+/// or the contents of a Jingle session (XEP-0167, XEP-0176).
 ///
-/// What only one protocol can say, and a call does without, is left out: simulcast, bandwidth, reduced RTCP, packet
+/// Whatever only one protocol can say, and a call does without, is left out: simulcast, bandwidth, reduced RTCP, packet
 /// times, TCP candidates, and hosts that are known only to the browser (`.local`). What a call needs is required: DTLS,
 /// ICE, and audio or video.
 ///
@@ -52,7 +52,7 @@ public struct SessionDescription: Hashable, Sendable {
 public struct Media: Hashable, Sendable {
   public enum Kind: String, Sendable, CaseIterable { case audio, video }
 
-  /// Who sends, as seen from the side that describes.
+  /// The sides that send, as seen from the side that describes.
   public enum Direction: String, Sendable, CaseIterable {
     case both = "sendrecv"
     case sends = "sendonly"
@@ -134,10 +134,10 @@ public struct Media: Hashable, Sendable {
   }
 }
 
-/// How a medium is sent: ICE (RFC 8445, XEP-0176), and DTLS (RFC 8842, XEP-0320).
+/// The transport of a medium: ICE (RFC 8445, XEP-0176), and DTLS (RFC 8842, XEP-0320).
 public struct Transport: Hashable, Sendable {
   public struct Fingerprint: Hashable, Sendable {
-    /// Who begins DTLS (RFC 4145 4).
+    /// The side that begins DTLS (RFC 4145 4).
     public enum Setup: String, Sendable { case active, passive, actpass }
     /// The hash function, such as `sha-256`.
     public var hash: String

@@ -11,7 +11,7 @@ struct TraceContext: Hashable, Sendable {
   let span: [UInt8]
   /// Whether the trace is recorded.
   let isSampled: Bool
-  /// What the systems of callers have added (`tracestate`), which is passed on as it came.
+  /// The entries that the systems of callers have added (`tracestate`), which are passed on as they came.
   let state: String?
 
   init(trace: [UInt8], span: [UInt8], isSampled: Bool, state: String? = nil) {

@@ -8,7 +8,7 @@ public enum CallIntent: Sendable {
   case move(Position, CallMove, resource: String?)
   /// Sends a signal from an app to the other device in a call. `Receipt.value` is the `Call`.
   case signal(Position, CallSignal.Body, resource: String)
-  /// What an XMPP client says by Jingle in a call with an app. `Receipt.value` is the `Call`.
+  /// Negotiates media by Jingle, for an XMPP client in a call with an app. `Receipt.value` is the `Call`.
   case negotiation(CallNegotiation)
   /// Processes an XMPP client's message of a call.
   case said(CallStanza)
@@ -65,7 +65,7 @@ extension CallStanza {
   }
 }
 
-/// What an XMPP client says in a call with an app, as its door has translated it from Jingle.
+/// An act of an XMPP client in a call with an app, as its door has translated it from Jingle.
 public struct CallNegotiation: Sendable {
   public enum Act: Sendable {
     /// Sends a signal to the app's device.

@@ -117,7 +117,7 @@ final class PostTrace: Sendable {
   }
 }
 
-/// What the committer tells of one batch: when it began, when it was durable, when its effects were sent.
+/// The times of one batch of the committer: of its beginning, of its sync, and of the sending of its effects.
 struct BatchTrace {
   private let posts: [PostTrace]
   private let began: DefaultTracerClock.Timestamp

@@ -1,6 +1,6 @@
 import Basics
 
-/// What `pg_dump` writes of a database by default: the rows of each table as lines of text behind a `COPY`. The rows of
+/// The output of `pg_dump` in its default format: the rows of each table as lines of text behind a `COPY`. The rows of
 /// tables that are read together go into a database of their own.
 final class PostgresDump: EjabberdRows {
   private let lines: LineFile
@@ -11,7 +11,7 @@ final class PostgresDump: EjabberdRows {
   /// The table whose rows are being read; `table` is `nil` for one that is passed over.
   private struct Copy {
     var table: EjabberdTable?
-    /// For each of the table's columns its place in a line.
+    /// The place in a line of each of the table's columns.
     var places: [Int?] = []
     var columnCount = 0
     var insert: Database.Statement?

@@ -22,8 +22,8 @@ public final class HistoryStage {
   /// The rooms that have not come yet, by their addresses.
   private var rooms: [String: (room: RoomRecord, place: Place)] = [:]
 
-  /// What may still wait, the oldest at `start`: a message for another copy, anything else for those before it. The numbers
-  /// of `numbers` are those of places in it plus `dropped`.
+  /// The items that may still wait, the oldest at `start`: a message for another copy, anything else for those before it.
+  /// The numbers of `numbers` are those of places in it plus `dropped`.
   private var waiting: [Waiting?] = []
   private var start = 0
   private var dropped = 0

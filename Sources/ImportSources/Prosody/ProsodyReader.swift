@@ -2,7 +2,7 @@ import Basics
 
 /// An account of Prosody, or one of its rooms.
 struct ProsodyUser {
-  /// What it is, by the name of the store that has all of them.
+  /// The kind of data, by the name of the store that has all of it.
   enum Kind: String {
     case account = "accounts"
     case room = "config"

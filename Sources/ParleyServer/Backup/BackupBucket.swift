@@ -24,13 +24,13 @@ struct BackupBucket: Sendable {
     bucket = Bucket(backups: options, authorities: authorities, logger: logger)
   }
 
-  /// What is known of a backup without its database.
+  /// The facts about a backup that are known without its database.
   struct Manifest: Codable {
     /// The version of this form; a newer one is refused.
     let form: Int
     let createdAt: Timestamp
     let databaseBytes: Int64
-    /// Of the database, in hex.
+    /// The hash of the database, in hex.
     let sha256: String
     let files: Int
 

@@ -69,8 +69,8 @@ enum MachineCheck {
     return Step("disk sync", .pass, text)
   }
 
-  /// What the running server says of itself; without one, the limit that a server of the same unit or shell would have,
-  /// which raises its own to the hard one.
+  /// Checks the descriptors by the running server's own account; without one, by the limit that a server of the same unit
+  /// or shell would have, which raises its own to the hard one.
   private static func descriptors(_ settings: Settings) async -> Step? {
     let advice = "raise the limit (LimitNOFILE= of systemd, ulimit -n); each connection is one"
     guard let (open, most) = await told(settings) else {

@@ -5,7 +5,7 @@ import FileStorage
 import Logging
 import ServerConfiguration
 
-/// Where a restore reads a backup.
+/// The place from which a restore reads a backup.
 package enum BackupOrigin: Sendable {
   /// A database, or a folder of backups, of which the newest is taken.
   case path(String)

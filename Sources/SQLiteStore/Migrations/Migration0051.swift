@@ -1,5 +1,5 @@
 extension Migration {
-  /// What changes a message, to go with it, and a room's own age of messages.
+  /// Keeps the changes of a message, to go with it, and a room's own age of messages.
   /// - `changes`, which was `corrections`: all that changes a message: reactions, retractions and pins too. `edit` is 1 for
   ///   an earlier text that may be read. Reactions and the like of before have no row, and go at their own age.
   /// - `rooms.retention_days`: the days after which the messages of a room go by its owners' wish, as in its settings.

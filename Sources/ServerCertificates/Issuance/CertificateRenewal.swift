@@ -19,7 +19,7 @@ public final class CertificateRenewal: Sendable {
     /// The operators who wait for the end of an attempt.
     var requests: [CheckedContinuation<ACMEFailure?, Never>] = []
     var isStopped = false
-    /// What the authority says of the present certificate's renewal, and when it is asked again.
+    /// The authority's advice on the present certificate's renewal, and the time at which it is asked again.
     var info: (certificate: String, info: RenewalInfo)?
     var infoDue = Timestamp.earliest
     var infoFailures = 0

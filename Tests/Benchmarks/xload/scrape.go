@@ -77,29 +77,12 @@ func runScrape(s *settings, r *report) error {
 		return err
 	}
 	users := userRange(s.peers, 0, s.senders/2*2)
-	chat := func(prefix string) error {
-		conns, err := loginAll(&s.options, users, "x", s.parallel, nil, goOnline(&s.options))
-		defer closeAll(conns)
-		if err != nil {
-			return err
-		}
-		t := newTraffic(s)
-		for i, c := range conns {
-			t.addReceiver(conns[i^1], t.addChat(c, users[i^1]+"@"+s.domain))
-		}
-		part := &report{}
-		err = t.run(part, "messages")
-		for _, x := range part.rows {
-			r.rows = append(r.rows, row{prefix + x.key, x.val, x.unit})
-		}
-		return err
-	}
 	r.put("sessions", len(sessions), "")
-	if err := chat("quiet_"); err != nil {
+	if err := s.chatBeside(users, "quiet_", r); err != nil {
 		return err
 	}
 	x := startScraper(s)
-	err = chat("beside_")
+	err = s.chatBeside(users, "beside_", r)
 	if wrong := x.end(); err == nil {
 		err = wrong
 	}

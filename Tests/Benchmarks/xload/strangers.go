@@ -132,25 +132,8 @@ func (h *halfOpen) hold(s *settings, i int) {
 // runStrangers has pairs of local clients write at --rate, alone and while --messages strangers of the remote
 // server's domain write to one user, each once.
 func runStrangers(s *settings, r *report) error {
-	chat := func(prefix string) error {
-		users := userRange(s.prefix, s.first, s.users/2*2)
-		conns, err := loginAll(&s.options, users, "x", s.parallel, nil, goOnline(&s.options))
-		defer closeAll(conns)
-		if err != nil {
-			return err
-		}
-		t := newTraffic(s)
-		for i, c := range conns {
-			t.addReceiver(conns[i^1], t.addChat(c, users[i^1]+"@"+s.domain))
-		}
-		part := &report{}
-		err = t.run(part, "messages")
-		for _, x := range part.rows {
-			r.rows = append(r.rows, row{prefix + x.key, x.val, x.unit})
-		}
-		return err
-	}
-	if err := chat("quiet_"); err != nil {
+	users := userRange(s.prefix, s.first, s.users/2*2)
+	if err := s.chatBeside(users, "quiet_", r); err != nil {
 		return err
 	}
 	var refused, heard atomic.Int64
@@ -205,7 +188,7 @@ func runStrangers(s *settings, r *report) error {
 		}
 		sent <- nil
 	}()
-	if err := chat("beside_"); err != nil {
+	if err := s.chatBeside(users, "beside_", r); err != nil {
 		return err
 	}
 	if err := <-sent; err != nil {

@@ -491,3 +491,22 @@ func (t *traffic) verdict(r *report, lost int64) error {
 	}
 	return err
 }
+
+// chatBeside has pairs of clients chat, and puts what was measured into the report under a prefix.
+func (s *settings) chatBeside(users []string, prefix string, r *report) error {
+	conns, err := loginAll(&s.options, users, "x", s.parallel, nil, goOnline(&s.options))
+	defer closeAll(conns)
+	if err != nil {
+		return err
+	}
+	t := newTraffic(s)
+	for i, c := range conns {
+		t.addReceiver(conns[i^1], t.addChat(c, users[i^1]+"@"+s.domain))
+	}
+	part := &report{}
+	err = t.run(part, "messages")
+	for _, x := range part.rows {
+		r.rows = append(r.rows, row{prefix + x.key, x.val, x.unit})
+	}
+	return err
+}

@@ -39,7 +39,7 @@ package enum ServerStatus: AdminOperation {
     /// The time of the newest backup that the server has made by itself, and why the last attempt failed.
     package let lastBackupAt: String?
     package let backupFailure: String?
-    /// Why no program replicates the database (`backup.replicated`).
+    /// The reason why no program replicates the database (`backup.replicated`).
     package let replicationFailure: String?
   }
 
