@@ -352,10 +352,12 @@ let package = Package(
       name: "ParleyServerTests",
       dependencies: [
         "ParleyServer", "ServerCertificates", "CodeTransports", "WebPages", "parley", "ServerFixtures",
-        "ServerConfiguration", "Administration",
+        "ServerConfiguration", "Administration", "HTTPPort",
         "Dialogs", "Accounts", "Addresses", "Basics", "FileStorage", "SQLiteStore", nioCore, nioPosix, nioSSL, nioHTTP1,
         logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: settings),

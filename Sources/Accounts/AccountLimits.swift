@@ -30,6 +30,9 @@ public enum AccountLimits {
   public static let countedStrangersMax = 200_000
   /// The lifetime of an access token; then the app gets another by its refresh token.
   public static let accessLifetime: Duration = .seconds(3_600)
+  /// The time for which a client may ask again for the tokens of a refresh whose answer it did not get: long enough for a
+  /// tunnel or a restart. Then its login ends, as for a stolen token.
+  public static let refreshRepeat: Duration = .seconds(600)
   /// XMPP clients of one user that hold tokens (XEP-0484); at the bound the token of the one unused for longest is
   /// removed, and it logs in by its password.
   public static let clientsPerUserMax = 64
@@ -126,6 +129,9 @@ public enum AccountLimits {
   static let authoredLookedAtMax = 10_000
   /// Retractions of an erasure that are posted together.
   static let retractedAtOnce = 64
+
+  /// Administrators that were made, of all realms: they are in memory, and each is one person; `too-many-administrators`.
+  public static let administratorsMax = 1_000
 
   // App keys.
   /// Keys of a realm: some for each program of a backend; the next is refused with `too-many-keys`.

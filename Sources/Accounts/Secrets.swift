@@ -12,6 +12,8 @@ enum Secrets {
     case recoveryCode = "parley recovery code"
     case secondFactor = "parley second factor"
     case challenge = "parley challenge"
+    case accessToken = "parley access token"
+    case refreshToken = "parley refresh token"
   }
 }
 

@@ -26,9 +26,15 @@ enum AdminLimits {
   static let commandRowsMax = 1_000
   /// The number of imported rows per transaction: enough to share a sync, few enough to update the progress bar often.
   static let importBatchRows = 500
+  /// The same for the records of another server, of which there are millions: half a tenth of a second of the committer,
+  /// which the traffic of a running server waits for.
+  static let importBatchRecords = 1_000
   /// The bytes of records after which an import sends its batch: with one more record, of at most 8 MiB, it stays below
   /// `requestBytesMax` unless that record alone is larger, which is then refused.
   static let importBatchBytes = 1_048_576
+  /// The bytes of a file that an import sends at a time: as base 64 they fit into `requestBytesMax` several times, and each
+  /// piece is in the audit.
+  static let importPieceBytes = 4 * 1_048_576
   /// The maximum length of a CSV field in bytes and number of fields in a row. The file is wrong at that line beyond
   /// them.
   static let csvFieldBytesMax = 65_536
@@ -54,8 +60,8 @@ enum AdminLimits {
   static let federationRulesMax = 10_000
   /// The records of the audit that are read in one piece while some are looked for: a few milliseconds of a reader.
   static let auditRowsRead = 1_000
-  /// The rate of calls per app key, a backend's busiest hour; 429 above it.
+  /// The rate of calls per app key, or per administrator, a backend's busiest hour; 429 above it.
   static let keyRate = Rate(burst: 1_000, perSecond: 200)
-  /// The rate of calls without a valid key per address, against guessing; 429 above it.
+  /// The rate of refused callers per address: without a valid key, or no administrators, against guessing; 429 above it.
   static let keylessRate = Rate(burst: 50, perSecond: 2)
 }

@@ -50,10 +50,12 @@ package struct AdminContext: Sendable {
   package let backups: (any BackupWriter)?
   /// Reads what is measured and not counted; nil if no server is running.
   package let readings: (@Sendable () async -> Readings)?
-  /// The only realm that the caller's key can access; nil for the operator, who has access to all.
+  /// The only realm that the caller's key or role can access; nil for the operator, who has access to all.
   package private(set) var realm: Realm?
-  /// The scopes of the caller's key; nil for the operator, who needs none.
+  /// The scopes of the caller's key or role; nil for the operator, who needs none.
   private(set) var scopes: Set<AppKey.Scope>?
+  /// The caller's name at the beginning of a refusal.
+  private(set) var callerName = ""
   /// The caller, for the audit; nil in a context that only tests call.
   private(set) var actor: AuditActor?
 
@@ -71,9 +73,10 @@ package struct AdminContext: Sendable {
     self.backups = backups
   }
 
-  /// Returns the same context for the holder of a key with these scopes in a realm.
-  func within(_ realm: Realm, scopes: Set<AppKey.Scope> = []) -> AdminContext {
+  /// Returns the same context for the holder of a key, or a role, with these scopes in a realm.
+  func within(_ realm: Realm, scopes: Set<AppKey.Scope> = [], of name: String = "This key") -> AdminContext {
     var context = self
+    context.callerName = name
     context.realm = realm
     context.scopes = scopes
     return context
@@ -92,10 +95,12 @@ package struct AdminContext: Sendable {
   package func perform<Operation: AdminOperation>(
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws(Problem) -> Operation.Output {
-    if operation.isReading { return try await operation.perform(input, in: self) }
-    return try await recorded(operation.name, on: operation.object(of: input)) { () throws(Problem) in
-      try await operation.perform(input, in: self)
+    let perform = { () async throws(Problem) -> Operation.Output in
+      try require(operation.scope, for: operation.name)
+      return try await operation.perform(input, in: self)
     }
+    if operation.isReading { return try await perform() }
+    return try await recorded(operation.name, on: operation.object(of: input), perform)
   }
 
   /// Does the same for an act that is not an operation's own.
@@ -139,14 +144,14 @@ enum AdminOperations {
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self, ReloadServer.self, ShowCertificates.self, RenewCertificate.self, ShowLogLevel.self, SetLogLevel.self,
-    SetAddress.self, SetNote.self, RemoveSecondFactorOf.self,
+    SetAddress.self, SetNote.self, SetRole.self, RemoveSecondFactorOf.self,
     UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
     AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,
     AddWebhook.self, ListWebhooks.self, ShowWebhook.self, UpdateWebhook.self, RemoveWebhook.self,
     RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
     RemoveWebhookFailures.self,
     SendNotification.self, EraseUser.self, ListTasks.self,
-    ImportRecords.self, ExportRecords.self,
+    ImportRecords.self, ImportFile.self, ExportRecords.self,
     ListFederation.self, ShowFederation.self, TestFederation.self, ListFederationRules.self, SetFederationRule.self,
     RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
     DropFederationQueue.self,

@@ -8,21 +8,22 @@ import Hummingbird
 import JSON
 package import Logging
 
-/// The operations over HTTP, with an app key: as routes for backends, `/v1/admin/...`, and all of them by their names for
-/// commands elsewhere, `/v1/admin/operations/...`. A key's access is limited to its realm and its scopes; every call, also
-/// one that only reads, is in the audit before it is answered.
+/// The operations over HTTP, with an app key or an administrator's access token: as routes for backends, `/v1/admin/...`,
+/// and all of them by their names for commands elsewhere and for the page of administrators,
+/// `/v1/admin/operations/...`. Access is limited to one realm and to scopes; every call, also one that only reads, is in
+/// the audit before it is answered.
 package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let runner: OperationRunner
-  private let keyRate: RateLimiter<Int64>
+  private let callerRate: RateLimiter<AdminCaller.Counted>
   private let addressRate: RateLimiter<String>
 
   package init(_ admin: AdminContext, logger: Logger) {
     self.admin = admin
     let metrics = admin.parley.metrics
-    keyRate = RateLimiter(
-      AdminLimits.keyRate, policy: "key", code: "requests-too-fast", text: "This key calls too often. Wait a little.",
-      metrics: metrics)
+    callerRate = RateLimiter(
+      AdminLimits.keyRate, policy: "key", code: "requests-too-fast",
+      text: "This key or administrator calls too often. Wait a little.", metrics: metrics)
     addressRate = RateLimiter(
       AdminLimits.keylessRate, policy: "address", code: "requests-too-fast",
       text: "Too many requests from your address. Wait a little.", metrics: metrics)
@@ -53,32 +54,16 @@ package struct AdminSite: Sendable {
     _ operation: any AdminOperation.Type, _ route: AdminRoute, _ request: Request, _ context: HTTPContext,
     _ rates: RateLog
   ) async throws -> Response {
-    let key = try await caller(request, context, rates)
-    let actor = AuditActor(key, from: context.peer(of: request).address)
+    let caller = try await caller(request, context, rates)
     var object = request.uri.path
     func note(_ status: Int, _ code: String = "") async throws(Problem) {
-      try await admin.accounts.note(operation.name, on: object, by: actor, status: status, code: code)
+      try await admin.accounts.note(operation.name, on: object, by: caller.actor, status: status, code: code)
     }
     let response: Response
     do {
-      try keyRate.take(key.id, now: admin.parley.clock.now, telling: rates)
-      guard let scope = route.scope else {
-        throw Problem(
-          .forbidden, "operation-local",
-          "\(operation.name) is performed on the server's own machine only, without a key.")
-      }
-      guard key.scopes.contains(scope) else {
-        throw Problem(
-          .forbidden, "scope-missing", "The key \(key.name) lacks the scope \(scope.rawValue).", field: "scope")
-      }
-      guard let realm = admin.parley.realms.first(where: { $0.id == key.realm }) else {
-        throw Problem(.unauthenticated, "key-invalid", "The key is not valid.")
-      }
-      if scope.isOfServer, let first = admin.parley.realms.first, realm.id != first.id {
-        throw Problem(
-          .forbidden, "key-of-another-domain",
-          "The scope \(scope.rawValue) is about the whole server: use a key of \(first.domain).", field: "scope")
-      }
+      try callerRate.take(caller.counted, now: admin.parley.clock.now, telling: rates)
+      let within = admin.within(caller)
+      try within.require(route.scope, for: operation.name)
       var input = try await OperationInput(
         request, context, route.method, pathParameters: route.pathParameters,
         bytesMax: route.bytesMax)
@@ -88,10 +73,12 @@ package struct AdminSite: Sendable {
       input.parameters.merge(route.fixed) { $1 }
       let call = try prepare(operation, input)
       if !call.object.isEmpty { object = call.object }
-      let bytes = try await call.perform(admin.within(realm, scopes: key.scopes))
+      let bytes = try await call.perform(within)
       response = OperationRunner.response(route.status, bytes)
-      // A call that is not in the audit is not acknowledged.
-      try await note(bytes == nil ? 204 : route.status)
+      // A call that is not in the audit is not acknowledged. The figures that an administrator's page asks for again and
+      // again are about nobody, and would be all that is in it.
+      let isFigure = caller.counted.isAdministrator && operation.isReading && route.scope == .server
+      if !isFigure { try await note(bytes == nil ? 204 : route.status) }
     } catch let problem as Problem {
       try await note(problem.kind.status, problem.code)
       return runner.response(problem, to: request, context)
@@ -104,15 +91,16 @@ package struct AdminSite: Sendable {
 
   private func caller(
     _ request: Request, _ context: HTTPContext, _ rates: RateLog
-  ) async throws(Problem) -> AppKey {
+  ) async throws(Problem) -> AdminCaller {
     let now = admin.parley.clock.now
     let address = context.peer(of: request).address
-    guard let secret = OperationRunner.bearer(request) else {
-      try addressRate.take(address, now: now, telling: rates)
-      throw Problem(.unauthenticated, "key-missing", "Send an app key: Authorization: Bearer parley_...")
-    }
     do throws(Problem) {
-      return try await admin.accounts.appKey(secret: secret)
+      guard let secret = OperationRunner.bearer(request) else {
+        throw Problem(
+          .unauthenticated, "key-missing",
+          "Send an app key or an administrator's access token: Authorization: Bearer parley_...")
+      }
+      return try await admin.caller(secret, from: address)
     } catch {
       try addressRate.take(address, now: now, telling: rates)
       throw error

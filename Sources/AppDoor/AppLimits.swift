@@ -39,8 +39,11 @@ enum AppLimits {
   /// The bound up to which the delay doubles while changes continue: a user in a busy dialog costs one read of the
   /// store in that time.
   static let unreadDelayMax: TimeAmount = .seconds(4)
-  /// Dialogs whose changed unread numbers wait to be sent; further ones are sent with the next change.
-  static let unreadDialogsMax = 64
+  /// Dialogs whose changed unread numbers wait to be sent: as many as a replay can have, so that it tells all of them;
+  /// further ones are sent with the next change.
+  static let unreadDialogsMax = Limits.feedBehindMax
+  /// Dialogs whose unread numbers are read at a time; further ones follow with the next delay.
+  static let unreadPage = 500
   /// Consecutive commands refused as too fast, before the session is closed with 4429.
   static let refusalsMax = 64
 

@@ -15,11 +15,17 @@ static const uint8_t admin_admin_js[] = {
 static const uint8_t admin_api_js[] = {
 #embed "../../clients/admin/api.js"
 };
+static const uint8_t admin_elements_js[] = {
+#embed "../../clients/admin/elements.js"
+};
 static const uint8_t admin_index_html[] = {
 #embed "../../clients/admin/index.html"
 };
 static const uint8_t admin_sections_js[] = {
 #embed "../../clients/admin/sections.js"
+};
+static const uint8_t admin_signin_js[] = {
+#embed "../../clients/admin/signin.js"
 };
 static const uint8_t js_calls_js[] = {
 #embed "../../clients/js/calls.js"
@@ -132,6 +138,9 @@ static const uint8_t web_people_js[] = {
 static const uint8_t web_preferences_js[] = {
 #embed "../../clients/web/preferences.js"
 };
+static const uint8_t web_provider_js[] = {
+#embed "../../clients/web/provider.js"
+};
 static const uint8_t web_qr_js[] = {
 #embed "../../clients/web/qr.js"
 };
@@ -162,6 +171,9 @@ static const uint8_t web_sw_js[] = {
 static const uint8_t web_text_js[] = {
 #embed "../../clients/web/text.js"
 };
+static const uint8_t web_tone_js[] = {
+#embed "../../clients/web/tone.js"
+};
 static const uint8_t web_ui_js[] = {
 #embed "../../clients/web/ui.js"
 };
@@ -175,8 +187,10 @@ static const parley_web_file files[] = {
     ENTRY("admin/admin.css", admin_admin_css),
     ENTRY("admin/admin.js", admin_admin_js),
     ENTRY("admin/api.js", admin_api_js),
+    ENTRY("admin/elements.js", admin_elements_js),
     ENTRY("admin/index.html", admin_index_html),
     ENTRY("admin/sections.js", admin_sections_js),
+    ENTRY("admin/signin.js", admin_signin_js),
     ENTRY("js/calls.js", js_calls_js),
     ENTRY("js/connection.js", js_connection_js),
     ENTRY("js/dialogs.js", js_dialogs_js),
@@ -214,6 +228,7 @@ static const parley_web_file files[] = {
     ENTRY("web/notifications.js", web_notifications_js),
     ENTRY("web/people.js", web_people_js),
     ENTRY("web/preferences.js", web_preferences_js),
+    ENTRY("web/provider.js", web_provider_js),
     ENTRY("web/qr.js", web_qr_js),
     ENTRY("web/signin.js", web_signin_js),
     ENTRY("web/strings/ar.js", web_strings_ar_js),
@@ -224,6 +239,7 @@ static const parley_web_file files[] = {
     ENTRY("web/summary.js", web_summary_js),
     ENTRY("web/sw.js", web_sw_js),
     ENTRY("web/text.js", web_text_js),
+    ENTRY("web/tone.js", web_tone_js),
     ENTRY("web/ui.js", web_ui_js),
     ENTRY("web/voice.js", web_voice_js),
 };

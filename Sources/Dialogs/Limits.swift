@@ -384,11 +384,11 @@ public enum Limits {
   /// The bound of a room's own age of messages, in days: a hundred years, as in the configuration. Refused with
   /// `retention-invalid`.
   public static let retentionDaysMax = 36_500
-  /// The pause after a piece of retention, and how many times as long as the piece, with its wait for the committer, it
-  /// is at least: a fifth of the committer's time when nobody else needs it, and less of a busy one. A million messages
-  /// take about twenty minutes.
+  /// The pause after a piece of retention, how many times as long as the piece it is at least, and how many times more
+  /// where others have posted meanwhile: one message in fifty comes while a piece is written.
   static let retentionPauseMin: Duration = .milliseconds(10)
   static let retentionPauseShare = 4
+  static let retentionPauseShareBusy = 46
   /// Dialogs or files that one read of retention looks at, some microseconds each.
   static let agingDialogsAtOnce = 500
 

@@ -7,6 +7,7 @@ import Hummingbird
 import NIOCore
 
 /// The site of users' files on the HTTP port: slots are filled with PUT and read with GET, for the slots of both doors.
+/// Files that have come from another server are read at the paths that they had there, too.
 package struct FileSite: Sendable {
   let parley: Parley
 
@@ -14,8 +15,8 @@ package struct FileSite: Sendable {
 
   package var site: HTTPSite {
     let path = BlobLinks.path + "{id}/{name}"
-    let thumbnail = path + "/" + BlobLinks.thumbnail
-    return HTTPSite(routes: [
+    let thumbnailPath = path + "/" + BlobLinks.thumbnail
+    let routes = [
       HTTPRoute(.put, path) { request, context in try await answered { try await put(request, context) } },
       HTTPRoute(.get, path) { request, context in
         try await answered {
@@ -31,10 +32,11 @@ package struct FileSite: Sendable {
         headers[.uploadLimit] = parley.blobs.map { "max-size=\($0.policy.bytesMax)" }
         return Response(status: .noContent, headers: headers)
       },
-      HTTPRoute(.get, thumbnail) { request, context in
-        try await answered { try await get(request, context, isThumbnail: true) }
+      HTTPRoute(.get, thumbnailPath) { request, context in
+        try await answered { try await thumbnail(request, context) }
       },
-    ])
+    ]
+    return HTTPSite(routes: routes, otherwise: { request, _ in try await former(request) })
   }
 
   // MARK: CORS for web clients of any origin (XEP-0363 8)
@@ -123,26 +125,43 @@ package struct FileSite: Sendable {
 
   // MARK: Reading
 
-  private func get(_ request: Request, _ context: HTTPContext, isThumbnail: Bool = false) async throws -> Response {
-    let (id, name) = try Self.place(context)
-    if isThumbnail { return try await thumbnail(of: id, name, request) }
+  private func get(_ request: Request, _ context: HTTPContext) async throws -> Response {
+    guard let (id, name) = try? Self.place(context) else {
+      // The former server may have had the same folder.
+      guard let response = try await former(request) else { throw Self.unknown }
+      return response
+    }
     guard let file = try await UserFiles(parley).open(id, name: name) else { throw Self.unknown }
+    return try Self.answer(file, to: request)
+  }
+
+  /// Answers at the path that a file had at another server; `nil` if no file came from there.
+  private func former(_ request: Request) async throws -> Response? {
+    let file: OpenBlob?
+    do throws(Problem) { file = try await UserFiles(parley).open(formerPath: request.uri.path) } catch {
+      return try await answered { throw error }
+    }
+    guard let file else { return nil }
+    return try await answered { try Self.answer(file, to: request) }
+  }
+
+  private static func answer(_ file: OpenBlob, to request: Request) throws -> Response {
     let blob = file.blob
-    var headers = Self.headers(of: blob)
-    if Self.isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
-    headers.merge(Self.safety(of: blob))
+    var headers = headers(of: blob)
+    if isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
+    headers.merge(safety(of: blob))
     var range = ByteRange.whole
     // A range applies to GET only (14.2), and only to the version of the file that `If-Range` names (13.1.5).
-    if request.method == .get, request.headers[.ifRange].map({ Self.isCurrent($0, headers) }) ?? true {
+    if request.method == .get, request.headers[.ifRange].map({ isCurrent($0, headers) }) ?? true {
       range = ByteRange(request.headers[.range], size: blob.size)
     }
     switch range {
-    case .whole: return Response(status: .ok, headers: headers, body: Self.body(file, 0, blob.size))
+    case .whole: return Response(status: .ok, headers: headers, body: body(file, 0, blob.size))
     case .part(let part):
       headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound)/\(blob.size)"
       return Response(
         status: .partialContent, headers: headers,
-        body: Self.body(file, part.lowerBound, part.upperBound - part.lowerBound + 1))
+        body: body(file, part.lowerBound, part.upperBound - part.lowerBound + 1))
     case .none:
       throw HTTPRefusal(
         status: 416, code: "range-unsatisfiable", detail: "The file has \(blob.size) bytes.",
@@ -151,7 +170,8 @@ package struct FileSite: Sendable {
   }
 
   /// Returns a thumbnail, which is small and never sent in ranges.
-  private func thumbnail(of id: BlobID, _ name: String, _ request: Request) async throws -> Response {
+  private func thumbnail(_ request: Request, _ context: HTTPContext) async throws -> Response {
+    let (id, name) = try Self.place(context)
     guard let file = try await UserFiles(parley).openThumbnail(id, name: name) else { throw Self.unknown }
     var headers = Self.headers(of: file.blob)
     if Self.isHeld(file.blob, by: request) { return Response(status: .notModified, headers: headers) }

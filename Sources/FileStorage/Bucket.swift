@@ -15,6 +15,7 @@ package final class Bucket: Sendable {
   private let client: WebClient
   private let attempts: Int
   private let logger: Logger
+  private let stopped = Cancellation()
 
   /// - Parameter attempts: How often a request is made before it counts as failed.
   package init(_ options: BucketOptions, attempts: Int, authorities: String?, logger: Logger) {
@@ -30,6 +31,12 @@ package final class Bucket: Sendable {
   }
 
   deinit { client.stop() }
+
+  /// Ends the request under way, which fails, and accepts no more.
+  package func stop() {
+    stopped.set()
+    client.stop()
+  }
 
   /// Checks the access to the bucket, and throws errors that an operator has to fix. A service that does not answer may
   /// be back soon, so that this is only logged.
@@ -127,24 +134,33 @@ package final class Bucket: Sendable {
   }
 
   /// Removes the parts of multipart uploads that were begun and neither completed nor aborted.
-  package func abortUploads(_ prefix: String) throws(BlobFailure) {
+  ///
+  /// - Parameter kept: A key whose uploads stay.
+  package func abortUploads(_ prefix: String, but kept: String? = nil) throws(BlobFailure) {
     while true {
-      let list = try list(
-        "max-uploads=\(StorageLimits.listedKeys)&prefix=\(encode(prefix))&uploads=", "ListMultipartUploadsResult")
-      let uploads = list.children.filter { $0.local == "Upload" }.compactMap { entry in
-        own(Self.text("Key", of: entry)).map { ($0, Self.text("UploadId", of: entry)) }
-      }
-      for (key, id) in uploads { try abort(key, id) }
-      if uploads.isEmpty || Self.text("IsTruncated", of: list) != "true" { return }
+      let (uploads, isLast) = try uploads(prefix)
+      for (key, id) in uploads where key != kept { try abort(key, id) }
+      if isLast || uploads.allSatisfy({ $0.key == kept }) { return }
     }
   }
 
-  private func list(_ query: String, _ root: String) throws(BlobFailure) -> Element {
+  /// Returns multipart uploads in the order of their keys (ListMultipartUploads), and whether these are all.
+  private func uploads(_ prefix: String) throws(BlobFailure) -> (page: [(key: String, id: String)], isLast: Bool) {
+    let list = try list(
+      "max-uploads=\(StorageLimits.listedKeys)&prefix=\(encode(prefix))&uploads=", "ListMultipartUploadsResult")
+    let page = list.children.filter { $0.local == "Upload" }.compactMap { entry in
+      own(Self.text("Key", of: entry)).map { (key: $0, id: Self.text("UploadId", of: entry)) }
+    }
+    return (page, Self.text("IsTruncated", of: list) != "true")
+  }
+
+  /// - Parameter key: The key of the object that the list is about; nil for one of the bucket.
+  private func list(_ query: String, of key: String? = nil, _ roots: String...) throws(BlobFailure) -> Element {
     let answer = try request(
-      .get, options.base + "/?" + query, told: "the list of the bucket",
-      answerBytesMax: StorageLimits.listBytesMax)
-    guard answer.isSuccess, let list = Self.document(answer), list.local == root else {
-      throw failure(answer, .get, "")
+      .get, options.base + "/" + (key.map { options.prefix + $0 } ?? "") + "?" + query,
+      told: key ?? "the list of the bucket", answerBytesMax: StorageLimits.listBytesMax)
+    guard answer.isSuccess, let list = Self.document(answer), roots.contains(list.local) else {
+      throw failure(answer, .get, key ?? "")
     }
     return list
   }
@@ -157,6 +173,41 @@ package final class Bucket: Sendable {
   private func encode(_ key: String) -> String { PercentEncoding.encode(options.prefix + key) }
 
   // MARK: Multipart uploads
+
+  /// A part of an upload that the service has, with its tag.
+  struct Part: Hashable, Sendable {
+    let tag: String
+    let size: Int64
+  }
+
+  /// Returns an upload of a key that was begun and not completed, with its parts by number (ListParts, whose root has
+  /// another name in some services); nil if there is none, or none whose parts may be listed: what there was is aborted
+  /// then.
+  func unfinishedUpload(_ key: String) throws(BlobFailure) -> (id: String, parts: [Int: Part])? {
+    var found: (id: String, parts: [Int: Part])?
+    for (known, id) in try uploads(key).page where known == key {
+      if found == nil, let parts = try? parts(of: key, id) { found = (id, parts) } else { try abort(key, id) }
+    }
+    return found
+  }
+
+  private func parts(of key: String, _ upload: String) throws(BlobFailure) -> [Int: Part] {
+    var parts: [Int: Part] = [:]
+    var after = 0
+    while true {
+      let list = try list(
+        "max-parts=\(StorageLimits.listedKeys)&part-number-marker=\(after)&uploadId=\(PercentEncoding.encode(upload))",
+        of: key, "ListPartsResult", "ListPartsResponse")
+      for entry in list.children where entry.local == "Part" {
+        guard let number = Int(Self.text("PartNumber", of: entry)), let size = Int64(Self.text("Size", of: entry))
+        else { continue }
+        parts[number] = Part(tag: Self.text("ETag", of: entry), size: size)
+      }
+      let last = parts.keys.max() ?? 0
+      if Self.text("IsTruncated", of: list) != "true" || last <= after { return parts }
+      after = last
+    }
+  }
 
   func beginUpload(_ key: String) throws(BlobFailure) -> String {
     let answer = try ask(.post, key, query: "uploads=")
@@ -221,7 +272,10 @@ package final class Bucket: Sendable {
   ) throws(BlobFailure) -> WebAnswer {
     var last = "it does not answer"
     for attempt in 0..<attempts {
-      if attempt > 0 { usleep(StorageLimits.bucketPauseMicroseconds << UInt32(attempt - 1)) }
+      // The pause ends early if the bucket is stopped: the request then fails at once.
+      for _ in 0..<(attempt > 0 ? 1 << (attempt - 1) : 0) where !stopped.isSet {
+        usleep(StorageLimits.bucketPauseMicroseconds)
+      }
       do throws(WebFailure) {
         let answer = try client.wait(
           WebRequest(

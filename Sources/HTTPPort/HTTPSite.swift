@@ -6,15 +6,20 @@ public import NIOCore
 public struct HTTPSite: Sendable {
   public var routes: [HTTPRoute]
   public var sockets: [HTTPSocket]
+  /// Answers GET of a path that no site has; returns `nil` if there is nothing, and may throw an `HTTPRefusal`.
+  public var otherwise: (@Sendable (Request, HTTPContext) async throws -> Response?)?
   /// Called when the port stops: pending requests have to be answered at once. WebSockets get
   /// `ChannelShouldQuiesceEvent`.
   public var stop: @Sendable () -> Void
 
   public init(
-    routes: [HTTPRoute] = [], sockets: [HTTPSocket] = [], stop: @escaping @Sendable () -> Void = {}
+    routes: [HTTPRoute] = [], sockets: [HTTPSocket] = [],
+    otherwise: (@Sendable (Request, HTTPContext) async throws -> Response?)? = nil,
+    stop: @escaping @Sendable () -> Void = {}
   ) {
     self.routes = routes
     self.sockets = sockets
+    self.otherwise = otherwise
     self.stop = stop
   }
 }

@@ -18,7 +18,7 @@ struct SiteResponder: HTTPResponder {
     self.traces = traces
     // RFC 9110 9.1: GET implies HEAD.
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
-    router.add(middleware: Refusals())
+    router.add(middleware: Refusals(otherwise: sites.compactMap(\.otherwise)))
     var routes = sites.flatMap(\.routes)
     routes += sites.flatMap(\.sockets).map { socket in
       HTTPRoute(.get, socket.path) { try Self.refuse($0, $1, socket, origins) }
@@ -123,11 +123,21 @@ struct SiteResponder: HTTPResponder {
 
   /// Answers errors thrown by sites, and by Hummingbird for an unknown route.
   private struct Refusals: RouterMiddleware {
+    /// The answers of sites at paths without a route.
+    let otherwise: [@Sendable (Request, HTTPContext) async throws -> Response?]
+
     func handle(
       _ request: Request, context: HTTPContext, next: (Request, HTTPContext) async throws -> Response
     ) async throws -> Response {
       do {
-        return try await next(request, context)
+        do {
+          return try await next(request, context)
+        } catch let error as any HTTPResponseError where error.status == .notFound {
+          if [.get, .head].contains(request.method) {
+            for site in otherwise { if let response = try await site(request, context) { return response } }
+          }
+          throw error
+        }
       } catch let refusal as HTTPRefusal {
         return Response(refusal, requestID: context.id)
       } catch let error as any HTTPResponseError {

@@ -13,6 +13,10 @@ public struct CodeProvider: Hashable, Sendable {
   /// The client id and secret of this server there (RFC 6749 2.2, 2.3.1).
   public var clientID: String
   public var clientSecret: String
+  /// Its authorization endpoint (RFC 6749 3.1), and the scope to ask for there (3.3), for clients that know nothing of
+  /// the provider, such as the web client; `nil` to offer it to none of them.
+  public var authorizationURL: String?
+  public var scope: String?
   /// Its token endpoint (RFC 6749 3.2), and the endpoint that describes the user of an access token.
   public var tokenURL: String
   public var userURL: String
@@ -26,13 +30,16 @@ public struct CodeProvider: Hashable, Sendable {
   public var admitsNewcomers: Bool
 
   public init(
-    name: String, domain: String, clientID: String, clientSecret: String, tokenURL: String, userURL: String,
-    subject: [String] = ["id"], displayName: [String] = [], redirectURIs: [String], admitsNewcomers: Bool = true
+    name: String, domain: String, clientID: String, clientSecret: String, authorizationURL: String? = nil,
+    scope: String? = nil, tokenURL: String, userURL: String, subject: [String] = ["id"], displayName: [String] = [],
+    redirectURIs: [String], admitsNewcomers: Bool = true
   ) {
     self.name = name
     self.domain = domain
     self.clientID = clientID
     self.clientSecret = clientSecret
+    self.authorizationURL = authorizationURL
+    self.scope = scope
     self.tokenURL = tokenURL
     self.userURL = userURL
     self.subject = subject

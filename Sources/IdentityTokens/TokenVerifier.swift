@@ -47,6 +47,16 @@ public final class TokenVerifier: IdentityVerifier {
     (providers[domain] ?? []).map(\.provider.name) + (codes[domain] ?? []).map(\.provider.name)
   }
 
+  public func authorizationEndpoints(of domain: String) -> [AuthorizationEndpoint] {
+    (codes[domain] ?? []).map(\.provider).compactMap { provider in
+      provider.authorizationURL.map {
+        AuthorizationEndpoint(
+          provider: provider.name, url: $0, clientID: provider.clientID, scope: provider.scope,
+          redirectURIs: provider.redirectURIs)
+      }
+    }
+  }
+
   public func verify(_ token: IdentityToken, for domain: String) async throws(Problem) -> IdentityProof {
     switch token {
     case .backend(let text):

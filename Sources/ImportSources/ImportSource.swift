@@ -1,5 +1,5 @@
-/// The kinds of records that one pass over a source reads. Accounts come first, then rooms and messages in the order of
-/// their time, then everything else.
+/// The kinds of records that one pass over a source reads. Accounts come first, then files, to which messages refer, then
+/// rooms and messages in the order of their time, then everything else.
 public struct RecordKinds: OptionSet, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -9,6 +9,8 @@ public struct RecordKinds: OptionSet, Sendable {
   public static let settings = RecordKinds(rawValue: 4)
   /// Rooms with their configuration.
   public static let rooms = RecordKinds(rawValue: 8)
+  /// Uploaded files.
+  public static let files = RecordKinds(rawValue: 16)
 }
 
 /// A thing that a source yields.
@@ -22,6 +24,12 @@ public enum Reading: Sendable, Equatable {
 public protocol ImportSource: Sendable {
   /// Begins a pass.
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader
+  /// Whether there may be uploaded files, which are a pass of their own (`RecordKinds.files`).
+  var hasFiles: Bool { get }
+}
+
+extension ImportSource {
+  public var hasFiles: Bool { false }
 }
 
 /// One pass over a source.

@@ -4,10 +4,11 @@ import Basics
 enum MessageCopies {
   static let delay = "urn:xmpp:delay"
 
-  /// The children that servers add to a copy, by name and namespace: the two copies of one message differ in them.
-  private static let added: Set<String> = [
-    "stanza-id urn:xmpp:sid:0", "archived urn:xmpp:mam:tmp", "delay urn:xmpp:delay", "x jabber:x:delay",
-  ]
+  /// Whether servers add this child to a copy: the two copies of one message differ in it.
+  private static func isAdded(_ child: XMLNode) -> Bool {
+    child.is("stanza-id", "urn:xmpp:sid:0") || child.is("archived", "urn:xmpp:mam:tmp") || child.is("delay", delay)
+      || child.is("x", "jabber:x:delay")
+  }
 
   /// Returns the copy of a user, or the reason why it is none.
   ///
@@ -27,9 +28,7 @@ enum MessageCopies {
       return .failure(FlawText("it is neither from nor to \(owner)"))
     }
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-    for child in stanza.nodes where !added.contains("\(child.name) \(child.namespace)") {
-      for byte in child.xml.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    }
+    for case .node(let child) in stanza.children where !isAdded(child) { child.combine(into: &digest) }
     var stanza = stanza
     stanza.children.removeAll { child in
       guard case .node(let node) = child else { return true }

@@ -16,6 +16,10 @@ public struct Candidate: Hashable, Sendable {
   public var relatedPort: UInt16?
   public var generation: UInt8 = 0
 
+  /// Whether the candidate is for RTP. A browser has no use for one for RTCP, which it always sends with RTP, and
+  /// takes it for an error.
+  var isForRTP: Bool { component == 1 }
+
   /// The candidate of a medium.
   public struct OfMedia: Hashable, Sendable {
     public var media: String

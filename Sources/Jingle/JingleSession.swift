@@ -82,7 +82,8 @@ public struct JingleSession: Hashable, Sendable {
     switch signal {
     case .offer:
       throw MediaProblem(
-        "renegotiation-unsupported", "A call with an XMPP client has one offer: call again to change its media.")
+        MediaProblem.renegotiationUnsupported,
+        "A call with an XMPP client has one offer: call again to change its media.")
     case .answer(let sdp):
       guard app == .responder, answer == nil else {
         throw MediaProblem(MediaProblem.answerUnexpected, "Nothing is to be answered.")
@@ -157,14 +158,21 @@ public struct JingleSession: Hashable, Sendable {
       clientCandidates += candidates.count
       return steps
     case .info(let info): return Self.json(info).map { [.toApp(.info($0))] } ?? []
-    case .add(let names): return [.toClient(.reject(names))]
+    case .add(let names):
+      let problem = MediaProblem(
+        MediaProblem.renegotiationUnsupported,
+        "The XMPP client wanted to add media, which was refused: call again to change its media.")
+      return [.toClient(.reject(names)), .toApp(.info(Self.info(problem)))]
     case .reject, .other: throw .unsupported("the media of a call with an app are not changed")
     }
   }
 
-  /// Returns a candidate of the client's as the app is told of it; `nil` for one of a medium that was declined.
+  /// Returns a candidate of the client's as the app is told of it; `nil` for one of a medium that was declined, or for
+  /// RTCP.
   private func told(_ each: Candidate.OfMedia) -> Step? {
-    guard let index = offer.media.firstIndex(where: { $0.name == each.media }), let medium = other?[each.media] else {
+    guard each.candidate.isForRTP, let index = offer.media.firstIndex(where: { $0.name == each.media }),
+      let medium = other?[each.media]
+    else {
       return nil
     }
     return .toApp(.candidate(each.candidate.json(of: medium, at: index)))
@@ -189,7 +197,8 @@ extension JingleSession {
     case .muted(let isMuted, let media):
       members = [.init("muted", .bool(isMuted))] + (media.map { [.init("mid", .string($0))] } ?? [])
     case .hold: members = [.init("held", .bool(true))]
-    case .unhold, .active: members = [.init("held", .bool(false))]
+    case .unhold: members = [.init("held", .bool(false))]
+    case .active: members = [.init("held", .bool(false)), .init("muted", .bool(false))]
     case .ringing, .none: return nil
     }
     return JSONValue.object(members).text

@@ -9,6 +9,8 @@ public struct MediaProblem: Error, Hashable, Sendable {
     case transport = "unsupported-transports"
     case security = "security-error"
   }
+  /// The code for a change of the media of a call: the session goes on.
+  static let renegotiationUnsupported = "renegotiation-unsupported"
   /// The code for an answer that nothing asked for: the session goes on.
   public static let answerUnexpected = "answer-unexpected"
 

@@ -28,7 +28,7 @@ extension Media {
   fileprivate func write(into lines: inout [String], isOffer: Bool) {
     let ids = payloads.map { "\($0.id)" }.joined(separator: " ")
     lines += ["m=\(kind.rawValue) 9 UDP/TLS/RTP/SAVPF \(ids)", "c=IN IP4 0.0.0.0", "a=rtcp:9 IN IP4 0.0.0.0"]
-    lines += transport.candidates.map { "a=candidate:\($0.attribute)" }
+    lines += transport.candidates.filter(\.isForRTP).map { "a=candidate:\($0.attribute)" }
     lines += ["a=ice-ufrag:\(transport.ufrag)", "a=ice-pwd:\(transport.password)", "a=ice-options:trickle"]
     lines.append("a=fingerprint:\(transport.fingerprint.hash) \(transport.fingerprint.value)")
     lines += ["a=setup:\(transport.fingerprint.setup.rawValue)", "a=mid:\(name)"]

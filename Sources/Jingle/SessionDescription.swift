@@ -125,6 +125,11 @@ public struct Media: Hashable, Sendable {
     guard !payloads.isEmpty else {
       throw MediaProblem("payload-missing", "The medium \(name) has no payload type.", .application)
     }
+    guard isMultiplexed else {
+      throw MediaProblem(
+        "mux-missing", "The medium \(name) has a port of its own for RTCP: browsers want it with RTP (RFC 8858).",
+        .transport)
+    }
     _ = try payloads.bounded("payload types")
     _ = try extensions.bounded("header extensions")
     _ = try sources.bounded("sources")

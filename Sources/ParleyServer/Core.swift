@@ -104,7 +104,7 @@ package struct Core: Sendable {
         folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
         backup: DataBackup(
           parley, files: blobs?.store,
-          bucket: backupBucket, copy: folder.path + "/" + DataFolder.backupCopy),
+          bucket: backupBucket, folder: folder.path),
         follower: settings.backups.isReplicated ? try store.follower() : nil)
     } catch let refusal as StartupError {
       throw refusal

@@ -125,9 +125,8 @@ public enum Server {
       + Background.timed(core.accounts, logger) + (metricsPort.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
       + (replication.map { watch in [Background(every: ServerLimits.replicatorInterval) { watch.look() }] } ?? [])
-      + (acme.map { [$0] } ?? []) + [reload, admin, greeter, Background { await pusher.run() }, xmpp] + http + [
-        StopReport(core: core)
-      ]
+      + (acme.map { [$0] } ?? []) + [reload, admin, BackupService(backup: core.backup), greeter]
+      + [Background { await pusher.run() }, xmpp] + http + [StopReport(core: core)]
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

@@ -23,6 +23,10 @@ enum ServerLimits {
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 
+  /// The bytes of a large file that are removed before others get the disk, for three times as long as that took: the
+  /// disk is told of them within a millisecond or two. A database of 5 GB is removed in some seconds.
+  static let removedSliceBytes: Int64 = 8 << 20
+  static let removalPauseMax: Duration = .milliseconds(20)
   /// The bytes of a file that a backup or a restore has in memory.
   static let copiedAtOnce = 1 << 20
   /// The bytes of the manifest of a backup in a bucket: ours has 200. A longer one is none.
@@ -37,6 +41,9 @@ enum ServerLimits {
   static let heldLogBytes = 4 * StoreLimits.walBytesReplicated
   /// The interval of further attempts of a scheduled backup that has failed, unless backups are more frequent.
   static let backupRetryInterval: Duration = .seconds(600)
+  /// The age up to which a copy that could not be sent to a bucket is continued: an older one is removed for a new one,
+  /// since what was said since is worth more than what was sent.
+  static let unsentCopyAge: Duration = .seconds(6 * 3_600)
   /// The missing files whose names a restore tells; all are counted.
   static let missingFilesShown = 20
 

@@ -82,6 +82,16 @@ struct StopReport: Service {
   }
 }
 
+/// Ends the backups under way when the server stops.
+struct BackupService: Service {
+  let backup: DataBackup
+
+  func run() async throws {
+    try? await gracefulShutdown()
+    await backup.running.stop()
+  }
+}
+
 struct AdminService: Service {
   let settings: Settings
   let context: AdminContext

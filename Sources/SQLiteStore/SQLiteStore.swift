@@ -97,9 +97,9 @@ public final class SQLiteStore: Store {
     }
   }
 
-  public func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+  public func write<Result>(synced: Bool, _ body: (any StoreWriter) throws -> Result) throws -> Result {
     try pool.write { writer in
-      try writer.beginWriting()
+      try writer.beginWriting(synced: synced)
       do {
         try writer.prepare()
         let result = try body(writer)

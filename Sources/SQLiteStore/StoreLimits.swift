@@ -20,7 +20,9 @@ public enum StoreLimits {
   /// The bytes that a checkpoint writes into the database before it syncs them: a commit that comes meanwhile waits for so
   /// much, about a millisecond.
   static let checkpointSliceBytes = 256 << 10
-  /// The longest pause of a checkpoint between two slices.
+  /// The length of the pause after a slice: so many times what writing and syncing it took.
+  static let checkpointPauseShare = 3
+  /// The longest pause between two slices.
   static let checkpointPauseMax: Duration = .milliseconds(20)
   /// The passes of a checkpoint beside the writer, and the pages that may be left for the step in which the writer waits.
   /// With more passes the log would be copied for ever where commits are as fast as the checkpoint.
@@ -29,14 +31,19 @@ public enum StoreLimits {
   /// The part of the usual log by which it is longer before a run is asked for again that a reader has held up: a
   /// thirty-second, a mebibyte.
   static let checkpointsAsked: Int32 = 32
-  /// The bytes that a copy of the database writes before it syncs them and pauses: measured on a disk that syncs in a
-  /// millisecond, some 80 MB a second.
-  static let copySliceBytes = 1 << 20
+  /// The bytes that a copy of the database writes before it waits for the disk and pauses.
+  static let copySliceBytes = 256 << 10
+  /// The length of that pause, as of a checkpoint's.
+  static let copyPauseShare = 6
   /// The priority of a copy: where others want the processor, it gets a tenth of it, so that it ends in any case.
   static let copyNiceness: Int32 = 10
-  /// The slices in which the log's blocks are written beforehand, for each of which the committer waits a third of a
+  /// The bytes by which a log that a reader holds is longer than it needs to be, and those that remain when it is made
+  /// longer again: what some ten seconds of traffic write, and what they write until that is done.
+  static let preparedAheadBytes: Int64 = 16 << 20
+  static let preparedRestBytes: Int64 = 4 << 20
+  /// The slices in which the log's blocks are written beforehand, for each of which the committer waits a tenth of a
   /// millisecond; only where so many times as much is free.
-  static let preparedSliceBytes: Int64 = 1 << 20
+  static let preparedSliceBytes: Int64 = 256 << 10
   static let preparedShareOfDisk: Int64 = 10
 
   /// The bytes of pages that a backup keeps in memory: each page passes once.

@@ -7,6 +7,11 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   var origins = OriginGenerations(start: 0, span: 1, slice: 1)
   var filter = OriginFilter(ids: 0)
   private var hasOrigins = false
+  /// Whether commits sync the log, as they do when the store is opened.
+  private var syncs = true
+  /// Whether a commit before was not synced, and the rows that were changed on this connection before the transaction.
+  private var owesSync = false
+  private var changedBefore: Int64 = 0
   let freshSpan: Int64
 
   init(_ connection: Connection, _ directory: Directory, freshSpan: Int64) {
@@ -14,7 +19,15 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     super.init(connection, directory)
   }
 
-  func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
+  /// - Parameter synced: whether the commit syncs the log.
+  func beginWriting(synced: Bool) throws(StoreFailure) {
+    if synced != syncs {
+      try connection.execute("PRAGMA synchronous = \(synced ? "FULL" : "NORMAL")")
+      syncs = synced
+    }
+    changedBefore = connection.changedRows
+    try connection(.beginWriting).run()
+  }
 
   /// Reads the ids; called inside the transaction that has begun.
   func prepare() throws {
@@ -28,6 +41,9 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   override func commit() throws(StoreFailure) {
     try super.commit()
     origins.settle()
+    // The engine syncs nothing for a transaction that has changed nothing.
+    if syncs, owesSync, connection.changedRows == changedBefore { try connection.syncLog() }
+    owesSync = !syncs
   }
 
   // MARK: Entries

@@ -120,7 +120,8 @@ private struct IdentitySourceReader {
     }
     let provider = CodeProvider(
       name: name, domain: domain(), clientID: text("client_id"), clientSecret: text("client_secret"),
-      tokenURL: tokenURL, userURL: userURL, subject: path("subject", ["id"]), displayName: path("display_name", []),
+      authorizationURL: url("authorize_url"), scope: text("scope").isEmpty ? nil : text("scope"), tokenURL: tokenURL,
+      userURL: userURL, subject: path("subject", ["id"]), displayName: path("display_name", []),
       redirectURIs: redirects, admitsNewcomers: flag("signup", true))
     if others.contains(where: { $0.name == name && $0.domain == provider.domain })
       || providers.contains(where: { $0.name == name && $0.domain == provider.domain })

@@ -74,8 +74,8 @@ package struct Keys: Sendable {
   let identityCodes = Key.entries(
     "identity.codes",
     [
-      "name", "client_id", "client_secret", "token_url", "user_url", "subject", "display_name", "redirects", "domain",
-      "signup",
+      "name", "client_id", "client_secret", "authorize_url", "scope", "token_url", "user_url", "subject",
+      "display_name", "redirects", "domain", "signup",
     ], lists: ["redirects"])
   let admins = Key.list("admins")
   /// The maximum is a day.

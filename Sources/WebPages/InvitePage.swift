@@ -64,7 +64,8 @@ package struct InvitePage: Sendable {
 
   private func show(_ token: String, to peer: HTTPPeer) async throws(Problem) -> HTMLPage {
     switch try await find(token) {
-    case .open(let open): Self.page(open, token: token, allowsForm: peer.isPrivate)
+    case .open(let open):
+      Self.page(open, token: token, allowsForm: peer.isPrivate, leadsToWebClient: leadsToWebClient)
     case .closed(let page): page
     }
   }
@@ -82,7 +83,9 @@ package struct InvitePage: Sendable {
         .forbidden, "Not here", "No account can be made on this page. Use the link with an XMPP client.")
     }
     func again(_ problem: Problem, _ status: HTTPResponse.Status) -> HTMLPage {
-      Self.page(open, token: token, allowsForm: true, name: name, problem: problem.text, status: status)
+      Self.page(
+        open, token: token, allowsForm: true, leadsToWebClient: leadsToWebClient, name: name, problem: problem.text,
+        status: status)
     }
     guard let address = try? BareJID(local: name, domain: open.realm.domain) else {
       return again(
@@ -137,8 +140,8 @@ package struct InvitePage: Sendable {
   }
 
   static func page(
-    _ open: Invites.Open, token: String, allowsForm: Bool, name: String = "", problem: String? = nil,
-    status: HTTPResponse.Status = .ok
+    _ open: Invites.Open, token: String, allowsForm: Bool, leadsToWebClient: Bool = false, name: String = "",
+    problem: String? = nil, status: HTTPResponse.Status = .ok
   ) -> HTMLPage {
     let domain = HTMLPage.escaped(open.realm.domain)
     let uri = HTMLPage.escaped(InviteLinks.uri(open, token: token))
@@ -160,6 +163,9 @@ package struct InvitePage: Sendable {
       The invitation opens once, until \(when).</p></section>
       """
     if open.makesAccount, allowsForm {
+      if leadsToWebClient {
+        body += "<section><p><a class=\"button\" href=\"/#/invite/\(token)\">Chat in this browser</a></p></section>"
+      }
       body += form(open, domain: domain, name: name, problem: problem)
     }
     body += """

@@ -84,6 +84,9 @@ enum DoorLimits {
   /// The residents of one link in one room.
   static let residentsPerRoomMax = 500
 
+  /// The clients of one link in calls with apps here (XEP-0166); further ones are refused with `resource-constraint`.
+  static let remoteCallersMax = 1_000
+
   // The archive (XEP-0313).
   /// The results of one page where the client names no number; the most it can ask for is
   /// `XMPPLimits.resultSetPageMax`.

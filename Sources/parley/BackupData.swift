@@ -17,7 +17,8 @@ struct BackupData: AsyncParsableCommand {
       (--keep), and the files that these name. Settings backup.* make the server do so by itself.
 
       With --s3 the same goes to the bucket of backup.s3. The server copies the database into its data folder first and \
-      sends it from there. A backup that was interrupted is none, and the next one removes what it has left.
+      sends it from there. A backup that was interrupted is none, and the next one removes what it has left; one that the \
+      server makes by itself is continued.
 
       parley restore puts each back. With --list nothing is made, and the backups of the folder or bucket are shown.
 

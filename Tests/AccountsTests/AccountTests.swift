@@ -76,6 +76,38 @@ import Testing
     await #expect(throws: Problem.self) { try await stage.accounts.caller(accessToken: next.accessToken) }
   }
 
+  /// The answer to a refresh may be lost: then it is given again, until one of its tokens is used.
+  @Test func aLostRefreshIsAnsweredAgain() async throws {
+    let stage = try Stage()
+    let user = try await stage.accounts.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let login = try await stage.accounts.logIn(user, device: nil, client: nil)
+    let lost = try await stage.accounts.refresh(login.refreshToken)
+    stage.clock.set(stage.clock.now.milliseconds + 599_999)
+    let again = try await stage.accounts.refresh(login.refreshToken)
+    #expect(again.grant == lost.grant)
+    #expect(again.accessToken == lost.accessToken && again.refreshToken == lost.refreshToken)
+    #expect(try await stage.accounts.grants(of: user.id) == [lost.grant])
+    // The first use ends this, also after a restart, and whoever repeats the spent token now has a copy of it.
+    #expect(try await stage.accounts.caller(accessToken: again.accessToken).grant == login.grant.id)
+    var options = Accounts.Options()
+    options.accountSecret = stage.accounts.options.accountSecret
+    let restarted = Accounts(stage.parley, options)
+    await #expect(throws: Problem.self) { try await restarted.refresh(login.refreshToken) }
+    #expect(try await stage.accounts.grants(of: user.id) == [])
+  }
+
+  /// Later it is no lost answer any more.
+  @Test func aRefreshIsNotRepeatedForLong() async throws {
+    let stage = try Stage()
+    let user = try await stage.accounts.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let login = try await stage.accounts.logIn(user, device: nil, client: nil)
+    let lost = try await stage.accounts.refresh(login.refreshToken)
+    stage.clock.set(stage.clock.now.milliseconds + 600_000)
+    await #expect(throws: Problem.self) { try await stage.accounts.refresh(login.refreshToken) }
+    await #expect(throws: Problem.self) { try await stage.accounts.refresh(lost.refreshToken) }
+    #expect(try await stage.accounts.grants(of: user.id) == [])
+  }
+
   @Test func anAccessTokenExpires() async throws {
     let stage = try Stage()
     let user = try await stage.accounts.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)

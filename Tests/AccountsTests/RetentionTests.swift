@@ -77,6 +77,55 @@ import Testing
     #expect(try await stage.unread(juliet) == 5 + 9)
   }
 
+  @Test func whatAllOfAPrivateDialogWantGoneGoes() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    var found: DialogID?
+    for day in 0..<10 {
+      stage.clock.set(Self.begin + Int64(day) * Self.day)
+      found = try await stage.say("\(day)", from: romeo, to: juliet).dialog?.id
+    }
+    let dialog = try #require(found)
+    func want(_ days: Int?, _ user: Party) async throws {
+      try await stage.parley.post(.settings(dialog, DialogSettingsDraft(retentionDays: .some(days))), by: user)
+    }
+    func seen(by user: Party) async throws -> Int {
+      try await stage.parley.read { reader in
+        guard let messages = try reader.dialog(dialog)?.messages(for: user.id) else { return -1 }
+        return try reader.history(of: messages, after: .zero, before: .end, limit: 99, ascending: true).count
+      }
+    }
+    try await want(3, juliet)
+    #expect(try await stage.accounts.retain().messages == 0)
+    #expect(try await seen(by: juliet) == 4)
+    #expect(try await seen(by: romeo) == 10)
+    #expect(try await stage.unread(juliet) == 4)
+    // The longer of both wishes is for both: nobody loses what they want to keep.
+    try await want(6, romeo)
+    #expect(try await stage.accounts.retain(onlyCounting: true).messages == 3)
+    #expect(try await stage.accounts.retain().messages == 3)
+    #expect(try await texts(stage, dialog) == (3..<10).map { "\($0)" })
+    #expect(try await seen(by: juliet) == 4)
+    #expect(try await seen(by: romeo) == 7)
+    // The operators' age is the bound of what one may want, and stands above what was wanted before.
+    stage.parley.registries.retention.policy = policy(privately: 5)
+    let error = await #expect(throws: Problem.self) { try await want(7, romeo) }
+    #expect(error?.code == "retention-too-long")
+    #expect(try await stage.accounts.retain().messages == 1)
+    // A marker of what is gone from one's view counts nothing anew.
+    stage.parley.registries.retention.policy = policy()
+    try await want(1, juliet)
+    _ = try await stage.accounts.retain()
+    #expect(try await stage.unread(juliet) == 2)
+    let last = try #require(
+      try await stage.parley.read { reader in
+        try reader.history(of: .server(dialog, .rules), after: .zero, before: .end, limit: 1, ascending: true).first
+      })
+    try await stage.parley.post(
+      .marker(MarkerDraft(with: romeo.address, kind: .displayed, target: .entry(last.id))), by: juliet)
+    #expect(try await stage.unread(juliet) == 2)
+  }
+
   @Test func aRoomMayHaveAShorterAgeThanTheServer() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -16,6 +16,7 @@ private final class KnownTokens: IdentityVerifier {
   func put(_ text: String, _ proof: IdentityProof) { proofs.withLock { $0[text] = proof } }
   func hasBackend(_ domain: String) -> Bool { domains.contains(domain) }
   func providers(of domain: String) -> [String] { domains.contains(domain) ? ["google"] : [] }
+  func authorizationEndpoints(of domain: String) -> [AuthorizationEndpoint] { [] }
   func verify(_ token: IdentityToken, for domain: String) async throws(Problem) -> IdentityProof {
     let text =
       switch token {

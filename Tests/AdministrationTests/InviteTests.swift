@@ -34,6 +34,37 @@ import Testing
     }
   }
 
+  /// What a report names can be deleted, in a private dialog as well, of whichever door the report is.
+  @Test func aReportedMessageIsDeleted() async throws {
+    try await withCore { core, context, _ in
+      let alice = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
+        .party
+      let bob = try await core.accounts.register(try BareJID("bob@localhost"), password: "x", displayName: nil).party
+      let draft = MessageDraft(
+        to: alice.address, content: Content(kind: .text, text: "Daggers"), envelope: Envelope(type: .chat),
+        traits: [.archived], key: nil)
+      let said = try #require(try await core.parley.post(.message(draft), by: bob).entry)
+      let report = ReportDraft(
+        reported: BlockPattern(bob.address.jid), reason: "urn:xmpp:reporting:spam", messages: [said.id.description])
+      try await core.parley.post(.block([report.reported], reports: [report]), by: alice)
+      let row = try #require(try await ListReports.perform(ListReports.Input(domain: nil), in: context).items.first)
+      #expect(row.quote == "Daggers")
+      let message = try #require(
+        try await ShowReport.perform(ShowReport.Input(id: row.id), in: context).messages.first)
+      #expect(message.dialogType == "private" && message.dialogName == nil && !message.deleted && message.sentAt != nil)
+      let delete = DeleteMessage.Input(dialog: try #require(message.dialog), message: message.id, reason: "Spam")
+      for _ in 0..<2 { _ = try await DeleteMessage.perform(delete, in: context) }
+      let entry = try await core.parley.read { reader in
+        try reader.entry(said.position, in: .server(said.dialog, .administration))
+      }
+      // She has blocked him, so that it is not he who takes it back.
+      #expect(entry?.state?.retraction?.reason == "Spam")
+      #expect(try await ShowReport.perform(ShowReport.Input(id: row.id), in: context).messages.first?.deleted == true)
+      let other = DeleteMessage.Input(dialog: delete.dialog, message: report.messages[0] + "x", reason: nil)
+      await #expect(throws: Problem.self) { try await DeleteMessage.perform(other, in: context) }
+    }
+  }
+
   @Test func reportsAreListedShownAndDismissed() async throws {
     try await withCore { core, context, _ in
       let user = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
@@ -53,7 +84,8 @@ import Testing
       try await core.parley.work { try $0.set(Report.Forwarding(.unaccepted, at: time), of: row.id) }
       let later = try await ShowReport.perform(ShowReport.Input(id: row.id), in: context)
       #expect(later.forwarding == "unaccepted")
-      #expect(shown.messages == [ShowReport.Message(id: "m", text: nil)])
+      let message = try #require(shown.messages.first)
+      #expect(shown.messages.count == 1 && message.id == "m" && message.text == nil && message.dialog == nil)
       _ = try await DismissReport.perform(DismissReport.Input(id: row.id), in: context)
       #expect(try await ListReports.perform(ListReports.Input(domain: nil), in: context).items == [])
     }

@@ -16,6 +16,8 @@ import Testing
   private struct Things {
     var dialog = ""
     var dialogID = ""
+    /// The id of a private dialog.
+    var talk = ""
     var message = ""
     var invite: Int64 = 0
     var key: Int64 = 0
@@ -45,6 +47,14 @@ import Testing
     #expect(posted.status == 200)
     things.message =
       String(decoding: posted.body, as: UTF8.self).firstMatch(of: /"id":"([^"]*)"/).map { String($0.1) } ?? ""
+    let talked = await AdminOperations.answer(
+      "messages.post",
+      Array(
+        #"{"sender":"paris@other.example","recipient":"rosaline@other.example","clientId":"2","text":"Hi"}"#.utf8),
+      in: context)
+    things.talk =
+      String(decoding: talked.body, as: UTF8.self).firstMatch(of: /"dialogId":"([^"]*)"/).map { String($0.1) } ?? ""
+    #expect(talked.status == 200 && !things.talk.isEmpty)
     things.invite = try await CreateInvite.perform(
       .init(domain: "other.example", name: mark.lowercased(), contact: nil), in: context
     ).id
@@ -89,7 +99,8 @@ import Testing
       "users.show": ["{\(user)}"], "users.password": [#"{\#(user),"password":"other"}"#],
       "users.state": [#"{\#(user),"state":"disabled"}"#], "users.delete": [#"{\#(user),"erase":true}"#],
       "users.export": ["{\(user)}"], "users.address": [#"{\#(user),"kind":"email","address":"a@b.example"}"#],
-      "users.note": [#"{\#(user),"text":"seen"}"#], "users.secondFactor.remove": ["{\(user)}"],
+      "users.note": [#"{\#(user),"text":"seen"}"#], "users.role": [#"{\#(user),"role":"admin"}"#],
+      "users.secondFactor.remove": ["{\(user)}"],
       "users.update": [#"{\#(user),"name":"Count"}"#], "users.erase": ["{\(user)}"], "users.disconnect": ["{\(user)}"],
       "tasks.list": ["{}"],
       "roster.list": ["{\(user)}"],
@@ -123,7 +134,10 @@ import Testing
         #"{"sender":"tybalt@localhost","recipient":"paris@other.example","clientId":"3","text":"Hi"}"#,
         #"{"sender":"tybalt@localhost",\#(byID),"clientId":"4","text":"Hi"}"#,
       ],
-      "messages.delete": [#"{\#(dialog),"message":"\#(things.message)"}"#],
+      "messages.delete": [
+        #"{\#(dialog),"message":"\#(things.message)"}"#,
+        #"{"dialog":"\#(things.talk)","message":"\#(things.message)"}"#,
+      ],
       "notifications.send": [#"{"userIds":["paris@other.example"],"clientId":"1","body":"Hi"}"#],
       "sessions.list": own(#""limit":100"#) + [#"{\#(user),"limit":100}"#], "sessions.create": ["{\(user)}"],
       "sessions.show": [#"{"id":"\#(things.session)"}"#], "sessions.close": [#"{"id":"\#(things.session)"}"#],
@@ -204,7 +218,7 @@ import Testing
       #expect(operation.routes.allSatisfy { $0.scope == operation.scope }, "\(operation.name)")
     }
     let local = Set(AdminOperations.all.filter { $0.scope == nil }.map { $0.name })
-    #expect(local == ["backup", "records.import", "records.export"])
+    #expect(local == ["backup", "records.import", "records.import.file", "records.export"])
   }
 
   @Test func aKeyGivesNoScopeThatItLacks() async throws {

@@ -86,7 +86,8 @@ enum Samples {
     return dialog
   }()
   static let settings = DialogSettingsBody(
-    dialogId: "d", notify: "mentions", mutedUntil: time, pinned: true, archived: false, markedUnread: true)
+    dialogId: "d", notify: "mentions", mutedUntil: time, pinned: true, archived: false, markedUnread: true,
+    retentionDays: 30)
   static let draft = DraftBody(dialogId: "d", text: "Good \"morning\"", replyTo: "m0", updatedAt: time)
   static let call = CallBody(
     id: "c", dialogId: "d", callerId: "romeo", kind: .video, state: .ended, reason: .busy, media: .sdp, createdAt: time,
@@ -168,7 +169,10 @@ enum Samples {
         "Info",
         InfoBody(
           server: "parley", version: "1", protocols: ["v1"], domain: "localhost", features: ["sync"],
-          grants: ["password"], providers: ["google"], registration: true, webSocketUrl: "wss://localhost/v1/ws",
+          grants: ["password"], providers: ["google"],
+          authorizationEndpoints: [
+            .init(provider: "google", url: "https://a", clientId: "c", scope: "openid", redirectUris: ["https://b/"])
+          ], registration: true, webSocketUrl: "wss://localhost/v1/ws",
           limits: .init(
             textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6,
             attachmentBytes: 7), pushProviders: ["webpush"], webPushKey: "k")),
@@ -187,6 +191,17 @@ enum Samples {
       try Sample("Edit", EditBody(text: "t", at: time)),
       try Sample("Receipt", receipt), try Sample("ReceiptPage", PageBody(items: [receipt], nextCursor: "n")),
       try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
+      try Sample(
+        "Invitation",
+        InvitationBody(username: "nina", inviterId: "juliet", inviterName: "Juliet", expiresAt: time)),
+      try Sample("MarkerPage", PageBody(items: [marker], nextCursor: "n")),
+      try Sample(
+        "History",
+        HistoryBody(
+          items: [message], nextCursor: "n",
+          opened: OpenedDialogBody(
+            dialog: dialog, members: PageBody(items: [member], nextCursor: "n"), pins: PageBody(items: [message]),
+            markers: PageBody(items: [marker]), users: PageBody(items: [user])))),
       try Sample(
         "DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
       try Sample("IceServer", iceServer), try Sample("IceServerPage", PageBody(items: [iceServer])),
@@ -214,7 +229,8 @@ enum Samples {
       try durable(.messageCreated, MessageEventBody(message: message)),
       try durable(.messageUpdated, MessageEventBody(message: message)),
       try durable(
-        .messageDeleted, MessageDeletedBody(dialogId: "d", messageId: "m", by: "juliet", reason: "Too loud")),
+        .messageDeleted,
+        MessageDeletedBody(dialogId: "d", messageId: "m", by: "juliet", reason: "Too loud", message: message)),
       try durable(.markerUpdated, MarkerUpdatedBody(marker: marker)),
       try durable(.draftUpdated, DraftUpdatedBody(dialogId: "d", draft: draft)),
       try durable(

@@ -296,10 +296,10 @@ package final class TracingStore: Store {
     return result
   }
 
-  package func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+  package func write<Result>(synced: Bool, _ body: (any StoreWriter) throws -> Result) throws -> Result {
     state.withLock { $0.writing = true }
     defer { state.withLock { $0.writing = false } }
-    let result = try inner.write { writer in
+    let result = try inner.write(synced: synced) { writer in
       let result = try body(writer)
       let fails = state.withLock { state in
         guard state.failures > 0 else { return false }

@@ -134,6 +134,59 @@ import Testing
     #expect(phone.taken() == [.contactGroup(.left, moved: ["romeo"]), .presence("romeo/desk", .offline)])
   }
 
+  @Test func groupsThatSeeEachOther() async throws {
+    let stage = try Stage()
+    let users = try await users(stage, "romeo", "juliet", "nurse")
+    let realm = stage.parley.realms[0].id
+    for (name, members) in [(sales, [users[0], users[2]]), ("staff", [users[1], users[2]])] {
+      try await put(stage, name)
+      try await add(stage, members, to: name)
+    }
+    let desk = try await stage.session(users[0], "desk")
+    let phone = try await stage.session(users[1], "phone")
+    let kitchen = try await stage.session(users[2], "kitchen")
+    func clear() { for session in [desk, phone, kitchen] { _ = session.taken() } }
+    func relate(seeing: [String] = [], unseeing: [String] = []) async throws -> Receipt {
+      try await change(
+        stage, .change(realm, name: sales, adding: [], removing: [], seeing: seeing, unseeing: unseeing))
+    }
+    clear()
+    #expect(try await !relate(seeing: ["staff"]).isRepeat)
+    #expect(desk.taken() == [.contactGroup(.linked, moved: ["romeo", "nurse"]), .presence("juliet/phone", .online)])
+    #expect(phone.taken() == [.contactGroup(.linked, moved: ["romeo", "nurse"]), .presence("romeo/desk", .online)])
+    // Who is in both has seen everybody before.
+    #expect(kitchen.taken() == [.contactGroup(.linked, moved: ["romeo", "nurse"])])
+    #expect(try await contact(stage, of: users[0], users[1])?.groups == ["staff"])
+    #expect(try await contact(stage, of: users[1], users[0])?.groups == [sales])
+    #expect(try await relate(seeing: ["staff"]).isRepeat)
+    // A third group in common shows the same, so that nothing else ends.
+    try await put(stage, "third")
+    try await add(stage, [users[0], users[1]], to: "third")
+    clear()
+    #expect(try await !relate(unseeing: ["staff"]).isRepeat)
+    #expect(desk.taken() == [.contactGroup(.unlinked, moved: ["romeo", "nurse"])])
+    _ = try await relate(seeing: ["staff"])
+    clear()
+    try await remove(stage, [users[0]], from: "third")
+    #expect(desk.taken() == [.contactGroup(.left, moved: ["romeo"])])
+    clear()
+    // With the group go those who saw it.
+    try await change(stage, .delete(realm, name: "staff"))
+    #expect(desk.taken().contains(.presence("juliet/phone", .offline)))
+    #expect(try await contact(stage, of: users[0], users[1]) == nil)
+    // A user sees eight groups at most, by whichever way.
+    for number in 1...Limits.contactGroupsPerUserMax {
+      try await put(stage, "g\(number)")
+      if number < Limits.contactGroupsPerUserMax { _ = try await relate(seeing: ["g\(number)"]) }
+    }
+    let refusal = await #expect(throws: Problem.self) {
+      _ = try await relate(seeing: ["g\(Limits.contactGroupsPerUserMax)"])
+    }
+    #expect((refusal?.code, refusal?.field) == ("too-many-contact-groups", "see"))
+    let unknown = await #expect(throws: Problem.self) { _ = try await relate(seeing: [sales]) }
+    #expect(unknown?.code == "contact-group-unknown")
+  }
+
   @Test func aBlockHidesAMember() async throws {
     let stage = try Stage()
     let users = try await users(stage, "romeo", "juliet")

@@ -1,5 +1,6 @@
 import DialogsFixtures
 import ServerMetrics
+import Synchronization
 import Testing
 
 @testable import Dialogs
@@ -31,6 +32,16 @@ import Testing
     #expect(take(pausing: false) == [3])
     #expect(take(pausing: false) == [])
     #expect(append(4) == true)
+  }
+
+  @Test func nothingWaitsForRoomInAClosedInbox() {
+    let tries = Atomic(0)
+    inbox.whenRoom { tries.add(1, ordering: .relaxed) }
+    #expect(tries.load(ordering: .relaxed) == 1)
+    inbox.close()
+    #expect(append(1) == nil)
+    inbox.whenRoom { tries.add(1, ordering: .relaxed) }
+    #expect(tries.load(ordering: .relaxed) == 1)
   }
 
   @Test func postsThatCanWaitAreGatheredInAPause() {

@@ -392,7 +392,8 @@ import Testing
     try await flag(said[0], by: juliet)
     let reports = try await Reports(stage.parley).all(in: juliet.realm)
     #expect(reports.map(\.reported) == ["romeo@localhost"])
-    #expect(reports.first?.messages == [Report.Message(id: said[0].id.description, text: "0")])
+    let told = Report.Message(id: said[0].id.description, text: "0", dialog: said[0].dialog)
+    #expect(reports.first?.messages == [told])
     await #expect { try await flag(said[0], by: romeo) } throws: { ($0 as? Problem)?.code == "message-own" }
     for entry in said.dropFirst().dropLast() { try await flag(entry, by: juliet) }
     await #expect { try await flag(said[Limits.reportsPerDayMax], by: juliet) } throws: {

@@ -37,7 +37,7 @@ import Testing
       case 6 where step % 7 == 0:
         // What is gone by its age is unread for nobody.
         guard let end = said.randomElement(using: &generator)?.position else { continue }
-        _ = try await stage.parley.work(changing: room.dialog) {
+        _ = try await stage.parley.work(agingIn: room.dialog) {
           try $0.expire(room.dialog, through: end, limit: 99, within: .seconds(60), endingFiles: nil)
         }
         said.removeAll { $0.position <= end }

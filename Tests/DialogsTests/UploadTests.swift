@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import DialogsFixtures
 import Logging
@@ -82,11 +83,11 @@ private struct Opinion: BlobScanner {
   private let bytes = Array("O happy dagger, this is thy sheath".utf8)
 
   private func scene(
-    _ tools: BlobTools = BlobTools()
+    _ tools: BlobTools = BlobTools(), lifetime: Duration? = nil
   ) async throws -> (parley: Parley, romeo: Party, files: MemoryBlobs, stage: Stage) {
     let files = MemoryBlobs()
     let stage = try Stage(
-      blobs: (BlobPolicy(links: BlobLinks(base: "https://files.example"), tools: tools), files))
+      blobs: (BlobPolicy(links: BlobLinks(base: "https://files.example"), lifetime: lifetime, tools: tools), files))
     return (stage.parley, try await stage.user("romeo"), files, stage)
   }
 
@@ -255,5 +256,69 @@ private struct Opinion: BlobScanner {
       #expect(blob.mediaType == found)
       #expect(blob.shape.width == (found == "image/png" ? 7 : nil))
     }
+  }
+  /// A file of another server is found by its former URL, is as old as it was there, and counts for its owner, but not for
+  /// the owner's day.
+  @Test func aFileMovesIn() async throws {
+    let (parley, romeo, files, stage) = try await scene(lifetime: .seconds(100 * 86_400))
+    let now = stage.clock.now
+    let past = now + .seconds(-86_400 * 99)
+    let id = try #require(BlobID(formerURL: "https://old.example:5281/file_share/Zt5bq0hn%2D/a%20rose.txt?x#y"))
+    #expect(id == BlobID(former: "Zt5bq0hn-", name: "a rose.txt"))
+    #expect(BlobID(formerURL: "/short/a.txt") == nil)
+    func wish(_ id: BlobID, from time: Timestamp, size: Int? = nil) -> Intent {
+      .imported(
+        .file(
+          ImportedFile(
+            id: id, name: "a rose.txt", mediaType: "text/plain", size: Int64(size ?? bytes.count), time: time)))
+    }
+    #expect(try await !parley.post(wish(id, from: past), by: romeo).isRepeat)
+    try await UserFiles(parley).takeImported(id, at: 0, Array(bytes[..<9]), from: past)
+    // Broken off, and begun anew.
+    #expect(try await !parley.post(wish(id, from: past), by: romeo).isRepeat)
+    try await UserFiles(parley).takeImported(id, at: 0, Array(bytes[..<5]), from: past)
+    #expect(
+      await refusal { try await UserFiles(parley).takeImported(id, at: 7, Array(bytes[7...]), from: past) }
+        == "offset-mismatch")
+    try await UserFiles(parley).takeImported(id, at: 5, Array(bytes[5...]), from: past)
+    #expect(try await parley.post(wish(id, from: past), by: romeo).isRepeat)
+
+    let file = try #require(try await UserFiles(parley).open(formerPath: "/anywhere/Zt5bq0hn-/a%20rose.txt"))
+    #expect((file.blob.createdAt, file.blob.expiresAt) == (past, now + .seconds(86_400)))
+    #expect(try await file.read(at: 0, count: 99) == bytes)
+    let use = try await parley.read { try $0.blobUse(of: romeo.id, at: now) }
+    #expect((use.bytes, use.recentBytes) == (Int64(bytes.count), 0))
+
+    // A message that links to it has it, for apps by its URL here; when it is retracted, the file goes as any other.
+    let juliet = try await stage.user("juliet")
+    let old = "https://old.example:5281/file_share/Zt5bq0hn%2D/a%20rose.txt"
+    var content = Content(kind: .file, extras: Array("<body>\(old)</body>".utf8))
+    content.attachments = [Attachment(blob: id, url: old), Attachment(blob: .random(), url: "https://else.example/a")]
+    let said = try await parley.post(
+      .imported(
+        .message(
+          ImportedMessage(
+            time: past, peer: juliet.address, isInbound: false,
+            draft: MessageDraft(
+              to: juliet.address, content: content, envelope: Envelope(type: .chat, id: "1"), traits: [.archived],
+              key: nil),
+            isInArchive: (author: true, addressee: true), isOffline: false))), by: romeo)
+    guard case .message(let message)? = said.entry?.fact else {
+      Issue.record("no message")
+      return
+    }
+    #expect(message.content.attachments.map(\.blob) == [id, nil])
+    #expect(message.content.attachments[0].url == "https://files.example/uploads/\(id)/a%20rose.txt")
+    #expect(message.content.attachments[0].size == Int64(bytes.count))
+    #expect(message.content.attachments[1].url == "https://else.example/a")
+
+    #expect(await refusal { try await parley.post(wish(id, from: past), by: juliet) } == "file-of-another")
+    #expect(
+      await refusal { try await parley.post(wish(.random(), from: now + .seconds(-86_400 * 101)), by: romeo) }
+        == "file-expired")
+    #expect(
+      await refusal { try await parley.post(wish(.random(), from: past, size: 1 << 30), by: romeo) }
+        == "blob-too-large")
+    #expect(files.kept.withLock { $0.whole.count } == 1)
   }
 }

@@ -106,17 +106,22 @@ import Testing
         <<"Romy">>,groupchat}.
       {sr_user,{<<"romeo">>,<<"a">>},{<<"sales">>,<<"a">>}}.
       {sr_user,{<<"nurse">>,<<"a">>},{<<"sales">>,<<"a">>}}.
-      {sr_group,{<<"sales">>,<<"a">>},[{label,<<"Sales">>},{displayed_groups,[<<"sales">>]}]}.
+      {sr_group,{<<"sales">>,<<"a">>},[{label,<<"Sales">>},{displayed_groups,[<<"sales">>,<<"staff">>]}]}.
       {sr_group,{<<"spies">>,<<"a">>},[{displayed_groups,[<<"sales">>]}]}.
+      {sr_group,{<<"staff">>,<<"a">>},[{displayed_groups,[<<"staff">>,<<"sales">>,<<"spies">>]}]}.
 
       """)
     let (first, flaws) = try all(EjabberdDump(file), [.accounts, .copies, .rooms])
     #expect(first == [room, message("Romy", "romeo@b")])
     #expect(flaws.count == 1)
     let (second, more) = try all(EjabberdDump(file), .settings)
-    #expect(second == people + [group])
-    // The damaged affiliation, and the group that shows its members another.
-    #expect(more.count == 2)
+    // Groups that show each other see each other.
+    let staff = ContactGroupRecord(
+      domain: "a", name: "staff", label: nil, members: [], hasEveryone: false, sees: ["sales"])
+    #expect(second == people + [group, .contactGroup(staff)])
+    // The damaged affiliation, the group that shows another and not itself, and the one that shows a group which does not
+    // show it.
+    #expect(more.count == 3)
   }
 
   @Test("The same and everything else in a dump of PostgreSQL, and bad rows of it") func postgres() throws {

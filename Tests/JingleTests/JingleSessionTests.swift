@@ -94,7 +94,11 @@ struct JingleSessionTests {
       #expect(throws: JingleSession.Refusal.self) { try session.heard(request) }
     }
     #expect(session == before)
-    #expect(try session.heard(.add(["screen"])) == [.toClient(.reject(["screen"]))])
+    let refused = try session.heard(.add(["screen"]))
+    #expect(refused.first == .toClient(.reject(["screen"])))
+    guard case .toApp(.info(let text)) = refused.last else { throw Missing() }
+    #expect(text.contains("renegotiation-unsupported"))
+    #expect(session == before)
     var caller = try JingleSession.offered(sdp: Offers.chromium, sid: "a73s").0
     #expect(throws: JingleSession.Refusal.self) { try caller.heard(.accept(offer)) }
     _ = try caller.heard(.accept(answer))
@@ -108,6 +112,20 @@ struct JingleSessionTests {
     guard case .toApp(.answer(let sdp)) = steps.first else { throw Missing() }
     #expect(sdp.contains("m=video 0 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\na=inactive\r\n"))
     #expect(try session.heard(.candidates([.init(media: "1", candidate: candidate)], credentials: [:])) == [])
+  }
+
+  @Test("a candidate for RTCP is not for a browser, which sends that with RTP")
+  func ofRTCP() throws {
+    var session = JingleSession.initiated(offer, sid: "a73s").0
+    var other = ofMedia
+    other.candidate.component = 2
+    #expect(try session.heard(.candidates([other, ofMedia], credentials: [:])) == [.toApp(.candidate(json("EsAw")))])
+    var both = offer
+    both.media[0].transport.candidates = [other.candidate, candidate]
+    #expect(
+      both.sdp(origin: 1, answers: nil).split(separator: "\r\n").filter { $0.hasPrefix("a=candidate") } == [
+        "a=candidate:\(candidate.attribute)"
+      ])
   }
 
   @Test("candidates that Jingle cannot say are left out, and their number is bounded")
@@ -140,6 +158,8 @@ struct JingleSessionTests {
       let element = try Element(xml: String(decoding: writer.buffer.readableBytesView, as: UTF8.self))
       #expect(try JingleRequest(element, by: .responder) == .info(info))
     }
+    // XEP-0167 8.1: it ends either.
+    #expect(try session.heard(.info(.active)) == [.toApp(.info(#"{"held":false,"muted":false}"#))])
     #expect(try session.said(.info(#"{"mood":"sad"}"#)) == [])
     #expect(try session.heard(.info(.none)) == [])
   }

@@ -98,4 +98,47 @@ enum Offers {
       <group xmlns='urn:xmpp:jingle:apps:grouping:0' semantics='BUNDLE'><content name='0'/></group>
     </jingle>
     """
+
+  /// The contents of Dino 0.4.2's `session-initiate` for a call by video: keys of SDES beside DTLS, candidates for RTCP
+  /// beside those for RTP, a transport for each medium, and fingerprints on a line of their own.
+  static let dino = """
+    <jingle xmlns='urn:xmpp:jingle:1' action='session-initiate' initiator='juliet@localhost/dino' sid='a73s'>
+      <content creator='initiator' name='audio' senders='both'>
+        <description xmlns='urn:xmpp:jingle:apps:rtp:1' media='audio'>
+          <payload-type id='111' channels='2' clockrate='48000' name='opus'>
+            <parameter name='useinbandfec' value='1' />
+          </payload-type>
+          <payload-type id='112' clockrate='32000' name='speex' />
+          <encryption>
+            <crypto crypto-suite='AES_CM_128_HMAC_SHA1_80' key-params='inline:AAAA' tag='1' />
+          </encryption>
+          <rtcp-mux />
+        </description>
+        <transport xmlns='urn:xmpp:jingle:transports:ice-udp:1' ufrag='aaaa' pwd='WMaqlHddzwqDilaRrDiyHE'>
+          <fingerprint xmlns='urn:xmpp:jingle:apps:dtls:0' hash='sha-256' setup='actpass'>
+            B5:15:DC
+          </fingerprint>
+          <candidate component='1' foundation='2' generation='0' id='561837e3' ip='fd00::2' network='0' port='47760'
+            priority='2015363583' protocol='udp' type='host' />
+          <candidate component='2' foundation='2' generation='0' id='3582ea93' ip='fd00::2' network='0' port='32929'
+            priority='2015363582' protocol='udp' type='host' />
+        </transport>
+      </content>
+      <content creator='initiator' name='video' senders='both'>
+        <description xmlns='urn:xmpp:jingle:apps:rtp:1' media='video'>
+          <payload-type id='98' clockrate='90000' name='VP8'>
+            <rtcp-fb xmlns='urn:xmpp:jingle:apps:rtp:rtcp-fb:0' type='goog-remb' />
+            <rtcp-fb xmlns='urn:xmpp:jingle:apps:rtp:rtcp-fb:0' type='ccm' subtype='fir' />
+          </payload-type>
+          <rtp-hdrext xmlns='urn:xmpp:jingle:apps:rtp:rtp-hdrext:0' id='1' uri='urn:3gpp:video-orientation' />
+          <rtcp-mux />
+        </description>
+        <transport xmlns='urn:xmpp:jingle:transports:ice-udp:1' ufrag='bbbb' pwd='x6pWw4jDSaRfkesRnG5vVl'>
+          <fingerprint xmlns='urn:xmpp:jingle:apps:dtls:0' hash='sha-256' setup='actpass'>
+            B5:15:DC
+          </fingerprint>
+        </transport>
+      </content>
+    </jingle>
+    """
 }

@@ -45,6 +45,25 @@ struct SessionDescriptionTests {
       ])
   }
 
+  @Test("Dino's session-initiate becomes an SDP of two media that share no transport")
+  func fromDino() throws {
+    let offer = try SessionDescription(try Element(xml: Offers.dino), by: .initiator)
+    #expect(
+      offer.sdp(origin: 7, answers: nil).split(separator: "\r\n") == [
+        "v=0", "o=- 7 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=msid-semantic: WMS *",
+        "m=audio 9 UDP/TLS/RTP/SAVPF 111 112", "c=IN IP4 0.0.0.0", "a=rtcp:9 IN IP4 0.0.0.0",
+        "a=candidate:2 1 udp 2015363583 fd00::2 47760 typ host generation 0",
+        "a=ice-ufrag:aaaa", "a=ice-pwd:WMaqlHddzwqDilaRrDiyHE", "a=ice-options:trickle",
+        "a=fingerprint:sha-256 B5:15:DC", "a=setup:actpass", "a=mid:audio", "a=sendrecv", "a=rtcp-mux",
+        "a=rtpmap:111 opus/48000/2", "a=fmtp:111 useinbandfec=1", "a=rtpmap:112 speex/32000",
+        "m=video 9 UDP/TLS/RTP/SAVPF 98", "c=IN IP4 0.0.0.0", "a=rtcp:9 IN IP4 0.0.0.0",
+        "a=ice-ufrag:bbbb", "a=ice-pwd:x6pWw4jDSaRfkesRnG5vVl", "a=ice-options:trickle",
+        "a=fingerprint:sha-256 B5:15:DC", "a=setup:actpass", "a=mid:video",
+        "a=extmap:1 urn:3gpp:video-orientation", "a=sendrecv", "a=rtcp-mux",
+        "a=rtpmap:98 VP8/90000", "a=rtcp-fb:98 goog-remb", "a=rtcp-fb:98 ccm fir",
+      ])
+  }
+
   @Test(
     "directions are those of the side that describes", arguments: Media.Direction.allCases,
     [Side.initiator, .responder])
@@ -65,7 +84,7 @@ struct SessionDescriptionTests {
       ("a=setup:actpass", "a=setup:holdconn", "setup-invalid"), ("v=0", "w=0", "sdp-invalid"),
       ("t=0 0", "nonsense", "sdp-invalid"), ("a=mid:0", "a=mid:a b", "value-invalid"),
       ("SAVPF 111 63 9 0 8 13 110 126", "SAVPF 911", "value-invalid"), ("m=audio", "a=audio", "media-missing"),
-      ("opus/48000/2", "opus/much", "value-invalid"),
+      ("opus/48000/2", "opus/much", "value-invalid"), ("a=rtcp-mux", "a=x", "mux-missing"),
     ])
   func unmappable(part: String, other: String, code: String) throws {
     let error = #expect(throws: MediaProblem.self) {
@@ -84,7 +103,7 @@ struct SessionDescriptionTests {
       ("'opus'", "'opus&#10;a=x'", "value-invalid"), ("value='10'", "value='10&#13;&#10;a=x'", "value-invalid"),
       ("'8hhy'", "'8h hy'", "value-invalid"), ("id='111'", "id='411'", "value-invalid"),
       ("port='8998'", "port='-1'", "value-invalid"), ("ip='192.0.2.3'", "", "value-missing"),
-      ("'minptime'", "'min ptime'", "value-invalid"),
+      ("'minptime'", "'min ptime'", "value-invalid"), ("<rtcp-mux/>", "", "mux-missing"),
     ])
   func unmappableJingle(part: String, other: String, code: String) throws {
     let element = try Element(xml: Offers.jingle.replacing(part, with: other))

@@ -139,6 +139,8 @@ import XMPPDoor
           - name: twitter
             client_id: app
             client_secret: \(secret)
+            authorize_url: https://api.example/authorize
+            scope: users.read
             token_url: https://api.example/token
             user_url: http://127.0.0.1:8000/me
             subject: data.id
@@ -163,6 +165,7 @@ import XMPPDoor
       settings.identity.codes == [
         CodeProvider(
           name: "twitter", domain: "localhost", clientID: "app", clientSecret: secret,
+          authorizationURL: "https://api.example/authorize", scope: "users.read",
           tokenURL: "https://api.example/token", userURL: "http://127.0.0.1:8000/me", subject: ["data", "id"],
           redirectURIs: ["app://a", "https://a.example"])
       ])

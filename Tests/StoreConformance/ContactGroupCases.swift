@@ -42,7 +42,29 @@ extension StoreConformance {
       try scene.reopen()
       try scene.write { try $0.remove(ContactGroupMember(group: sales.id, user: scene.juliet.id)) }
       try equal(try scene.read { try $0.contact(of: scene.romeo.id, scene.juliet.address) }, own)
-    }
+    },
+    Case(name: "members of groups that see each other are contacts, and those of a third are not") { scene in
+      let groups = try scene.write { writer in
+        let groups = try [("a", scene.romeo), ("b", scene.juliet), ("c", scene.nurse)].map { name, user in
+          let made = try writer.put(group(scene, name, name.uppercased()))
+          try writer.put(ContactGroupMember(group: made.id, user: user.id))
+          return made
+        }
+        for (one, two) in [(0, 1), (1, 0), (1, 2), (2, 1)] {
+          try writer.put(ContactGroupLink(group: groups[one].id, seen: groups[two].id))
+        }
+        return groups
+      }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(Set(try reader.contactGroups(seenBy: groups[1].id)), [groups[0].id, groups[2].id])
+        try equal(try reader.contacts(of: scene.romeo.id).map(\.address), [scene.juliet.address])
+        try equal(try reader.contact(of: scene.romeo.id, scene.juliet.address)?.groups, ["B"])
+        try equal(try reader.contact(of: scene.juliet.id, scene.romeo.address)?.groups, ["A"])
+        try equal(try reader.contacts(of: scene.juliet.id).count, 2)
+        try equal(try reader.contact(of: scene.romeo.id, scene.nurse.address), nil)
+      }
+    },
   ]
 
   private static func group(_ scene: Scene, _ name: String, _ displayName: String) -> ContactGroup {

@@ -17,6 +17,7 @@ extension StoreConformance {
         $0.isPinned = true
         $0.isArchived = true
         $0.unreadAt = Position(3)
+        $0.retentionDays = 30
         $0.position = Position(7)
       }
       let pinned = settings { $0.isPinned = true }
@@ -86,6 +87,7 @@ extension StoreConformance {
           settings: settings {
             $0.alerts = .always
             $0.unreadAt = .zero
+            $0.retentionDays = 7
           }, isMarkedUnread: true)
         let entry = Entry(
           position: position, time: scene.time, dialog: dialog.id, author: scene.romeo, place: .peer(scene.romeo),

@@ -4,7 +4,7 @@ import Dialogs
 
 /// Entries that go by their age, and holds.
 extension StoreConformance {
-  private static func words(_ scene: Scene, _ text: String, of user: Party) throws -> [Position] {
+  static func words(_ scene: Scene, _ text: String, of user: Party) throws -> [Position] {
     var query = ArchiveQuery(limit: 100)
     query.text = text
     while try scene.write({ try $0.indexMessages(limit: 10) }) {}
@@ -121,13 +121,16 @@ extension StoreConformance {
         }
         var said: [Entry] = []
         var hidden: [UserID: Set<Position>] = [:]
+        var aged: [UserID: Position] = [:]
         for _ in 0..<40 {
           try scene.write { writer in
             let party = here[random.next(here.count)]
             switch random.next(8) {
             case 0 where !said.isEmpty:
               let target = said[random.next(said.count)]
-              guard var mark = try writer.mark(party.id, in: dialog), target.position > mark.displayed else { return }
+              guard var mark = try writer.mark(party.id, in: dialog), target.position > mark.displayed,
+                target.position > aged[party.id] ?? .zero
+              else { return }
               if isRoom {
                 try scene.display(target, by: party, in: dialog, writer)
               } else {
@@ -140,7 +143,8 @@ extension StoreConformance {
               }
             case 1 where !said.isEmpty:
               let target = said[random.next(said.count)]
-              guard target.author != party, hidden[party.id, default: []].insert(target.position).inserted,
+              guard target.author != party, target.position > aged[party.id] ?? .zero,
+                hidden[party.id, default: []].insert(target.position).inserted,
                 var mark = try writer.mark(party.id, in: dialog)
               else { return }
               try writer.hide(target.position, in: dialog, for: party.id, counts: true)
@@ -153,6 +157,10 @@ extension StoreConformance {
               let limit = 1 + random.next(6)
               while try writer.expire(dialog, through: end, limit: limit, endingFiles: nil).isMore {}
               said.removeAll { $0.position <= end }
+            case 3 where !said.isEmpty:
+              let end = said[random.next(said.count)].position
+              try writer.age(dialog, through: end, for: party.id)
+              aged[party.id] = max(aged[party.id] ?? .zero, end)
             default:
               said.append(
                 isRoom
@@ -165,7 +173,7 @@ extension StoreConformance {
             for party in here {
               guard let mark = try reader.mark(party.id, in: dialog) else { throw Unmet(description: "no mark") }
               let expected = said.count {
-                $0.position > mark.displayed && $0.author != party
+                $0.position > max(mark.displayed, aged[party.id] ?? .zero) && $0.author != party
                   && hidden[party.id]?.contains($0.position) != true
               }
               try equal(mark.unread(ordinal: ordinal), Int64(expected), "seed \(seed), \(party.name)")

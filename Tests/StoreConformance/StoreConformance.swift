@@ -29,7 +29,7 @@ public enum StoreConformance {
     + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + perUserMessages + codes
     + nonces + attachments + backends + draftsAndScheduledMessages + finding + userSettings + calls
-    + records + outbox + retention
+    + records + outbox + retention + memberAges
 }
 
 /// An expectation that a store does not meet.

@@ -2,13 +2,17 @@ import { call, operation, query } from "./api.js";
 
 const enc = encodeURIComponent;
 const time = (text) => (text ? { time: text } : "");
+const quoted = (text) => (text ? { quote: text } : "");
+/** Whether a reported message can be deleted. */
+const isThere = (message) => message.dialog && !message.deleted;
+const deleteMessage = ({ dialog, id }) => call("DELETE", `/dialogs/${enc(dialog)}/messages/${enc(id)}`);
 /** What is destroyed for good is asked about first. */
 const ask = (question) => ({ question });
 
 /**
  * What the page shows. A section has `load({cursor, search})`, which returns a page of rows; `columns`, a title and what a row has
  * there; `actions` of a row, of which `when` decides whether it is offered; `search`, if rows can be found; `show`, the
- * details of a row; `make`, a button above the rows.
+ * details of a row, and `rows`, a section of their own within them; `make`, a button above the rows.
  */
 export const sections = [
   { id: "overview", title: "Overview", figures: overview },
@@ -16,7 +20,7 @@ export const sections = [
     id: "users", title: "Users", search: "A name, or the beginning of one",
     load: ({ cursor, search }) => call("GET", "/users" + query({ matching: search, cursor, limit: 50 })),
     columns: [
-      ["Address", (user) => user.jid], ["Name", (user) => user.name], ["State", (user) => (user.online ? "online" : user.state)],
+      ["Address", (user) => user.jid], ["Name", (user) => user.name], ["State", (user) => (user.online ? "online" : user.state)], ["Role", (user) => (user.role === "admin" ? "administrator" : "")],
       ["Created", (user) => time(user.createdAt)], ["Last seen", (user) => time(user.lastSeenAt)],
     ],
     show: (user) => call("GET", `/users/${enc(user.jid)}`),
@@ -67,16 +71,41 @@ export const sections = [
     load: ({ cursor }) => call("GET", "/reports" + query({ cursor, limit: 50 })),
     columns: [
       ["Reported", (report) => report.reported], ["By", (report) => report.reporter], ["Reason", (report) => report.reason],
-      ["In their words", (report) => report.text], ["Messages", (report) => report.messages], ["At", (report) => time(report.createdAt)],
+      ["In their words", (report) => report.text], ["Quote", (report) => quoted(report.quote)], ["At", (report) => time(report.createdAt)],
     ],
-    show: (report) => call("GET", `/reports/${report.id}`),
+    show: async (report) => {
+      const { report: row, ...more } = await call("GET", `/reports/${report.id}`);
+      return {
+        Reported: row.reported, By: row.reporter, Reason: row.reason, "In their words": row.text, At: time(row.createdAt),
+        "Its server may be told": more.mayTellOrigin, "Sent to its server": more.forwarding,
+      };
+    },
+    rows: (report) => ({
+      title: "Messages",
+      load: async () => ({ items: (await call("GET", `/reports/${report.id}`)).messages }),
+      name: (message) => message.text ?? message.id,
+      columns: [
+        ["Quote", (message) => quoted(message.text) || "not readable"], ["Dialog", (message) => message.dialogName ?? message.dialogType ?? "not here"],
+        ["Sent", (message) => time(message.sentAt)], ["State", (message) => (message.deleted ? "deleted" : "")],
+        ["Dialog and message", (message) => ({ code: `${message.dialog ?? ""} ${message.id}`.trim() })],
+      ],
+      actions: [{
+        title: "Delete", when: isThere, isGrave: true, ...ask(() => "Delete this message for everybody? Clients of both protocols are told."),
+        run: deleteMessage,
+      }],
+    }),
     actions: [
       {
-        title: "Disable the user and dismiss", ...ask((report) => `Disable ${report.reported}, and delete the report?`),
+        title: "Delete messages", when: (report) => report.messages > 0, isGrave: true,
+        ...ask((report) => `Delete what this report quotes of ${report.reported}, for everybody? The report stays.`),
         run: async (report) => {
-          await call("PUT", `/users/${enc(report.reported)}/state`, { state: "disabled" });
-          await call("DELETE", `/reports/${report.id}`);
+          for (const message of (await call("GET", `/reports/${report.id}`)).messages.filter(isThere)) await deleteMessage(message);
         },
+      },
+      {
+        title: "Disable user", isGrave: true,
+        ...ask((report) => `Disable ${report.reported}? All sessions and logins of this user end, and nobody can log in until the user is enabled again. The report stays.`),
+        run: (report) => call("PUT", `/users/${enc(report.reported)}/state`, { state: "disabled" }),
       },
       { title: "Dismiss", run: (report) => call("DELETE", `/reports/${report.id}`) },
     ],
@@ -98,7 +127,23 @@ export const sections = [
       ["Address", (hook) => hook.url], ["State", (hook) => hook.state], ["Failures", (hook) => hook.failures], ["Reason", (hook) => hook.reason],
       ["Failing since", (hook) => time(hook.failingSince)], ["Next attempt", (hook) => time(hook.nextAttemptAt)],
     ],
-    show: async (hook) => ({ ...hook, failures: (await call("GET", `/webhooks/${hook.id}/failures` + query({ limit: 50 }))).items }),
+    show: async ({ id }) => {
+      const hook = await call("GET", `/webhooks/${id}`);
+      return { ...hook, createdAt: time(hook.createdAt), failingSince: time(hook.failingSince), nextAttemptAt: time(hook.nextAttemptAt) };
+    },
+    rows: (hook) => ({
+      title: "Events that it did not take",
+      load: ({ cursor }) => call("GET", `/webhooks/${hook.id}/failures` + query({ cursor, limit: 50 })),
+      name: (failure) => failure.webhookId,
+      columns: [
+        ["Event", (failure) => failure.event], ["Reason", (failure) => failure.reason], ["Failed", (failure) => time(failure.failedAt)],
+        ["State", (failure) => (failure.due ? "is sent again" : "")], ["Delivery", (failure) => failure.webhookId],
+      ],
+      actions: [
+        { title: "Send again", when: (failure) => !failure.due, run: (failure) => call("POST", `/webhooks/${hook.id}/failures/${failure.id}`, {}) },
+        { title: "Delete", isGrave: true, ...ask((failure) => `Delete the event ${failure.webhookId}? It is not sent any more.`), run: (failure) => call("DELETE", `/webhooks/${hook.id}/failures/${failure.id}`) },
+      ],
+    }),
     actions: [
       { title: "Test", run: (hook) => call("POST", `/webhooks/${hook.id}/test`, {}), isShown: true },
       { title: "Continue now", when: (hook) => hook.state === "disabled" || hook.failingSince, run: (hook) => call("PATCH", `/webhooks/${hook.id}`, { state: "active" }) },
@@ -114,7 +159,7 @@ export const sections = [
     load: ({ cursor }) => call("GET", "/audit" + query({ cursor, limit: 50 })),
     columns: [
       ["At", (entry) => time(entry.time)], ["Who", (entry) => entry.actor], ["Operation", (entry) => entry.operation], ["Of", (entry) => entry.object],
-      ["From", (entry) => entry.origin], ["Answer", (entry) => entry.code ?? entry.status],
+      ["From", (entry) => entry.origin], ["Outcome", (entry) => entry.code ?? "done"],
     ],
     actions: [],
   },
@@ -133,7 +178,7 @@ async function overview() {
     ["Users online", status.usersOnline],
     ["Sessions", status.sessions],
     ["Sessions that do not read", sum("parley_sessions_lagging")],
-    ["Posts since the start", sum("parley_posts_total")],
+    ["Messages since the start", sum("parley_messages_total")],
     ["Refusals since the start", sum("parley_refusals_total")],
     ["Webhooks", status.webhooks],
     ["Webhooks off", status.webhooksDisabled],

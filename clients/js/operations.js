@@ -113,6 +113,7 @@ export const operations = {
 
   // Before signing in
   info() { return this.request("GET", "/info", { token: false }); },
+  invitation(token) { return this.request("GET", path`/invitations/${token}`, { token: false }); },
   sendCode(input) { return this.request("POST", "/codes", { body: input, token: false }); },
   sendPasswordReset(input) { return this.request("POST", "/password-resets", { body: input, token: false }); },
   resetPassword(token, password) { return this.request("PUT", path`/password-resets/${token}`, { body: { password }, token: false }); },

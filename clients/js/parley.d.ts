@@ -18,7 +18,10 @@ export interface Info {
   server: "parley"; version: string; protocols: string[]; domain: string; features: string[];
   /** The values of `grant` that sign in. */
   grants: string[];
-  providers: string[]; registration: boolean; webSocketUrl: string;
+  providers: string[];
+  /** Where users of a provider get an authorization code, for `signIn({ provider, code, codeVerifier, redirectUri })`. */
+  authorizationEndpoints: { provider: string; url: string; clientId: string; scope?: string; redirectUris: string[] }[];
+  registration: boolean; webSocketUrl: string;
   limits: {
     textCharacters: number; messageBytes: number; metadataBytes: number; pageItems: number; syncEvents: number;
     syncWaitSeconds: number; attachmentBytes: number;
@@ -53,6 +56,7 @@ export interface Member {
 export interface Draft { dialogId: string; text: string; replyTo?: string; updatedAt: Time }
 export interface DialogSettings {
   dialogId: string; notify?: "always" | "mentions" | "never"; mutedUntil?: Time; pinned: boolean; archived: boolean; markedUnread: boolean;
+  retentionDays?: number;
 }
 export interface Dialog {
   id: string; type: "private" | "group" | "public"; jid?: string; memberIds?: string[]; memberCount?: number; ownerId?: PersonId;
@@ -67,7 +71,7 @@ export interface Dialog {
   me?: {
     role?: Role; nick?: string; kicked?: true; unreadCount: number; mentionCount: number; readMessageId?: string;
     deliveredMessageId?: string; notify?: "always" | "mentions" | "never"; mutedUntil?: Time; pinned: boolean; archived: boolean;
-    markedUnread: boolean; draft?: Draft;
+    markedUnread: boolean; retentionDays?: number; draft?: Draft;
   };
 }
 
@@ -131,6 +135,10 @@ export interface StorageUse {
 }
 /** One page of a list. Pass `nextCursor` as `cursor` for the next; the last page has none. */
 export interface Page<T> { items: T[]; nextCursor?: string }
+/** A page of messages, and what was to be included. */
+export interface History extends Page<Message> {
+  dialog?: Dialog; members?: Page<Member>; pins?: Page<Message>; markers?: Page<Marker>; users?: Page<User>;
+}
 export interface PageInput { cursor?: string; limit?: number }
 
 // MARK: Errors
@@ -286,7 +294,7 @@ export interface Events {
 
   "message.created": { message: Message };
   "message.updated": { message: Message };
-  "message.deleted": { dialogId: string; messageId: string; by: PersonId; for: "me" | "everyone"; reason?: string };
+  "message.deleted": { dialogId: string; messageId: string; by: PersonId; for: "me" | "everyone"; reason?: string; message?: Message };
   "message.starred": { dialogId: string; messageId: string; starred: boolean };
   "marker.updated": { marker: Marker };
   "contact.updated": { contact: Contact; removed: boolean };
@@ -345,7 +353,11 @@ export class Parley {
   /** Throws `second-factor-required` with a `challenge`, if the user has one: then `signIn({ challenge, code })`. */
   signIn(input: SignInInput): Promise<User>;
   /** Creates an account and signs in. */
-  signUp(input: { username?: string; password: string; name?: string; email?: string; phone?: string; code?: string }): Promise<User>;
+  signUp(input: {
+    username?: string; password: string; name?: string; email?: string; phone?: string; code?: string; invitation?: string;
+  }): Promise<User>;
+  /** Who invites, by the token of an invitation's link; throws `invitation-unknown` if it is used up or expired. */
+  invitation(token: string): Promise<{ username?: string; inviterId?: PersonId; inviterName?: string; expiresAt: Time }>;
   /** Ends the login, here and at the server, and removes what is stored locally, unsent messages too. */
   signOut(): Promise<void>;
   /** Sends a one-time code for signing in; with `challenge` one for the second factor. */
@@ -387,6 +399,7 @@ export class Parley {
   /** Sets one's own settings: pinned, archived, muted, … */
   updateSettings(dialogId: string, changes: {
     notify?: "always" | "mentions" | "never" | null; mutedUntil?: Time | null; pinned?: boolean; archived?: boolean; markedUnread?: boolean;
+    retentionDays?: number | null;
   }): Promise<DialogSettings>;
   listDialogs(input?: PageInput & { scope?: "public"; type?: string; archived?: boolean; pinned?: boolean; unread?: boolean; query?: string }):
     Promise<Page<Dialog> & { cursor: string; totalUnread: number; totalMentions: number }>;
@@ -414,7 +427,8 @@ export class Parley {
   retry(clientId: string): Promise<void>;
   /** Removes a message from the outbox, and cancels its upload. Whether it had been sent already cannot be known while it is being sent. */
   discard(clientId: string): Promise<void>;
-  listMessages(dialogId: string, input?: { before?: string; after?: string; limit?: number }): Promise<Page<Message>>;
+  /** `include`: of `dialog`, `members`, `pins`, `markers`, `users`, separated by commas. A view asks for all of them at once. */
+  listMessages(dialogId: string, input?: { before?: string; after?: string; limit?: number; include?: string }): Promise<History>;
   message(dialogId: string, messageId: string): Promise<Message>;
   searchMessages(input: PageInput & { query?: string; type?: string; dialogId?: string; from?: string }): Promise<Page<Message>>;
   edit(dialogId: string, messageId: string, text: string, mentions?: Mention[]): Promise<Message>;
@@ -532,6 +546,11 @@ export interface DialogView {
   readonly dialog?: Dialog;
   /** Oldest first; at the end those that are still being sent. A new array after each change. */
   readonly messages: LocalMessage[];
+  /** The first 100 members of a group by their ids, kept current; `membersCursor` continues with `listMembers`. A private dialog has none. */
+  readonly members: Map<PersonId, Member>;
+  readonly membersCursor?: string;
+  /** The pinned messages, the last pinned first, kept current. */
+  readonly pins: Message[];
   readonly hasOlder: boolean;
   /** Only after `jump`: the newest messages are not loaded. */
   readonly hasNewer: boolean;
@@ -541,7 +560,7 @@ export interface DialogView {
   readonly error?: ParleyError;
   /** Resolves with the first answer, or rejects with its error. */
   readonly fresh: Promise<void>;
-  /** Calls the listener after each change of `messages`. */
+  /** Calls the listener after each change of `messages`, `members` and `pins`. */
   onChange(listener: () => void): () => void;
   /** Returns whether there are more. */
   loadOlder(limit?: number): Promise<boolean>;

@@ -31,6 +31,7 @@ export class Parley {
   asked = new Map();
   pictures = new Map();
   acked = 0;
+  isReplay = false;
 
   constructor({ url, storage, account = "default", client = "parley.js", keepMessages = 60, keepDialogs = 50, sendDelivered = true,
     shareConnection = true, ...given } = {}) {
@@ -303,7 +304,7 @@ export class Parley {
   frame(frame) {
     const { type, data, cursor, prevCursor } = frame;
     if (type === "ready") {
-      this.replayed = new Set();
+      this.isReplay = true;
       this.store.user = { ...this.store.user, ...data.user };
     } else if (type === "resync") {
       this.resync(data);
@@ -313,8 +314,9 @@ export class Parley {
       // An event was lost on the way: the server tells it again.
       this.connection.lost(new ParleyError("network", "An event is missing."));
     } else {
-      this.applied(frame, this.replayed !== undefined);
-      this.tabs.post({ t: "frame", frame, isReplay: this.replayed !== undefined });
+      const { isReplay } = this;
+      this.applied(frame, isReplay);
+      this.tabs.post({ t: "frame", frame, isReplay });
       if (type === "caught_up") this.caughtUp(data);
     }
   }
@@ -327,9 +329,6 @@ export class Parley {
     const isOwn = message?.senderId === this.userId;
     if (isOwn && message.clientId) this.queue.settle(message);
     if (message && !isOwn) this.delivered(message);
-    if (isReplay && (data.message?.dialogId ?? data.marker?.dialogId ?? data.dialogId)) {
-      this.replayed?.add(data.message?.dialogId ?? data.marker?.dialogId ?? data.dialogId);
-    }
     this.emit(type, data);
     this.emit("*", frame);
     if (message) this.emit("message", { message, isOwn, isReplay });
@@ -347,22 +346,10 @@ export class Parley {
 
   caughtUp({ cursor }) {
     this.store.cursor = cursor;
-    const { replayed } = this;
-    this.replayed = undefined;
+    this.isReplay = false;
     if (this.wish) this.connection.command("presence", this.wish).catch(() => {});
     for (const id of [...this.missing]) this.fetchDialog(id);
-    // Counts are told live only.
-    if (replayed?.size) this.recount(replayed).catch((error) => this.failed(error));
     this.later();
-  }
-
-  async recount(ids) {
-    const asked = this.store.clock;
-    const page = await this.listDialogs({ limit: 50 });
-    const overtaken = this.store.putDialogs(page.items, asked);
-    this.store.setTotals(page);
-    for (const { id } of page.items) ids.delete(id);
-    for (const id of [...overtaken, ...ids]) this.fetchDialog(id);
   }
 
   /** Events were lost, or are too many: the lists are fetched again, and nothing is stored before they are there. */

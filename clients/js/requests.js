@@ -19,7 +19,7 @@ export function uuid() {
 
 /**
  * HTTP requests of the protocol, with the access token. An expired token is replaced by the refresh token, once for all requests and
- * all tabs at a time: a refresh token works once, and a second use would end the login.
+ * all tabs at a time: a refresh token works once, but for a client that did not get the answer.
  */
 export class Requests {
   /** `session` has `current`, `reload()`, `replace(session)` and `end(error)`; `lock(work)` runs it alone among the tabs. */
@@ -76,9 +76,11 @@ export class Requests {
       const session = this.session.current;
       if (!session) throw signedOut();
       if (session.accessToken !== used) return;
+      const body = { grant: "refresh", refreshToken: session.refreshToken };
+      const ask = () => this.once("POST", this.base + "/v1/sessions", { body });
       try {
-        const next = await this.once(
-          "POST", this.base + "/v1/sessions", { body: { grant: "refresh", refreshToken: session.refreshToken } });
+        // A repeat has the same answer, as long as its tokens are not used.
+        const next = await ask().catch((error) => { if (error.code !== "network") throw error; return ask(); });
         await this.session.replace({ ...session, ...next });
       } catch (error) {
         if (error.status === 401 || error.status === 403) await this.session.end(error);

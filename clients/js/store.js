@@ -177,6 +177,7 @@ export class Store {
 
   updateMessage(message) {
     this.changeMessage(message.dialogId, message.id, (old) => newer(old, message));
+    this.views.get(message.dialogId)?.forEach((view) => view.changePin(message));
   }
 
   changeMessage(dialogId, id, change) {
@@ -254,7 +255,7 @@ export class Store {
     const seen = [this.dialogs.get(dialogId)?.lastMessage, ...(this.tails.get(dialogId)?.messages ?? [])];
     for (const view of this.views.get(dialogId) ?? []) seen.push(...view.list);
     for (const message of seen) if (message && (message.id === delivered || message.id === read)) this.resolve(dialogId, message);
-    this.views.get(dialogId)?.forEach((view) => view.remark());
+    this.views.get(dialogId)?.forEach((view) => view.part(() => this.mark(marker)));
   }
 
   // MARK: People
@@ -286,13 +287,8 @@ export class Store {
     const apply = {
       "message.created": () => this.addMessage(data.message),
       "message.updated": () => this.updateMessage(data.message),
-      "message.deleted": () => {
-        if (data.for === "me") return this.removeMessage(data.dialogId, data.messageId);
-        this.changeMessage(data.dialogId, data.messageId, ({ id, seq, dialogId, senderId, senderNick, clientId, sentAt, version }) => ({
-          id, seq, dialogId, senderId, senderNick, clientId, sentAt, version: (version ?? 0) + 1, deletedBy: data.by,
-          content: { type: "deleted", text: "", reason: data.reason }, deletedAt: new Date().toISOString(),
-        }));
-      },
+      // Nothing is left of one that was deleted for the user alone.
+      "message.deleted": () => (data.message ? this.updateMessage(data.message) : this.removeMessage(data.dialogId, data.messageId)),
       "marker.updated": () => this.applyMarker(data.marker),
       "user.updated": () => this.applyUser(data.user),
       "dialog.created": () => this.applyDialog(data),
@@ -308,11 +304,12 @@ export class Store {
         const isMine = member.userId === this.user?.id;
         if (isMine && (member.role === "none" || member.role === "banned")) return this.removeDialog(dialogId);
         this.applyDialog(data);
+        this.views.get(dialogId)?.forEach((view) => view.changeMember(member));
         if (isMine) this.changeMine(dialogId, { role: member.role, nick: member.nick, kicked: member.kicked });
       },
       "settings.updated": () => {
-        const { dialogId, notify, mutedUntil, pinned, archived, markedUnread } = data.settings;
-        this.changeMine(dialogId, { notify, mutedUntil, pinned, archived, markedUnread });
+        const { dialogId, notify, mutedUntil, pinned, archived, markedUnread, retentionDays } = data.settings;
+        this.changeMine(dialogId, { notify, mutedUntil, pinned, archived, markedUnread, retentionDays });
       },
       "draft.updated": () => this.changeMine(data.dialogId, { draft: data.draft }),
       "unread.updated": () => {

@@ -2,6 +2,8 @@ import { insert, newer } from "./store.js";
 
 /** How many live messages a view holds beyond what was loaded on purpose. */
 const LIVE_MAX = 500;
+/** What the first answer includes, so that opening costs one request. */
+const INCLUDE = "dialog,members,pins,markers,users";
 
 /** A dialog that is being read: see `DialogView` in parley.d.ts. */
 export class View {
@@ -9,6 +11,8 @@ export class View {
   isFresh = false;
   hasOlder = true;
   hasNewer = false;
+  members = new Map();
+  pins = [];
   listeners = new Set();
   /** Grows by what `loadOlder` loads. */
   bound = LIVE_MAX;
@@ -80,16 +84,37 @@ export class View {
 
   remove(id) {
     this.list = this.list.filter((message) => message.id !== id);
-    this.changed();
+    this.part(() => { this.pins = this.pins.filter((message) => message.id !== id); });
   }
 
   clear() {
     this.list = [];
     this.hasOlder = this.hasNewer = false;
+    this.part(() => { this.pins = []; });
+  }
+
+  /** Applies a change of the parts that an answer includes; while one is awaited, again after it, as it may be older. */
+  part(change) {
+    this.late?.push(change);
+    change();
     this.changed();
   }
 
-  remark() { this.changed(); }
+  changeMember(member) {
+    this.part(() => {
+      if (member.role === "none" || member.role === "banned") this.members.delete(member.userId);
+      else this.members.set(member.userId, { ...this.members.get(member.userId), ...member });
+    });
+  }
+
+  changePin(message) {
+    this.part(() => {
+      const now = newer(this.pins.find(({ id }) => id === message.id), message);
+      const pins = this.pins.filter(({ id }) => id !== message.id);
+      if (now.pinnedAt) pins.push(now);
+      this.pins = pins.sort((a, b) => (a.pinnedAt < b.pinnedAt ? 1 : -1));
+    });
+  }
 
   // MARK: Loading
 
@@ -113,24 +138,38 @@ export class View {
 
   /** Loads the newest messages in place of all others. */
   async reload() {
+    const { client } = this, asked = client.store.clock, late = this.late = [];
     const attempt = this.attempt = {};
     try {
-      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { limit: this.limit }));
+      const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
       if (this.attempt !== attempt) return;
+      this.took(page, asked, late);
       this.replace(page.items, page.nextCursor, undefined, arrived);
-      this.client.store.changeTail(this.dialogId, () => this.list);
-      this.client.later();
+      client.store.changeTail(this.dialogId, () => this.list);
+      client.later();
       this.isFresh = true;
       this.error = undefined;
       this.resolve();
-      await this.askReceipts();
     } catch (error) {
       if (this.attempt !== attempt) return;
       this.error = error;
+      this.late = undefined;
       this.changed();
       // After a temporary error it is asked again with the connection.
       if (!error.temporary) this.reject(error);
     }
+  }
+
+  took({ dialog, members, pins, markers, users }, asked, late) {
+    const { store } = this.client;
+    for (const user of users.items) store.putUser(user);
+    for (const marker of markers.items) store.mark(marker);
+    this.client.took(dialog, asked);
+    this.members = new Map(members?.items.map((member) => [member.userId, member]));
+    this.membersCursor = members?.nextCursor;
+    this.pins = pins.items;
+    this.late = undefined;
+    for (const change of late) change();
   }
 
   /** Replaces the list by a page, newest first. */
@@ -206,19 +245,6 @@ export class View {
     this.olderCursor = undefined;
     this.hasOlder = true;
     this.changed();
-  }
-
-  /** Markers are told as they change. For one's newest message from before, the server is asked once. */
-  async askReceipts() {
-    const { store, userId } = this.client;
-    const mine = this.list.findLast((each) => each.senderId === userId && each.content.type !== "system");
-    if (!mine || this.dialog?.type === "public" || store.reached(this.dialogId, mine.seq, userId).status === "read") return;
-    try {
-      for (const { userId: other, delivered, read } of (await this.client.listReceipts(this.dialogId, mine.id)).items) {
-        store.mark({ dialogId: this.dialogId, userId: other, deliveredSeq: delivered ? mine.seq : 0, readSeq: read ? mine.seq : 0 });
-      }
-      this.remark();
-    } catch { /* the ticks stay as they are */ }
   }
 
   send(message) { return this.client.send(this.dialogId, message); }

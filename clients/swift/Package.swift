@@ -12,8 +12,11 @@ var settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
-// For the tests of the repository; off by default, so that a newer compiler's new warning never stops an app's build.
-if Context.environment["PARLEY_STRICT"] == "1" { settings.append(.unsafeFlags(["-warnings-as-errors"])) }
+// For the tests of the repository; off by default, so that a newer compiler's new warning never stops an app's build, and that no app
+// on Linux is linked to libcurl for a transport that it does not use.
+if Context.environment["PARLEY_STRICT"] == "1" {
+  settings += [.unsafeFlags(["-warnings-as-errors"]), .define("PARLEY_URLSESSION")]
+}
 
 let package = Package(
   name: "ParleyClient",

@@ -10,6 +10,7 @@ import { DialogScreen } from "./dialog.js";
 import { notifyOf, registerPush, registerWorker } from "./notifications.js";
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
+import { returned } from "./provider.js";
 import { signInScreen } from "./signin.js";
 import { attempt, describe, toast } from "./ui.js";
 
@@ -148,10 +149,11 @@ class App {
 async function welcome(root) {
   const parley = new Parley({ url: location.origin, client: "Parley Web" });
   const start = () => new App(root, parley).start();
+  const came = returned();
   if (await parley.open().catch(() => false)) return start();
   const notice = sessionStorage.getItem(ENDED) ? t("session.ended") : undefined;
   sessionStorage.removeItem(ENDED);
-  return signInScreen(root, parley, notice, start);
+  return signInScreen(root, parley, notice, came, start);
 }
 
 preferences.applyTheme();

@@ -13,7 +13,7 @@ const STATUS = { sending: "clock", sent: "check", delivered: "checks", read: "ch
 /** Returns a text that differs whenever the element would. */
 export function messageSignature(screen, message, place) {
   const { people, parley } = screen.app;
-  const quoted = message.replyTo && screen.view.messages.find((each) => each.id === message.replyTo);
+  const quoted = message.replyTo && screen.messageOf(message.replyTo);
   return JSON.stringify([
     message.id, message.version, message.status, message.progress, message.deletedAt, message.editedAt, message.pinnedAt, message.delivery?.state,
     message.reactions, message.error?.code, message.content.text, message.content.type, place, screen.nameOf(message.senderId, message.senderNick),
@@ -49,16 +49,22 @@ export function messageElement(screen, message, { isFirst, isLast }) {
     message.forwardedFrom && h("div", { class: "forwarded" }, svg(icons.forward, "icon turns"), message.forwardedFrom.senderId ? t("forwarded.from", { name: screen.nameOf(message.forwardedFrom.senderId) }) : t("forwarded")),
     message.replyTo && !isDeleted && quote(screen, message.replyTo),
     contentOf(screen, message, text));
-  const actions = !isDeleted && message.id && h("div", { class: "actions" },
-    screen.mayWrite && tool("smile", t("message.react"), (event) => screen.openMessageMenu(message, event.currentTarget)),
-    screen.mayWrite && tool("reply", t("message.reply"), () => screen.composer.reply(message), { turns: true }),
-    tool("menu", t("more"), (event) => screen.openMessageMenu(message, event.currentTarget), { "aria-haspopup": "menu" }));
   longPress(bubble, (place) => screen.openMessageMenu(message, place));
   return h("li", { class: classes.filter(Boolean).join(" "), tabindex: "-1", data: key, "aria-label": screen.labelOf(message) },
     showsSender && (isLast ? app.people.avatar({ userId: message.senderId, size: 32 }) : h("span", { class: "gap" })),
-    h("div", { class: "body" }, h("div", { class: "bubble-line" }, bubble, actions), reactionsOf(screen, message),
+    h("div", { class: "body" }, h("div", { class: "bubble-line" }, bubble), reactionsOf(screen, message),
       message.status === "failed" && h("button", { type: "button", class: "why", on: { click: (event) => screen.openMessageMenu(message, event.currentTarget) } }, svg(icons.warning), reasonOf(message)),
       message.delivery && h("p", { class: `why${message.delivery.state === "failed" ? "" : " soft"}` }, message.delivery.state === "failed" ? t("delivery.failed", { reason: cleanName(message.delivery.text) }) : t("delivery.queued"))));
+}
+
+/** The buttons beside a message; `undefined` if nothing can be done with it. */
+export function actionsOf(screen, message) {
+  if (!message.id || ["system", "call", "deleted"].includes(message.content.type)) return undefined;
+  const menu = (event) => screen.openMessageMenu(message, event.currentTarget);
+  return h("div", { class: "actions" },
+    screen.mayWrite && tool("smile", t("message.react"), menu),
+    screen.mayWrite && tool("reply", t("message.reply"), () => screen.composer.reply(message), { turns: true }),
+    tool("menu", t("more"), menu, { "aria-haspopup": "menu" }));
 }
 
 const reasonOf = (message) => t.optional(`error.${message.error?.code}`) ?? t("message.failed", { reason: cleanName(message.error?.detail) });
@@ -112,7 +118,7 @@ function quote(screen, messageId) {
     element.replaceChildren(h("span", { class: "sender cut" }, name(message ? screen.nameOf(message.senderId, message.senderNick) : t("message.original"))),
       h("span", { class: "cut", dir: "auto" }, message ? summary(app, message) : t("message.gone")));
   };
-  const known = screen.view.messages.find((each) => each.id === messageId) ?? screen.quotes?.get(messageId);
+  const known = screen.messageOf(messageId) ?? screen.quotes?.get(messageId);
   show(known);
   if (!known) {
     screen.quotes ??= new Map();

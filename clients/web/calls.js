@@ -4,12 +4,18 @@
 import { fill, h, name } from "./dom.js";
 import { duration, t } from "./i18n.js";
 import { showNotification } from "./notifications.js";
+import { preferences } from "./preferences.js";
+import { ring } from "./tone.js";
 import { attempt, toast, tool } from "./ui.js";
 
-/** The calls of one page. It has at most one call of its own; others that ring meanwhile are answered as busy by the user. */
+/**
+ * The calls of one page, which shows one at a time. Who calls somebody that is in a call, or calls, is told so, and the call is a missed
+ * one; a second call to somebody whose first one still rings waits for the end of that.
+ */
 export class CallScreen {
   constructor(app) {
     this.app = app;
+    this.others = new Map();
     app.parley.on("call", ({ call, signal }) => {
       if (!signal) this.changed(call);
       else if (this.call?.id === call.id && this.isMedia) this.queue = (this.queue ?? Promise.resolve()).then(() => this.heard(signal)).catch(() => this.fail());
@@ -40,7 +46,13 @@ export class CallScreen {
       this.draw();
       return;
     }
-    if (this.call?.id !== call.id) return;
+    if (this.call?.id !== call.id) {
+      this.others.delete(call.id);
+      if (state !== "ringing" || call.isMine || !this.call) return;
+      if (this.isMedia) call.reject("busy").catch(() => {});
+      else this.others.set(call.id, call);
+      return;
+    }
     if (state === "ended") {
       if (this.isMedia && reason && reason !== "ended") toast(t.optional(`call.reason.${reason}`) ?? t("call.reason.failed"));
       this.clear();
@@ -73,11 +85,9 @@ export class CallScreen {
     this.clear();
   }
 
-  fail(error) {
-    // The XMPP client of the other side is one of another server, for which nothing is translated.
-    const reason = error?.code === "call-is-jingle" ? "incompatible" : "failed";
-    this.call?.end(reason).catch(() => {});
-    toast(t(`call.reason.${reason}`));
+  fail() {
+    this.call?.end("failed").catch(() => {});
+    toast(t("call.reason.failed"));
     this.clear();
   }
 
@@ -108,7 +118,7 @@ export class CallScreen {
       if (connection.connectionState === "failed") this.fail();
       else if (connection.connectionState === "connected") { this.began ??= Date.now(); this.draw(); }
     });
-    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch((error) => this.fail(error)); });
+    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail()); });
     const servers = await this.app.parley.iceServers().catch(() => []);
     connection.setConfiguration({ iceServers: servers.map(({ urls, username, credential }) => ({ urls, ...(username && { username, credential }) })) });
     for (const track of stream.getTracks()) connection.addTrack(track, stream);
@@ -145,7 +155,10 @@ export class CallScreen {
 
   toggle(kind) {
     const track = this.stream?.getTracks().find((each) => each.kind === kind);
-    if (track) track.enabled = !track.enabled;
+    if (!track) return;
+    track.enabled = !track.enabled;
+    const mid = this.connection?.getTransceivers().find((each) => each.sender.track?.kind === kind)?.mid;
+    if (mid) this.call.info({ muted: !track.enabled, mid }).catch(() => {});
     this.draw();
   }
 
@@ -175,6 +188,29 @@ export class CallScreen {
     Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, ready: undefined, began: undefined, timer: undefined });
     this.element?.remove();
     this.element = undefined;
+    this.sound();
+    const [next] = this.others.values();
+    if (!next) return;
+    this.others.delete(next.id);
+    this.changed(next);
+  }
+
+  /** Whether an incoming call makes a sound: not in a muted dialog, nor while one is not to be disturbed. One tab rings. */
+  get isAudible() {
+    const { parley } = this.app;
+    const { notify, mutedUntil } = parley.dialogs.find((each) => each.id === this.call.state.dialogId)?.me ?? {};
+    const isMuted = notify === "never" || (mutedUntil && new Date(mutedUntil) > new Date());
+    return preferences.get("rings") && parley.isLeader && !isMuted && preferences.get("availability") !== "doNotDisturb";
+  }
+
+  /** Rings as long as the call does, unless it is answered here. */
+  sound() {
+    const { call } = this;
+    const kind = call?.state.state !== "ringing" ? undefined : call.isMine ? "outgoing" : !this.isMedia && this.isAudible ? "incoming" : undefined;
+    if (kind === this.sounding) return;
+    this.sounding = kind;
+    this.silence?.();
+    this.silence = kind && ring(kind === "incoming");
   }
 
   // MARK: On the screen
@@ -182,6 +218,7 @@ export class CallScreen {
   draw() {
     const { call } = this;
     if (!call) return;
+    this.sound();
     const { state, kind, callerId, participants } = call.state;
     const other = call.isMine ? participants.find((each) => each.userId !== callerId)?.userId : callerId;
     const isVideo = kind === "video";

@@ -171,10 +171,14 @@ export class Composer {
   complete() {
     const before = this.text.value.slice(0, this.text.selectionStart);
     const match = this.screen.isGroup && before.match(/(?:^|\s)@([^\s@]*)$/u);
-    if (!match) { this.suggest([]); return; }
+    if (!match) { this.completing = undefined; this.suggest([]); return; }
     const query = match[1].toLocaleLowerCase();
     this.completing = { begin: before.length - match[1].length - 1, end: before.length };
-    this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && this.screen.nameOf(id).toLocaleLowerCase().includes(query)).slice(0, 6));
+    const show = () => this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && this.screen.nameOf(id).toLocaleLowerCase().includes(query)).slice(0, 6));
+    const asked = this.completing;
+    show();
+    // Of a large group only the first members are known until somebody is mentioned.
+    this.screen.loadMembers(() => { if (this.completing === asked && !this.suggestions.matches(":hover")) show(); });
   }
 
   suggest(ids) {

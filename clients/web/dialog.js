@@ -13,17 +13,23 @@ import { ask, attempt, button, describe, menu, toast, tool } from "./ui.js";
 
 const QUICK = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
 
+/** The most members that are loaded to complete a mention. */
+const MEMBERS_MAX = 2000;
+
 export class DialogScreen {
   constructor(app, dialogId, place) {
     this.app = app;
     this.dialogId = dialogId;
     this.place = place;
-    this.members = new Map();
     this.ends = [];
   }
 
   get dialog() {
     return this.app.parley.dialogs.find((each) => each.id === this.dialogId) ?? this.fetched;
+  }
+
+  get members() {
+    return this.view?.members ?? new Map();
   }
 
   get isGroup() {
@@ -49,8 +55,9 @@ export class DialogScreen {
     const { app } = this;
     fill(this.place, h("div", { class: "nothing" }, h("p", { class: "soft" }, t("loading"))));
     try {
-      this.fetched = await app.parley.dialog(this.dialogId);
+      // One request has all of it. A dialog that the user does not read may still be known.
       this.view = await app.parley.view(this.dialogId);
+      if (!this.dialog) await this.view.fresh.catch(async () => { this.fetched = await app.parley.dialog(this.dialogId); });
     } catch (error) {
       if (app.screen === this) fill(this.place, h("div", { class: "nothing" }, h("div", { class: "empty" }, h("p", {}, describe(error)), button(t("back"), () => app.closeDialog()))));
       return;
@@ -64,11 +71,8 @@ export class DialogScreen {
     this.listen();
     this.drawHead();
     this.drawStrips();
-    if (this.isGroup) this.loadMembers();
-    else if (app.people.seesPresence(app.people.otherOf(this.dialog))) app.parley.fetchPresence(app.people.otherOf(this.dialog)).then(() => this.drawHead(), () => {});
     if (messageId) await this.jump(messageId);
     this.composer.focus();
-    this.loadPins();
   }
 
   listen() {
@@ -77,12 +81,7 @@ export class DialogScreen {
     this.ends = [
       parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
       parley.on("dialogs", redraw),
-      parley.on("member.updated", ({ dialogId, member }) => {
-        if (dialogId !== this.dialogId) return;
-        if (member.role === "none" || member.role === "banned") this.members.delete(member.userId);
-        else this.members.set(member.userId, { ...this.members.get(member.userId), ...member });
-      }),
-      parley.on("message.updated", ({ message }) => { if (message.dialogId === this.dialogId) this.loadPins(); }),
+      this.view.onChange(() => this.drawStrips()),
       people.onChange(() => { redraw(); this.history.redraw(); }),
     ];
   }
@@ -94,22 +93,39 @@ export class DialogScreen {
     this.view?.close();
   }
 
-  async loadMembers() {
-    const page = await this.app.parley.listMembers(this.dialogId, { limit: 100 }).catch(() => ({ items: [] }));
-    for (const member of page.items) this.members.set(member.userId, member);
-    this.history.redraw();
-  }
-
-  async loadPins() {
-    const page = await this.app.parley.listPins(this.dialogId).catch(() => ({ items: [] }));
-    this.pins = page.items;
-    this.drawStrips();
-  }
-
   nameOf(userId, nick) {
     if (userId === this.app.parley.userId) return t("you");
     const member = this.members.get(userId);
     return this.app.people.nameOf(userId, nick ?? member?.nick ?? member?.name);
+  }
+
+  /** Loads the members that are not known yet, page by page, and tells of each page. */
+  async loadMembers(told) {
+    this.whenMembers = told;
+    if (this.isLoadingMembers) return;
+    this.isLoadingMembers = true;
+    const { view } = this;
+    try {
+      while (view.membersCursor && view.members.size < MEMBERS_MAX && this.app.screen === this) {
+        const page = await this.app.parley.listMembers(this.dialogId, { limit: 100, cursor: view.membersCursor });
+        view.membersCursor = page.nextCursor;
+        for (const member of page.items) view.members.set(member.userId, member);
+        this.whenMembers();
+      }
+    } catch {
+      // The next letter tries again.
+    }
+    this.isLoadingMembers = false;
+  }
+
+  /** Returns a loaded message by its id. */
+  messageOf(id) {
+    const { messages } = this.view;
+    if (this.indexed !== messages) {
+      this.indexed = messages;
+      this.byId = new Map(messages.map((message) => [message.id, message]));
+    }
+    return this.byId.get(id);
   }
 
   // MARK: Head and strips
@@ -141,8 +157,9 @@ export class DialogScreen {
     const other = app.people.otherOf(dialog);
     const contact = app.people.contacts.get(other);
     const isRequest = contact?.state === "pendingIn";
-    const pin = this.pins?.[0];
-    const signature = JSON.stringify([pin?.id, pin?.version, this.pins?.length, contact?.state, app.people.blocked.has(other), document.documentElement.lang]);
+    const { pins } = this.view;
+    const pin = pins[0];
+    const signature = JSON.stringify([pin?.id, pin?.version, pins.length, contact?.state, app.people.blocked.has(other), document.documentElement.lang]);
     if (signature === this.stripSignature) return;
     this.stripSignature = signature;
     fill(this.strips,
@@ -151,7 +168,7 @@ export class DialogScreen {
       app.people.blocked.has(other) && h("div", { class: "strip request" }, svg(icons.block), h("span", { class: "grow" }, t("block.is")),
         button(t("block.end"), () => attempt(() => app.parley.unblock(other)), "plain")),
       pin && h("button", { type: "button", class: "strip", on: { click: () => this.jump(pin.id) } }, svg(icons.pin),
-        h("span", { class: "grow cut", dir: "auto" }, summary(app, pin)), this.pins.length > 1 && h("span", { class: "soft" }, t("pins.more", { count: this.pins.length - 1 }))));
+        h("span", { class: "grow cut", dir: "auto" }, summary(app, pin)), pins.length > 1 && h("span", { class: "soft" }, t("pins.more", { count: pins.length - 1 }))));
   }
 
   openInfo() {
@@ -224,7 +241,7 @@ export class DialogScreen {
       { icon: "copy", label: t("message.copy"), action: () => navigator.clipboard.writeText(cleanText(message.content.text)).then(() => toast(t("copied")), () => {}) },
       type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
       (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
-        && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(async () => { await app.parley.pin(this.dialogId, message.id, !message.pinnedAt); this.loadPins(); }) },
+        && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)) },
       { icon: "star", label: t("message.star"), action: () => attempt(async () => { await app.parley.star(this.dialogId, message.id); toast(t("starred")); }) },
       { icon: "info", label: t("message.info"), action: () => receiptsSheet(app, this, message) },
       "-",

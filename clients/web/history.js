@@ -4,11 +4,15 @@
 import { announce, h, later, svg } from "./dom.js";
 import { day, isSameDay, number, t } from "./i18n.js";
 import { icons } from "./icons.js";
-import { messageElement, messageSignature } from "./bubble.js";
+import { actionsOf, messageElement, messageSignature } from "./bubble.js";
 import { summary } from "./summary.js";
 
 /** How many messages are elements at once, at least: some screens' worth in each direction. */
 const WINDOW = 120;
+/** The most messages of which one frame makes elements: some milliseconds' work, so that no frame is late. */
+const SLICE = 8;
+/** The most that it makes where it finds none: what covers the screen. */
+const SCREEN = 24;
 /** The height of the smallest message in pixels, of which a tall screen shows many. */
 const SMALLEST = 34;
 /** The distance to an end of the elements, in pixels, at which the window moves or a page is loaded. */
@@ -24,9 +28,13 @@ export class History {
     this.view = screen.view;
     this.rows = new Map();
     this.isAtEnd = true;
-    this.center = undefined;
+    /** Where a message is held until one scrolls: `{key, top}`, in pixels below the upper edge. */
+    this.hold = undefined;
+    /** Whether the elements that are there may show something old. */
+    this.isStale = true;
     this.unreadAfter = screen.dialog?.me?.unreadCount > 0 ? screen.dialog.me.readMessageId ?? "" : undefined;
-    this.list = h("ol", { class: "messages", "aria-label": t("messages") });
+    const point = (event) => this.showActions(event.target.closest("[data-key]"));
+    this.list = h("ol", { class: "messages", "aria-label": t("messages"), on: { focusin: point, pointerover: (event) => { if (event.pointerType === "mouse") point(event); }, pointerleave: () => this.showActions() } });
     this.scroller = h("div", { class: "scroller", on: { scroll: () => this.scrolled(), keydown: (event) => this.key(event) } }, this.list);
     this.down = h("button", { type: "button", class: "down", "aria-label": t("history.end"), hidden: true, on: { click: () => this.toEnd() } }, svg(icons.arrowDown), h("span", { class: "badge", hidden: true }));
     this.element = h("div", { class: "history" }, this.scroller, this.down);
@@ -42,6 +50,7 @@ export class History {
   }
 
   close() {
+    this.isClosed = true;
     this.end();
     this.sizes.disconnect();
     removeEventListener("focus", this.onFocus);
@@ -49,15 +58,15 @@ export class History {
 
   /** The first drawing: at the first unread message if there is one, else at the end. */
   begin() {
-    this.draw();
-    const divider = this.list.querySelector(".unread");
-    if (divider) {
+    // A browser that has kept nothing of the dialog waits for its messages.
+    this.hasBegun = this.view.messages.length > 0 || this.view.isFresh;
+    const unread = this.view.messages[this.firstUnread(this.view.messages)];
+    if (unread) {
       this.isAtEnd = false;
-      this.scroller.scrollTop = divider.offsetTop - 80;
-      this.scrolled();
-    } else {
-      this.stick();
+      this.hold = { key: unread.key, top: 110 };
     }
+    this.isStale = true;
+    this.draw();
     this.mark();
   }
 
@@ -66,91 +75,147 @@ export class History {
     const last = messages.at(-1);
     if (last && last.key !== this.lastKey) {
       const isMine = last.senderId === this.screen.app.parley.userId;
-      if (isMine && last.status === "sending") { this.isAtEnd = true; this.unreadAfter = undefined; }
+      if (isMine && last.status === "sending") { this.isAtEnd = true; this.hold = this.unreadAfter = undefined; }
       else if (!isMine && this.lastKey && !this.view.hasNewer) announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
       this.lastKey = last.key;
     }
+    if (this.hasBegun === false) return this.begin();
     if (this.isAtEnd && messages.length > KEPT) this.view.trim(KEPT / 2);
     this.redraw();
     this.mark();
+    return undefined;
   }
 
-  /** Draws at the next frame, once. */
-  redraw() {
-    if (this.drawing) return;
+  /** Draws at the next frame, once; what is there anew too, unless only the window moves. */
+  redraw(isStale = true) {
+    this.isStale ||= isStale;
+    if (this.drawing || this.isClosed) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = undefined;
-      this.draw();
+      if (!this.isClosed) this.draw();
     });
   }
 
   // MARK: The window
 
+  /** Draws around what one reads, as far as one frame may; the next frames do the rest. */
   draw() {
     const { messages } = this.view;
-    const anchor = this.isAtEnd ? undefined : this.anchor();
-    let middle = messages.length;
-    const wanted = this.center ?? anchor?.key;
-    if (!this.isAtEnd && wanted) {
-      const at = messages.findIndex((message) => message.key === wanted || message.id === wanted);
-      if (at >= 0) middle = at;
-    }
-    const size = Math.max(WINDOW, 4 * Math.ceil(this.scroller.clientHeight / SMALLEST));
-    this.first = Math.max(0, Math.min(middle - size / 2, messages.length - size));
-    this.past = Math.min(messages.length, this.first + size);
-    this.place(messages);
+    const hold = this.isAtEnd ? undefined : this.hold ?? this.anchor();
+    const at = hold ? messages.findIndex((message) => message.key === hold.key) : -1;
+    const middle = at < 0 ? messages.length : at;
+    const { clientHeight } = this.scroller;
+    const size = Math.max(WINDOW, 4 * Math.ceil(clientHeight / SMALLEST));
+    const first = Math.max(0, Math.min(middle - size / 2, messages.length - size));
+    const bounds = { first, past: Math.min(messages.length, first + size), middle, screen: Math.min(SCREEN, Math.ceil(clientHeight / SMALLEST)) };
+    const wasStale = this.isStale;
+    const { fresh, isWhole } = this.choose(messages, bounds);
+    this.place(this.entries(messages, fresh));
+    const element = hold && this.rows.get(hold.key)?.element;
     if (this.isAtEnd) this.stick();
-    else if (anchor?.element.isConnected) this.scroller.scrollTop += anchor.element.getBoundingClientRect().top - anchor.top;
+    else if (element) this.scrollTo(this.scroller.scrollTop + element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - hold.top);
     this.showDown();
+    this.isStale = wasStale && !isWhole;
+    if (!isWhole) this.redraw(false);
   }
 
-  /** Returns the first message on the screen, and where it is. */
+  /** Returns the first message on the screen, and how far it is below the upper edge. */
   anchor() {
-    const top = this.scroller.getBoundingClientRect().top;
+    const { top } = this.scroller.getBoundingClientRect();
     for (const element of this.list.children) {
       const box = element.getBoundingClientRect();
-      if (box.bottom > top + 4 && element.dataset.key) return { element, key: element.dataset.key, top: box.top };
+      if (box.bottom > top + 4 && element.dataset.key) return { key: element.dataset.key, top: box.top - top };
     }
     return undefined;
   }
 
-  place(messages) {
-    const kept = new Map();
+  /**
+   * Chooses the messages that are shown in this frame: from the middle outwards, until the window is full or the frame has made its
+   * share of elements. Returns which of them are made, by key, and whether nothing is left for the next frame.
+   */
+  choose(messages, { first, past, middle, screen }) {
+    const fresh = new Map();
+    let isWhole = true;
+    let share = this.rows.has(messages[Math.min(middle, messages.length - 1)]?.key) ? SLICE : screen;
+    if (this.isStale) this.unreadKey = messages[this.firstUnread(messages)]?.key;
+    /** Whether a message can be shown now: it has an element, or gets one. An old element stays until it is its turn. */
+    const fits = (index) => {
+      const message = messages[index];
+      const former = this.rows.get(message.key);
+      if (former && !this.isStale) return true;
+      const place = this.placeOf(messages, index);
+      const signature = messageSignature(this.screen, message, place);
+      if (former?.signature === signature) return true;
+      if (share === 0) { isWhole = false; return former !== undefined; }
+      share -= 1;
+      fresh.set(message.key, { signature, place });
+      return true;
+    };
+    let [low, high] = [middle, middle];
+    for (let goesUp = true, goesDown = true; goesUp || goesDown;) {
+      goesDown &&= high < past && fits(high);
+      if (goesDown) high += 1;
+      goesUp &&= low > first && fits(low - 1);
+      if (goesUp) low -= 1;
+    }
+    this.first = low;
+    this.past = high;
+    return { fresh, isWhole };
+  }
+
+  isNewDay(messages, index) {
+    return index === 0 || !isSameDay(messages[index - 1].sentAt, messages[index].sentAt);
+  }
+
+  /** Returns where in a group of messages of one sender a message stands. */
+  placeOf(messages, index) {
+    const message = messages[index];
+    const next = messages[index + 1];
+    return {
+      isFirst: this.isNewDay(messages, index) || message.key === this.unreadKey || !this.isTogether(messages[index - 1], message),
+      isLast: !next || !this.isTogether(message, next) || !isSameDay(message.sentAt, next.sentAt),
+    };
+  }
+
+  /** Returns what stands in the list: the chosen messages and the notices between them, each with its key and how it is made. */
+  entries(messages, fresh) {
+    const entries = [];
+    const notice = (key, text, kind = "") => entries.push({ key, signature: text, make: () => h("li", { class: `notice ${kind}` }, h("span", {}, text)) });
+    if (this.first === 0 && !this.view.hasOlder && this.view.isFresh) notice("begin", t(messages.length ? "history.begin" : "history.empty"));
+    else if (this.first === 0) notice("older", t("loading"));
+    for (let index = this.first; index < this.past; index += 1) {
+      const message = messages[index];
+      const { key } = message;
+      if (this.isNewDay(messages, index)) notice(`day ${key}`, day(message.sentAt), "day");
+      if (key === this.unreadKey) notice("unread", t("history.unread"), "unread");
+      const made = fresh.get(key);
+      entries.push({ key, signature: made?.signature ?? this.rows.get(key).signature, make: () => messageElement(this.screen, message, made.place) });
+    }
+    return entries;
+  }
+
+  /** Makes the list equal to the entries. What stays is not moved: only what is new is laid out. */
+  place(entries) {
+    const wanted = new Set(entries.map((entry) => entry.key));
+    for (const [key, { element }] of this.rows) if (!wanted.has(key)) element.remove();
+    const rows = new Map();
     let place = this.list.firstElementChild;
-    const put = (key, signature, make) => {
+    for (const { key, signature, make } of entries) {
       const former = this.rows.get(key);
       let element = former?.element;
       if (former?.signature !== signature) {
         element = make();
         if (former) {
           if (former.element.contains(document.activeElement)) setTimeout(() => element.focus({ preventScroll: true }), 0);
-          if (place === former.element) place = former.element.nextElementSibling;
+          if (place === former.element) place = element;
           former.element.replaceWith(element);
         }
       }
-      kept.set(key, { signature, element });
+      rows.set(key, { signature, element });
       if (element === place) place = place.nextElementSibling;
-      else if (element.nextElementSibling !== place || element.parentElement !== this.list) this.list.insertBefore(element, place);
-    };
-    if (this.first === 0 && !this.view.hasOlder && this.view.isFresh) {
-      put("begin", String(messages.length === 0), () => h("li", { class: "notice" }, h("span", {}, t(messages.length ? "history.begin" : "history.empty"))));
-    } else if (this.first === 0) {
-      put("older", "", () => h("li", { class: "notice" }, h("span", {}, t("loading"))));
+      else this.list.insertBefore(element, place);
     }
-    const unread = this.firstUnread(messages);
-    for (let index = this.first; index < this.past; index += 1) {
-      const message = messages[index];
-      const before = messages[index - 1];
-      const isNewDay = !before || !isSameDay(before.sentAt, message.sentAt);
-      if (isNewDay) put(`day ${message.key}`, day(message.sentAt), () => h("li", { class: "notice day" }, h("span", {}, day(message.sentAt))));
-      if (index === unread) put("unread", "", () => h("li", { class: "notice unread" }, h("span", {}, t("history.unread"))));
-      const isFirst = isNewDay || index === unread || !this.isTogether(before, message);
-      const isLast = !messages[index + 1] || !this.isTogether(message, messages[index + 1]) || !isSameDay(message.sentAt, messages[index + 1].sentAt);
-      const place = { isFirst, isLast };
-      put(message.key, messageSignature(this.screen, message, place), () => messageElement(this.screen, message, place));
-    }
-    for (const [key, { element }] of this.rows) if (!kept.has(key) || kept.get(key).element !== element) element.remove();
-    this.rows = kept;
+    this.rows = rows;
     // One message can be reached by the Tab key; arrow keys go to the others.
     if (!this.list.querySelector("[data-key][tabindex='0']")) this.list.querySelector("[data-key]:last-child")?.setAttribute("tabindex", "0");
   }
@@ -174,8 +239,9 @@ export class History {
   scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const below = scrollHeight - scrollTop - clientHeight;
-    this.isAtEnd = below < 60 && this.past === this.view.messages.length && !this.view.hasNewer;
-    this.center = undefined;
+    // While frames fill the window, the end may be below it for a moment.
+    this.isAtEnd = below < 60 && !this.view.hasNewer && (this.past === this.view.messages.length || (this.isAtEnd && this.drawing !== undefined));
+    if (Math.abs(scrollTop - this.placed) > 1) this.hold = undefined;
     if (scrollTop < NEAR) this.up();
     else if (below < NEAR) this.further();
     if (this.isAtEnd) this.mark();
@@ -183,12 +249,12 @@ export class History {
   }
 
   up() {
-    if (this.first > 0) this.redraw();
+    if (this.first > 0) this.redraw(false);
     else if (this.view.hasOlder && !this.loading) this.load(() => this.view.loadOlder());
   }
 
   further() {
-    if (this.past < this.view.messages.length) this.redraw();
+    if (this.past < this.view.messages.length) this.redraw(false);
     else if (this.view.hasNewer && !this.loading) this.load(() => this.view.loadNewer());
   }
 
@@ -205,12 +271,18 @@ export class History {
   }
 
   stick() {
-    this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.scrollTo(this.scroller.scrollHeight);
+  }
+
+  scrollTo(top) {
+    this.scroller.scrollTop = top;
+    this.placed = this.scroller.scrollTop;
   }
 
   async toEnd() {
     if (this.view.hasNewer) await this.view.toEnd();
     this.isAtEnd = true;
+    this.hold = undefined;
     this.draw();
     this.mark();
   }
@@ -218,23 +290,40 @@ export class History {
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
     if (!this.view.messages.some((message) => message.id === messageId)) await this.view.jump(messageId);
+    const message = this.view.messages.find((each) => each.id === messageId);
+    if (!message) return;
     this.isAtEnd = false;
-    this.center = messageId;
+    this.isStale = true;
+    this.hold = { key: message.key, top: 0 };
     this.draw();
-    const element = this.list.querySelector(`[data-id="${CSS.escape(messageId)}"]`);
+    const element = this.rows.get(message.key)?.element;
     if (!element) return;
-    element.scrollIntoView({ block: "center" });
+    this.hold.top = Math.max(0, (this.scroller.clientHeight - element.offsetHeight) / 2);
+    this.redraw(false);
     element.classList.add("found");
     element.focus({ preventScroll: true });
     setTimeout(() => element.classList.remove("found"), 2000);
   }
 
   showDown() {
-    this.down.hidden = this.isAtEnd;
     const count = this.screen.dialog?.me?.unreadCount ?? 0;
+    const state = `${this.isAtEnd} ${count}`;
+    if (state === this.downState) return;
+    this.downState = state;
+    this.down.hidden = this.isAtEnd;
     const badge = this.down.querySelector(".badge");
     badge.hidden = !count;
     badge.textContent = number(count);
+  }
+
+  /** Shows beside the message under the pointer, or with the focus, what can be done with it. */
+  showActions(element) {
+    if (this.actions?.parentElement?.closest("[data-key]") === element && this.actions?.isConnected) return;
+    if (this.actions?.contains(document.activeElement)) return;
+    this.actions?.remove();
+    const message = element && this.view.messages.find((each) => each.key === element.dataset.key);
+    this.actions = message && actionsOf(this.screen, message);
+    if (this.actions) element.querySelector(".bubble-line")?.append(this.actions);
   }
 
   markRead() {

@@ -10,6 +10,8 @@ import { ask, attempt, item, menu, prompt, select, toggle, tool } from "./ui.js"
 
 /** The times between two messages of one member that can be chosen, in seconds. */
 const SLOW = [0, 10, 30, 60, 300];
+/** The days that messages can stay in one's own view; 0: as long as the server keeps them. */
+const STAY = [0, 1, 7, 30, 90, 365];
 
 export function infoPanel(app, screen) {
   const body = h("div", { class: "panel-body" });
@@ -109,6 +111,7 @@ function settingsOf(app, screen) {
     }))),
     toggle("pin", t("dialog.pinned"), me.pinned, (pinned) => set({ pinned })),
     toggle("archive", t("dialog.archived"), me.archived, (archived) => set({ archived })),
+    select("clock", t("dialog.stay"), String(me.retentionDays ?? 0), [...new Set([...STAY, me.retentionDays ?? 0])].map((days) => [String(days), days ? t("days", { count: days }) : t("off")]), (value) => set({ retentionDays: Number(value) || null })),
     screen.isGroup && item("user", t("group.nick"), async () => {
       const nick = await prompt(t("group.nick"), t("profile.name"), me.nick ?? "", { required: true });
       if (nick?.trim()) attempt(() => app.parley.putMember(screen.dialogId, "me", { nick: nick.trim() }));
@@ -124,6 +127,9 @@ async function loadMedia(app, screen, place) {
     h("img", { src: app.parley.fileUrl(file.thumbnail?.url ?? file.url), alt: "", loading: "lazy" })))));
 }
 
+/** Whether a member is a user of another server, who is there once they have followed the invitation. */
+const isElsewhere = (member) => !member.userId.startsWith("occupant:") && member.userId.includes("@");
+
 /** Loads the first members, or after those of `known` the next ones. */
 async function loadMembers(app, screen, place, known = [], cursor = undefined) {
   let page;
@@ -138,7 +144,8 @@ async function loadMembers(app, screen, place, known = [], cursor = undefined) {
     screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)),
     people.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
       app.people.avatar({ userId: member.userId, presence: true, size: 36 }),
-      h("span", { class: "grow cut" }, name(screen.nameOf(member.userId, member.nick ?? member.name))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
+      h("span", { class: "grow" }, name(screen.nameOf(member.userId, member.nick ?? member.name), "cut"), isElsewhere(member) && h("span", { class: "note cut", style: { display: "block" } },
+        t(member.nick ? "member.elsewhere" : "member.invited", { host: cleanName(member.userId.slice(member.userId.lastIndexOf("@") + 1)) }))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
     page.nextCursor && item("arrowDown", t("more"), () => loadMembers(app, screen, place, people, page.nextCursor)));
 }
 

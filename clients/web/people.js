@@ -87,11 +87,6 @@ export class People {
     return dialog.user?.id ?? dialog.memberIds?.find((id) => id !== this.parley.userId) ?? this.parley.userId;
   }
 
-  /** Whether a user shows the caller their presence. */
-  seesPresence(id) {
-    return ["mutual", "following"].includes(this.contacts.get(id)?.state);
-  }
-
   presence(id) {
     const presence = this.parley.presenceOf(id);
     return presence?.online && presence.availability !== "offline" ? presence : undefined;

@@ -1,7 +1,7 @@
 // What a user chooses for this browser alone.
 
 const KEY = "parley.preferences";
-const defaults = { theme: "system", language: "", availability: "online", notifications: false, sendsOnEnter: true };
+const defaults = { theme: "system", language: "", availability: "online", notifications: false, sendsOnEnter: true, rings: true };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 export const preferences = {

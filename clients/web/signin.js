@@ -1,11 +1,13 @@
-// Signing in: by password, as a guest, by a one-time code, with a second factor; a new account; a forgotten password.
+// Signing in: by password, by a provider, as a guest, by a one-time code, with a second factor; a new account; a forgotten password.
 
 import { fill, h } from "./dom.js";
 import { t } from "./i18n.js";
+import { leaveFor, providersFor, titleOf } from "./provider.js";
+import { cleanName } from "./text.js";
 import { button, describe, field } from "./ui.js";
 
-/** Shows the ways to sign in that the server offers. `done` is called once somebody is signed in. */
-export async function signInScreen(root, parley, notice, done) {
+/** Shows the ways to sign in that the server offers. `came` is with what a provider has sent the user back. `done` is called once somebody is signed in. */
+export async function signInScreen(root, parley, notice, came, done) {
   const card = h("div", { class: "welcome-card" });
   const brand = h("div", { class: "brand" },
     h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: 44, height: 44 }), h("div", {}, h("h1", {}, t("app.name")), h("p", {}, t("app.tagline"))));
@@ -40,7 +42,7 @@ export async function signInScreen(root, parley, notice, done) {
         },
       },
     }, title && h("h2", {}, title), error, fields.map((each) => each.element), send,
-    others.some(Boolean) && h("div", { class: "ways" }, others));
+    others.flat().some(Boolean) && h("div", { class: "ways" }, others));
     fill(card, brand, element);
     (fields.find((each) => !each.input.value)?.input ?? send).focus();
   }
@@ -58,11 +60,26 @@ export async function signInScreen(root, parley, notice, done) {
       await parley.signIn({ username: local, password: values.password });
       done();
     }, [
+      providersFor(info).map((each) => button(t("signin.provider", { name: titleOf(each.provider) }), () => leaveFor(each), "wide")),
       hasCodes && way(t("signin.code"), code),
       offers("guest") && way(t("signin.guest"), guest),
       info.registration && way(t("signin.register"), register),
       hasCodes && way(t("signin.forgot"), forgot),
     ]);
+  }
+
+  /** Redeems what a provider has sent the user back with. */
+  async function fromProvider({ error, ...given }) {
+    if (error) { notice = t(error === "access_denied" ? "signin.providerDenied" : "signin.providerFailed"); return password(); }
+    fill(card, brand, h("p", { class: "soft", role: "status" }, t("signin.returning", { name: titleOf(given.provider) })));
+    try {
+      await parley.signIn(given);
+    } catch (problem) {
+      if (problem.code === "second-factor-required") return secondFactor(problem);
+      notice = describe(problem);
+      return password();
+    }
+    return done();
   }
 
   function guest() {
@@ -107,6 +124,20 @@ export async function signInScreen(root, parley, notice, done) {
     }, [way(t("back"), () => password())]);
   }
 
+  /** The page of an invitation's link: #/invite/TOKEN */
+  async function invited(token) {
+    const { username, inviterId, inviterName } = await parley.invitation(token);
+    form(t("signin.invited", { name: cleanName(inviterName) || inviterId || info.domain }), [
+      field(t("signin.username"), { name: "username", autocomplete: "username", autocapitalize: "none", spellcheck: "false", required: true, value: username ?? "", readonly: username !== undefined }),
+      field(t("profile.name"), { name: "name", autocomplete: "name" }),
+      field(t("signin.newPassword"), { name: "password", type: "password", autocomplete: "new-password", minlength: 8, required: true }),
+    ], t("signin.registerSubmit"), async ({ name, ...values }) => {
+      await parley.signUp({ ...values, ...(name && { name }), invitation: token });
+      history.replaceState(null, "", "#");
+      done();
+    }, [way(t("signin.haveAccount"), () => password())]);
+  }
+
   function forgot() {
     form(t("signin.forgot"), [addressField()], t("signin.sendLink"), async ({ address }) => {
       await parley.sendPasswordReset(reachable(address));
@@ -127,6 +158,8 @@ export async function signInScreen(root, parley, notice, done) {
   }
 
   const [, kind, token] = location.hash.split("/");
-  if (kind === "reset" && token) reset(decodeURIComponent(token));
+  if (came) fromProvider(came);
+  else if (kind === "reset" && token) reset(decodeURIComponent(token));
+  else if (kind === "invite" && token) invited(decodeURIComponent(token)).catch((error) => { notice = describe(error); password(); });
   else password();
 }

@@ -79,17 +79,21 @@ extension Accounts {
   }
 
   /// Returns new tokens for a refresh token. Each works once; a second use means that it was stolen, and revokes the
-  /// login (RFC 6749 10.4).
+  /// login (RFC 9700 4.14.2). Only a client that never got the answer asks again: as long as none of its tokens has been
+  /// used, for `AccountLimits.refreshRepeat`, it is the same answer. The tokens follow from the one that they replace.
   public func refresh(_ token: String) async throws(Problem) -> Login {
     let hash = Token.hash(token)
-    let access = Token.make()
-    let refresh = Token.make()
+    let access = Token(options.accountSecret.hash([token], .accessToken))
+    let refresh = Token(options.accountSecret.hash([token], .refreshToken))
     let now = parley.clock.now
     let outcome: (login: Login?, stolen: Grant?) = try await parley.work(keepingCaches: true) { writer in
       guard var grant = try writer.grant(refresh: hash), let user = try writer.user(grant.user) else {
         return (nil, nil)
       }
       guard grant.refresh == hash else {
+        if grant.refresh == refresh.hash, Self.mayRepeat(grant, now), user.state == .active {
+          return (Login(grant: grant, accessToken: access.text, refreshToken: refresh.text, user: user), nil)
+        }
         try Self.remove(grant: grant.id, of: grant.user, writer)
         return (nil, grant)
       }
@@ -113,6 +117,21 @@ extension Accounts {
     return login
   }
 
+  /// Returns whether the answer to the last refresh may be given again: it is recent, and `usedAt` is still its time.
+  private static func mayRepeat(_ grant: Grant, _ now: Timestamp) -> Bool {
+    grant.previousRefresh != nil && now < grant.usedAt + AccountLimits.refreshRepeat
+      && grant.usedAt + AccountLimits.accessLifetime == grant.accessExpires
+  }
+
+  /// Records the first use of an access token, after which the answer that it came with is not repeated.
+  private func noteUse(ofAccess hash: [UInt8], _ now: Timestamp) async throws(Problem) {
+    try await parley.work(keepingCaches: true) { writer in
+      guard var grant = try writer.grant(access: hash), Self.mayRepeat(grant, now) else { return }
+      grant.usedAt = max(now, grant.usedAt + .milliseconds(1))
+      try writer.put(grant)
+    }
+  }
+
   /// Returns the user of an access token.
   public func caller(accessToken: String) async throws(Problem) -> Caller {
     let hash = Token.hash(accessToken)
@@ -128,6 +147,7 @@ extension Accounts {
     guard grant.accessExpires > now else {
       throw Problem(.unauthenticated, "token-expired", "The access token has expired; use the refresh token.")
     }
+    if Self.mayRepeat(grant, now) { try await noteUse(ofAccess: hash, now) }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let caller = Caller(user: party, grant: grant.id, device: grant.device)
     tokens.remember(hash, caller, until: grant.accessExpires, since: endings)

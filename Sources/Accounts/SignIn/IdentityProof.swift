@@ -25,6 +25,25 @@ public struct CodeGrant: Hashable, Sendable {
   }
 }
 
+/// The place to which a client sends its user for an authorization code (RFC 6749 3.1). Nothing of it is secret: the
+/// user's browser sees all of it.
+public struct AuthorizationEndpoint: Hashable, Sendable {
+  public let provider: String
+  public let url: String
+  public let clientID: String
+  public let scope: String?
+  /// The redirect URIs of which a client uses its own.
+  public let redirectURIs: [String]
+
+  public init(provider: String, url: String, clientID: String, scope: String?, redirectURIs: [String]) {
+    self.provider = provider
+    self.url = url
+    self.clientID = clientID
+    self.scope = scope
+    self.redirectURIs = redirectURIs
+  }
+}
+
 /// The content of a token that is genuine, meant for this realm and currently valid.
 public struct IdentityProof: Hashable, Sendable {
   public var identity: Identity
@@ -72,6 +91,8 @@ public protocol IdentityVerifier: Sendable {
   func hasBackend(_ domain: String) -> Bool
   /// Returns the names of the domain's providers, in the order of the configuration.
   func providers(of domain: String) -> [String]
+  /// Returns the authorization endpoints of those that are offered to every client, in the same order.
+  func authorizationEndpoints(of domain: String) -> [AuthorizationEndpoint]
 }
 
 /// Fetches the pictures that tokens name.

@@ -53,7 +53,7 @@ extension Accounts {
     guard let domain = parley.realmTable.realm(realm)?.domain,
       let address = try? BareJID(local: localpart, domain: domain)
     else { return true }
-    return parley.options.admins.contains(address)
+    return parley.registries.administrators.isConfigured(address)
   }
 
   /// Binds the addresses that the issuer has verified to the user, if no other user has them.

@@ -220,7 +220,9 @@ extension Accounts {
 
   /// Retracts a message as its author would: everyone is told. If the author could not (no longer a member, or blocked
   /// by the other), it is retracted in the store only, and is not found any more.
-  private func takeBack(_ position: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
+  package func takeBack(
+    _ position: Position, in dialog: DialogID, by author: Party, reason: String? = nil
+  ) async throws(Problem) {
     guard let found = try await parley.read({ try $0.entry(position, in: .server(dialog, .erasure)) }),
       case .message(let message) = found.fact
     else { return }
@@ -231,7 +233,7 @@ extension Accounts {
       return
     }
     if found.state?.retraction != nil { return }
-    if let intent = Self.change(.retraction(reason: nil), of: found) {
+    if let intent = Self.change(.retraction(reason: reason), of: found) {
       do throws(Problem) {
         try await parley.post(intent, by: author)
         return
@@ -248,7 +250,7 @@ extension Accounts {
       try writer.put(
         MessageState(
           version: position, revision: (entry.state?.revision ?? 0) + 1,
-          retraction: MessageState.Retraction(by: author, at: now, id: nil, reason: nil, isModeration: false)),
+          retraction: MessageState.Retraction(by: author, at: now, id: nil, reason: reason, isModeration: false)),
         of: position, in: dialog)
     }
   }

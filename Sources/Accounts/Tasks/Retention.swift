@@ -25,6 +25,7 @@ extension Accounts {
       throw Problem(.conflict, "retention-running", "A run of retention is under way.")
     }
     do throws(Problem) {
+      try await retention.hideMessages()
       try await retention.removeMessages(onlyCounting: false, &report)
       try await retention.endFiles(onlyCounting: false, &report)
       try await removeIdleAccounts(onlyCounting: false, &report)
@@ -54,7 +55,7 @@ extension Accounts {
   ///
   /// In the first day of a process none is deleted: who was online when the one before was killed has no later sign.
   private func removeIdleAccounts(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
-    let (now, admins) = (parley.clock.now, parley.options.admins)
+    let (now, administrators) = (parley.clock.now, parley.registries.administrators)
     guard let age = parley.registries.retention.policy.accounts else { return }
     guard onlyCounting || startedAt + AccountLimits.idleAccountsAfterStart <= now else { return }
     for realm in parley.realms {
@@ -67,7 +68,8 @@ extension Accounts {
           }
         }
         for (user, isIdle, isHeld) in page where isIdle {
-          guard user.state == .active, !user.isGuest, !admins.contains(user.address), !parley.hub.isOnline(user.id)
+          guard user.state == .active, !user.isGuest, !administrators.contains(user.party),
+            !parley.hub.isOnline(user.id)
           else { continue }
           if isHeld {
             report.held += 1
@@ -75,10 +77,8 @@ extension Accounts {
           }
           report.accounts += 1
           if onlyCounting { continue }
-          let began = ContinuousClock.now
-          try await setState(of: user.id, .deleted)
+          try await Retention(parley).pausing { () throws(Problem) in try await setState(of: user.id, .deleted) }
           parley.metrics.retained.add(.accounts)
-          await Retention(parley).pause(after: ContinuousClock.now - began)
         }
         guard page.count == AccountLimits.idleLookedAtMax, let last = page.last else { break }
         after = last.0.name

@@ -25,7 +25,7 @@ package enum ServerCommands {
       // XEP-0401
       .invite(context), .createAccount(context),
       // Users' own
-      .ping, .sessions(context), .changeOwnPassword(context), .appPasswords(context),
+      .ping, .sessions(context), .changeOwnPassword(context), .appPasswords(context), .messageAge(context),
     ] + (context.parley.blobs == nil ? [] : [.export(context)])
   }
 }
@@ -84,7 +84,10 @@ extension AdminContext {
   func acting(_ session: any LiveSession) -> AdminContext {
     let party = session.party
     let resource = parley.hub.allSessions(of: party.id).first { $0.session === session }?.resource
-    return acting(AuditActor(.xmpp, name: party.address.description, origin: resource ?? ""))
+    let actor = AuditActor(.xmpp, name: party.address.description, origin: resource ?? "")
+    // The audience of admins has users of served realms alone; another would see a realm without anybody.
+    guard let realm = parley.realms.first(where: { $0.id == party.realm }) else { return acting(actor) }
+    return within(realm, scopes: administratorScopes(in: realm), of: actor.name).acting(actor)
   }
 }
 

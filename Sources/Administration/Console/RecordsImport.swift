@@ -1,9 +1,12 @@
 import Basics
+import Dialogs
+import Glibc
 package import ImportSources
 import ServerConfiguration
 
-/// An import from another server: accounts, then rooms and messages in the order of their time, then everything else. It reads
-/// the source twice and sends batches; what is here already is passed over, so that it can be broken off and repeated.
+/// An import from another server: accounts, then files, then rooms and messages in the order of their time, then everything
+/// else. It reads the source once for each and sends batches; what is here already is passed over, so that it can be
+/// broken off and repeated.
 package struct RecordsImport {
   private let source: any ImportSource
   private let takesHistory: Bool
@@ -11,7 +14,13 @@ package struct RecordsImport {
   private let show: ((String) -> Void)?
   /// Tells of one thing that was not taken.
   private let tell: (String) -> Void
-  private let send: ([ImportRecord]) async throws -> [RowOutcome]
+  private let send: @Sendable ([ImportRecord]) async throws -> [RowOutcome]
+  /// The batch that is on its way, while the next one is read: committing takes about as long as reading.
+  private var sent: (batch: Batch, outcomes: Task<[RowOutcome], any Error>)?
+  /// Sends a piece of a file; nil on a dry run.
+  private let sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?
+  /// The files that are here, by the first halves of their ids.
+  private var files: Set<UInt64> = []
 
   /// The outcome of one kind of records.
   package struct Count: Codable, Hashable, Sendable {
@@ -25,24 +34,33 @@ package struct RecordsImport {
 
   package struct Report: Codable, Hashable, Sendable {
     package var accounts = Count()
+    package var files = Count()
     package var rooms = Count()
     package var messages = Count()
     package var records = Count()
     /// The number of things in the source that could not be read.
     package var unreadable = 0
-    /// The number of messages that link to a file (XEP-0066), which stays with the former server.
+    /// The number of files that are older than files get here, which are left out.
+    package var expiredFiles = 0
+    /// The number of messages that link to a file (XEP-0066) which has not come.
     package var links = 0
 
-    package var failed: Int { accounts.failed + rooms.failed + messages.failed + records.failed + unreadable }
+    package var failed: Int {
+      accounts.failed + files.failed + rooms.failed + messages.failed + records.failed + unreadable
+    }
 
     package var text: String {
       func line(_ count: Count, _ noun: String) -> String {
         "\(ProgressBar.grouped(count.imported)) \(noun) imported, \(ProgressBar.grouped(count.present)) here already, "
           + "\(ProgressBar.grouped(count.failed)) failed"
       }
-      let left = links == 0 ? [] : ["\(ProgressBar.grouped(links)) messages link to files, which stay where they are"]
+      var left =
+        expiredFiles == 0
+        ? [] : ["\(ProgressBar.grouped(expiredFiles)) files are older than files get here (uploads.days)"]
+      if links > 0 { left.append("\(ProgressBar.grouped(links)) messages link to files that have not come") }
       let counts = [
-        line(accounts, "accounts"), line(rooms, "rooms"), line(messages, "messages"), line(records, "other records"),
+        line(accounts, "accounts"), line(files, "files"), line(rooms, "rooms"), line(messages, "messages"),
+        line(records, "other records"),
         "\(ProgressBar.grouped(unreadable)) not readable",
       ]
       return (counts + left).joined(separator: "\n")
@@ -56,13 +74,15 @@ package struct RecordsImport {
 
   package init(
     _ source: any ImportSource, takesHistory: Bool, show: ((String) -> Void)?, tell: @escaping (String) -> Void,
-    send: @escaping ([ImportRecord]) async throws -> [RowOutcome]
+    send: @escaping @Sendable ([ImportRecord]) async throws -> [RowOutcome],
+    sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?
   ) {
     self.source = source
     self.takesHistory = takesHistory
     self.show = show
     self.tell = tell
     self.send = send
+    self.sendPiece = sendPiece
   }
 
   /// - Throws: The errors of `send`, and a `StartupError` if the source cannot be read any further; what was sent stays.
@@ -70,9 +90,11 @@ package struct RecordsImport {
     do {
       let stage = try HistoryStage()
       try await accounts(into: stage)
+      if source.hasFiles { try await others(.files, "files", \.files) }
       try await history(stage)
-      try await settings()
+      try await others(.settings, "records", \.records)
     } catch let failure as SourceFailure {
+      try await settle()
       throw StartupError("\(failure). What stands before it was imported; the import can be repeated.")
     }
   }
@@ -95,6 +117,7 @@ package struct RecordsImport {
       draw(&bar, report.accounts.all, min(reader.fraction, 0.999))
     }
     try await finish(&batch)
+    try await settle()
     draw(&bar, report.accounts.all, 1)
   }
 
@@ -111,13 +134,16 @@ package struct RecordsImport {
       draw(&bar, count, min(Double(count) / Double(stage.count), 0.999))
     }
     try await finish(&batch)
+    try await settle()
     draw(&bar, report.messages.all + report.rooms.all, 1)
   }
 
-  private mutating func settings() async throws {
-    var bar = ProgressBar("records")
+  private mutating func others(
+    _ kinds: RecordKinds, _ noun: String, _ counted: KeyPath<Report, Count>
+  ) async throws {
+    var bar = ProgressBar(noun)
     var batch = Batch()
-    let reader = try source.reader(of: .settings)
+    let reader = try source.reader(of: kinds)
     while let reading = try reader.next() {
       switch reading {
       case .flaw(let place, let text): unreadable(place, text)
@@ -125,10 +151,11 @@ package struct RecordsImport {
         batch.add(record, place)
         if batch.isFull { try await finish(&batch) }
       }
-      draw(&bar, report.records.all, min(reader.fraction, 0.999))
+      draw(&bar, report[keyPath: counted].all, min(reader.fraction, 0.999))
     }
     try await finish(&batch)
-    draw(&bar, report.records.all, 1)
+    try await settle()
+    draw(&bar, report[keyPath: counted].all, 1)
   }
 
   /// Records that are sent together.
@@ -137,7 +164,7 @@ package struct RecordsImport {
     var places: [Place] = []
     private var bytes = 0
 
-    var isFull: Bool { records.count == AdminLimits.importBatchRows || bytes >= AdminLimits.importBatchBytes }
+    var isFull: Bool { records.count == AdminLimits.importBatchRecords || bytes >= AdminLimits.importBatchBytes }
 
     mutating func add(_ record: ImportRecord, _ place: Place) {
       records.append(record)
@@ -147,21 +174,67 @@ package struct RecordsImport {
       case .item(let item): bytes += item.payload?.utf8.count ?? 0
       case .message(let message): bytes += message.xml.utf8.count
       case .roomMessage(let message): bytes += message.xml.utf8.count
-      case .account, .contact, .request, .node, .block, .copy, .room, .roomPerson, .contactGroup: bytes += 256
+      case .account, .contact, .request, .node, .block, .copy, .room, .roomPerson, .contactGroup, .file: bytes += 256
       }
     }
   }
 
+  /// Sends a batch, when the one before it has arrived.
   private mutating func finish(_ batch: inout Batch) async throws {
+    try await settle()
     if batch.records.isEmpty { return }
-    let outcomes = try await send(batch.records)
-    for ((record, place), outcome) in zip(zip(batch.records, batch.places), outcomes) {
+    let (records, send) = (batch.records, send)
+    sent = (batch, Task { try await send(records) })
+    batch = Batch()
+  }
+
+  /// Waits for the outcomes of the batch that is on its way.
+  private mutating func settle() async throws {
+    guard let (batch, task) = sent else { return }
+    sent = nil
+    let outcomes = try await task.value
+    for (index, (record, place)) in zip(batch.records, batch.places).enumerated() where index < outcomes.count {
+      var outcome = outcomes[index]
+      if case .file(let file) = record {
+        if outcome.status == .done, let sendPiece { outcome = try await sendBytes(file, place.file, sendPiece) }
+        if outcome.code == Self.expired {
+          report.expiredFiles += 1
+          continue
+        }
+        if outcome.status != .failed { files.insert(file.id.value.high) }
+      }
       report.count(record, outcome.status)
+      if outcome.status == .done, let link = record.link {
+        let isHere = BlobID(formerURL: link).map { files.contains($0.value.high) } ?? false
+        if !isHere { report.links += 1 }
+      }
       if outcome.status == .failed {
         tell("\(Line.safe(place.description)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
       }
     }
-    batch = Batch()
+  }
+
+  /// The code of the core for a file that is too old.
+  private static let expired = "file-expired"
+
+  /// Sends the bytes of a file, whose slot is there.
+  private func sendBytes(
+    _ file: FileRecord, _ path: String, _ sendPiece: (ImportFile.Input) async throws -> RowOutcome
+  ) async throws -> RowOutcome {
+    let bytes: SourceFile
+    do throws(SourceFailure) { bytes = try SourceFile(path) } catch { return RowOutcome(.failed, error.text) }
+    var offset: Int64 = 0
+    repeat {
+      let piece: [UInt8]
+      do throws(SourceFailure) { piece = try bytes.next(AdminLimits.importPieceBytes) } catch {
+        return RowOutcome(.failed, error.text)
+      }
+      if piece.isEmpty { return RowOutcome(.failed, "the file is shorter than it was") }
+      let outcome = try await sendPiece(ImportFile.Input(file: file, offset: offset, bytes: piece))
+      if outcome.status == .failed { return outcome }
+      offset += Int64(piece.count)
+    } while offset < file.size
+    return RowOutcome(.done)
   }
 
   private mutating func unreadable(_ place: Place, _ text: String) {
@@ -191,16 +264,29 @@ extension RecordsImport.Report {
   fileprivate mutating func count(_ record: ImportRecord, _ status: RowOutcome.Status) {
     switch record {
     case .account: accounts.add(status)
+    case .file: files.add(status)
     case .room: rooms.add(status)
-    case .message(let message): count(message: message.xml, status)
-    case .roomMessage(let message): count(message: message.xml, status)
+    case .message, .roomMessage: messages.add(status)
     case .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .roomPerson, .contactGroup:
       records.add(status)
     }
   }
+}
 
-  private mutating func count(message xml: String, _ status: RowOutcome.Status) {
-    messages.add(status)
-    if status == .done, xml.contains("jabber:x:oob") { links += 1 }
+extension ImportRecord {
+  /// The URL of the file that a message links to (XEP-0066).
+  fileprivate var link: String? {
+    let xml: String
+    switch self {
+    case .message(let message): xml = message.xml
+    case .roomMessage(let message): xml = message.xml
+    default: return nil
+    }
+    // Every message is searched, so this uses the C library.
+    return xml.withCString { text in
+      guard let file = strstr(text, "jabber:x:oob"), let tag = strstr(file, "<url>") else { return nil }
+      let url = UnsafeRawPointer(tag + 5)
+      return String(decoding: UnsafeRawBufferPointer(start: url, count: strcspn(tag + 5, "<")), as: UTF8.self)
+    }
   }
 }

@@ -16,11 +16,12 @@ enum DialogPlace: Hashable, Sendable {
     }
   }
 
+  /// A user's access to a dialog; `room` is `nil` for a private one.
+  typealias Reading = (messages: MessageAccess, room: ReadableRoom?, naming: ParticipantNaming)
+
   /// Returns the user's access to its messages, and the ids by which they know people there; throws unless they read it.
   /// Blocks: for `Parley.read`.
-  func reading(
-    for user: Party, _ parley: Parley, _ reader: any StoreReader
-  ) throws -> (messages: MessageAccess, room: ReadableRoom?, naming: ParticipantNaming) {
+  func reading(for user: Party, _ parley: Parley, _ reader: any StoreReader) throws -> Reading {
     switch self {
     case .peer(let messages, _): return (messages, nil, .open)
     case .room(let room):

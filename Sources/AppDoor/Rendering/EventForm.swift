@@ -166,12 +166,12 @@ final class EventForm: Sendable {
     case .correction, .reactions, .pin:
       return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
     case .retraction(let reason), .moderation(let reason):
-      guard target != nil else { return EventForm(head: nil, message: nil, cursor: cursor) }
+      guard let target else { return EventForm(head: nil, message: nil, cursor: cursor) }
       return form(
         .messageDeleted, entry, cursor,
         MessageDeletedBody(
           dialogId: rendering.id(entry.dialog), messageId: reference.targetID.description,
-          by: naming.id(entry.author), reason: reason))
+          by: naming.id(entry.author), reason: reason, message: rendering.message(target, naming)))
     }
   }
 
@@ -272,8 +272,8 @@ extension ContactGroupChange.Act {
   /// The name in `contacts.changed`.
   fileprivate var word: String {
     switch self {
-    case .joined: "joined"
-    case .left: "left"
+    case .joined, .linked: "joined"
+    case .left, .unlinked: "left"
     case .renamed: "renamed"
     }
   }

@@ -127,7 +127,8 @@ struct Rendering: Sendable {
     return DialogSettingsBody(
       dialogId: id(change.dialog), notify: settings.alerts?.wire.rawValue,
       mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil : nil,
-      pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread)
+      pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread,
+      retentionDays: settings.retentionDays)
   }
 
   func marker(_ mark: Mark, of user: Party, _ naming: ParticipantNaming) -> MarkerBody {

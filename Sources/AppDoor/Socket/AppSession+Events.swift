@@ -131,6 +131,8 @@ extension AppSession {
           CaughtUpBody(
             cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
           cursor: session.cursor)
+        // Replayed messages have changed them, and the client need not ask.
+        readUnread(session)
         // The presence set by the client, or the default one.
         if !session.isAnnounced { announce(session) }
       }
@@ -378,10 +380,12 @@ extension AppSession {
   }
 
   private func readUnread(_ session: OpenSession) {
+    if session.unreadDialogs.isEmpty { return }
     // While the client does not read, or is behind, the numbers are useless.
     guard isWritable, session.follower.isCaughtUp else { return scheduleUnread(session) }
-    let dialogs = session.unreadDialogs
-    session.unreadDialogs = []
+    let dialogs = Set(session.unreadDialogs.prefix(AppLimits.unreadPage))
+    session.unreadDialogs.subtract(dialogs)
+    if !session.unreadDialogs.isEmpty { scheduleUnread(session) }
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(

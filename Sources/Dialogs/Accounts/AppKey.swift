@@ -30,6 +30,12 @@ public struct AppKey: Hashable, Sendable {
 
     /// Whether it is about the whole server, and not about a realm: only keys of the first domain have it.
     public var isOfServer: Bool { [.federationRead, .federationWrite, .server].contains(self) }
+
+    /// The scopes of a realm's administrators: all but `keys`, since a key outlasts the role of who made it; those of the
+    /// whole server in the first domain only.
+    public static func ofAdministrators(isFirst: Bool) -> Set<Scope> {
+      Set(allCases.filter { $0 != .keys && (isFirst || !$0.isOfServer) })
+    }
   }
 
   public let id: Int64

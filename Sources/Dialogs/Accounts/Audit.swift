@@ -1,3 +1,4 @@
+import Addresses
 public import Basics
 
 /// The caller who has performed an administrative operation, and the surface.
@@ -8,22 +9,22 @@ public struct AuditActor: Hashable, Sendable {
     case socket
     /// A command, on the data folder while no server runs.
     case folder
-    /// A call with an app key.
+    /// A call over HTTP, with an app key or an administrator's access token.
     case http
     /// A command of an administrator's XMPP client (XEP-0050, XEP-0133).
     case xmpp
   }
 
   public let surface: Surface
-  /// The realm of the key; `operators` for those who are not limited to one.
+  /// The realm of the key or administrator; `operators` for those who are not limited to one.
   public let realm: RealmID
   /// The key's id; 0 for other surfaces.
   public let key: Int64
-  /// The key's name, which is kept after the key is removed; an address in XMPP; `uid 1000` of a command.
+  /// The key's name, which is kept after the key is removed; an administrator's address; `uid 1000` of a command.
   public let name: String
   /// The beginning of the key's secret; empty for other surfaces.
   public let keyPrefix: String
-  /// The network address of the caller of a key, the resource of an XMPP client, the process of a command.
+  /// The network address of a caller over HTTP, the resource of an XMPP client, the process of a command.
   public let origin: String
 
   /// The number that no realm has.
@@ -43,6 +44,10 @@ public struct AuditActor: Hashable, Sendable {
 
   public init(_ key: AppKey, from address: String) {
     self.init(.http, realm: key.realm, key: key.id, name: key.name, keyPrefix: key.prefix, origin: address)
+  }
+
+  public init(administrator: Party, from address: String) {
+    self.init(.http, realm: administrator.realm, name: administrator.address.description, origin: address)
   }
 }
 

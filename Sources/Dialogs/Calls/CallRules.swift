@@ -186,7 +186,7 @@ extension Judge {
   /// Processes what an XMPP client says by Jingle. The end of a call that has ended already is no change.
   private mutating func negotiate(_ post: Post, _ said: CallNegotiation) throws {
     guard said.name.utf8.count <= Limits.callNameBytesMax,
-      let peer = try writer.user(said.with),
+      let peer = try user(said.with, seenFrom: post.author.realm)?.party,
       let dialog = try writer.dialog(between: min(post.author.id, peer.id), and: max(post.author.id, peer.id)),
       let call = try writer.call(named: said.name, in: dialog.id)
     else { throw Problem.callUnknown }
@@ -220,19 +220,15 @@ extension Judge {
     case .accepted: break
     }
     guard callParty.isApp == isApp, callParty.resource == resource else { throw Problem.callAnswered }
-    // Jingle is translated in the session of the client, which one of another server does not have here.
-    guard !peer.party.realm.isRemote, !callParty.party.realm.isRemote else {
-      throw Problem(
-        .conflict, "call-is-jingle",
-        "The other side is an XMPP client of another server, for which media are not translated.")
-    }
-    guard isConnected(peer) else {
+    // Whether somebody elsewhere is connected, is known there.
+    guard peer.party.realm.isRemote || isConnected(peer) else {
       throw Problem(
         .conflict, "peer-not-connected", "The other device has no connection to be told by now. Try again shortly.")
     }
     let signal = CallSignal(
       call: call.id, name: call.name, dialog: call.dialog, sender: post.author, senderResource: resource,
-      isCaller: call.caller.party.id == post.author.id, isForApp: peer.isApp, body: body)
+      isCaller: call.caller.party.id == post.author.id, recipient: peer.party.address,
+      recipientResource: peer.resource, isForApp: peer.isApp, body: body)
     tell(
       .signal(
         .call(signal), session(of: post), post.author, .user(peer.party.address, resource: peer.resource)))

@@ -1,3 +1,5 @@
+public import Addresses
+
 /// A signal between the two devices of a call. It is not stored, and is relayed unread between apps; for an XMPP client its
 /// door translates it to Jingle.
 public struct CallSignal: Hashable, Sendable {
@@ -25,6 +27,9 @@ public struct CallSignal: Hashable, Sendable {
   public let senderResource: String
   /// Whether the sender has called.
   public let isCaller: Bool
+  /// The address of the device that it is for.
+  public let recipient: BareJID
+  public let recipientResource: String?
   /// Whether it is for an app's device, and not for an XMPP client of the same resource.
   public let isForApp: Bool
   public let body: Body

@@ -78,7 +78,7 @@ public final class ContactSnapshot: Sendable {
   /// The user's own items by address, so that stanzas are routed without reading the store. `contact(_:)` has them as
   /// the roster shows them.
   let own: [BareJID: Contact]
-  /// The contact groups that the user is in.
+  /// The contact groups whose members the user sees.
   let shared: [SharedContacts]
   public let blocks: [BlockPattern]
   /// The local users who see this user's presence (`from`, `both`) by the user's own items.

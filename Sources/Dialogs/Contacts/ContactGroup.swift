@@ -62,6 +62,25 @@ extension ContactGroupMember: Record {
   public init(_ fields: inout FieldReader) throws { try self.init(group: fields.next(), user: fields.next()) }
 }
 
+/// Two contact groups whose members see each other. There are two rows, one for each.
+public struct ContactGroupLink: Hashable, Sendable {
+  public let group: Int64
+  public let seen: Int64
+
+  public init(group: Int64, seen: Int64) {
+    self.group = group
+    self.seen = seen
+  }
+}
+
+extension ContactGroupLink: Record {
+  public enum Field: String, CaseIterable, Sendable { case group = "group_id", seen = "seen_id" }
+  public static let kind = "contact_group_links"
+  public static let key: [Field] = [.group, .seen]
+  public var fields: [FieldValue] { [group.field, seen.field] }
+  public init(_ fields: inout FieldReader) throws { try self.init(group: fields.next(), seen: fields.next()) }
+}
+
 /// The position of the last change of a user's shared contacts: the part that contact groups have in the roster's
 /// version (RFC 6121 2.6). It outlasts the membership.
 struct SharedContactsVersion: Hashable, Sendable {
@@ -86,9 +105,11 @@ public enum ContactGroupIntent: Sendable {
   /// `Receipt.isRepeat` tells that nothing changed.
   case put(RealmID, name: String, displayName: String?, hasEveryone: Bool?)
   case delete(RealmID, name: String)
-  /// Puts users of the realm into a group and takes others out: all of them or, if one is refused, none.
+  /// Puts users of the realm into a group and takes others out: all of them or, if one is refused, none. The same with the
+  /// groups whose members and its own see each other.
   /// `Receipt.isRepeat` tells that nothing changed.
-  case change(RealmID, name: String, adding: [BareJID], removing: [BareJID])
+  case change(
+    RealmID, name: String, adding: [BareJID], removing: [BareJID], seeing: [String] = [], unseeing: [String] = [])
   /// Puts a user into the groups of everyone.
   case enrol(UserID)
   /// Takes a user out of all groups.
@@ -98,11 +119,22 @@ public enum ContactGroupIntent: Sendable {
 /// The fact of a contact group's entry: one for all whom it concerns, whose feeds have a row each.
 public struct ContactGroupChange: Hashable, Sendable {
   /// The stored act: never renumber.
-  public enum Act: UInt8, Sendable { case joined = 1, left = 2, renamed = 3 }
+  public enum Act: UInt8, Sendable {
+    case joined = 1
+    case left = 2
+    case renamed = 3
+    /// Two groups see each other from now on.
+    case linked = 4
+    case unlinked = 5
+
+    /// Whether users become each other's contacts.
+    public var isGain: Bool { self == .joined || self == .linked }
+  }
   public let act: Act
-  /// The users who joined or left; none if the group was renamed.
+  /// The users who joined or left. Of two groups that see each other, or no longer, those of one; of a renamed group its
+  /// members if others see them, else none.
   public let moved: [Party]
-  /// The other members at that time.
+  /// The other members at that time, and those of groups that see this one.
   public let others: [Party]
 
   public init(act: Act, moved: [Party], others: [Party]) {
@@ -116,8 +148,14 @@ public struct ContactGroupChange: Hashable, Sendable {
 
   /// Returns the contacts of one of the members that it changes.
   public func contacts(of user: UserID) -> [Party] {
-    let isAll = act == .renamed || moved.contains { $0.id == user }
-    return (isAll ? members : moved).filter { $0.id != user }
+    let isMoved = moved.contains { $0.id == user }
+    let contacts =
+      switch act {
+      case .joined, .left: isMoved ? members : moved
+      case .renamed: isMoved || moved.isEmpty ? members : moved
+      case .linked, .unlinked: isMoved ? others : moved
+      }
+    return contacts.filter { $0.id != user }
   }
 
   /// Returns the only contact of one of the members that it changes; `nil` if there are several.
@@ -182,6 +220,20 @@ extension RecordReader {
     }.sorted { $0.id < $1.id }
   }
 
+  /// Returns the groups whose members a user sees: those that the user is in, and those that they see. The oldest first.
+  func seenContactGroups(of user: UserID) throws -> [ContactGroup] {
+    let own = try contactGroups(of: user)
+    var seen: Set<Int64> = []
+    for group in own { seen.formUnion(try contactGroups(seenBy: group.id)) }
+    seen.subtract(own.map(\.id))
+    return try (own + seen.compactMap { try record(ContactGroup.self, .equal(.id, $0)) }).sorted { $0.id < $1.id }
+  }
+
+  /// Returns the groups that a group sees.
+  public func contactGroups(seenBy id: Int64) throws -> [Int64] {
+    try records(ContactGroupLink.self, .equal(.group, id)).map(\.seen)
+  }
+
   /// Returns the members of a group, by number.
   public func members(ofContactGroup id: Int64) throws -> [UserID] {
     try records(ContactGroupMember.self, .equal(.group, id)).map(\.user)
@@ -197,10 +249,10 @@ extension RecordReader {
 }
 
 extension StoreReader {
-  /// Returns the display names of the groups that two users share.
+  /// Returns the display names of the groups by which a user sees another.
   func contactGroupNames(_ user: UserID, with peer: UserID) throws -> [String] {
     if user == peer { return [] }
-    return try contactGroups(of: user).filter {
+    return try seenContactGroups(of: user).filter {
       try record(ContactGroupMember.self, .equal(.group, $0.id), .equal(.user, peer)) != nil
     }.map(\.displayName)
   }
@@ -217,7 +269,7 @@ extension StoreReader {
   /// Returns all contacts as the roster shows them, and unanswered requests.
   public func contacts(of owner: UserID) throws -> [Contact] {
     let own = try ownContacts(of: owner)
-    let groups = try contactGroups(of: owner)
+    let groups = try seenContactGroups(of: owner)
     if groups.isEmpty { return own }
     var names: [UserID: [String]] = [:]
     for group in groups {

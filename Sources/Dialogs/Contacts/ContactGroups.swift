@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// The rules of contact groups. A change of who is in a group is one entry, with a row in the feed of each member.
 extension Judge {
@@ -13,13 +14,14 @@ extension Judge {
       receipt.isRepeat = try !put(name, in: realm, displayName: displayName, hasEveryone: hasEveryone)
     case .delete(let realm, let name):
       let group = try known(name, in: realm)
+      for id in seen(by: group).sorted() { try unlink(group, id) }
       let members = try members(of: group)
       try writer.remove(group)
       try move(Array(members.values), .left, group, before: members, after: nil)
       receipt.isRepeat = false
-    case .change(let realm, let name, let adding, let removing):
+    case .change(let realm, let name, let adding, let removing, let seeing, let unseeing):
       let group = try known(name, in: realm)
-      if group.hasEveryone {
+      if group.hasEveryone, !adding.isEmpty || !removing.isEmpty {
         throw Problem(
           .conflict, "contact-group-of-everyone", "Everyone in the domain is in the group \(name), as long as it is.",
           field: "group")
@@ -29,8 +31,23 @@ extension Judge {
       if let both = joining.first(where: { leaving[$0.key] != nil }) {
         throw Problem(.malformed, "member-repeated", "\(both.key) is to be added and removed.", field: "remove")
       }
-      let isChanged = try join(Array(joining.values), group)
-      receipt.isRepeat = try !leave(Array(leaving.values), group) && !isChanged
+      let sighted = try others(seeing, of: group, field: "see")
+      let unsighted = try others(unseeing, of: group, field: "unsee")
+      if let both = sighted.first(where: { unsighted[$0.key] != nil }) {
+        throw Problem(
+          .malformed, "contact-group-repeated", "\(both.value.name) is to be seen and not to be seen.", field: "unsee")
+      }
+      var isChanged = try join(Array(joining.values), group)
+      if try leave(Array(leaving.values), group) { isChanged = true }
+      for other in sighted.values.sorted(by: { $0.id < $1.id }) where !seen(by: group).contains(other.id) {
+        try link(group, other)
+        isChanged = true
+      }
+      for id in unsighted.keys.sorted() where seen(by: group).contains(id) {
+        try unlink(group, id)
+        isChanged = true
+      }
+      receipt.isRepeat = !isChanged
     case .enrol(let id):
       guard let user = try writer.user(id), user.state == .active, !user.isGuest else { break }
       for group in try writer.records(ContactGroup.self, .equal(.realm, user.realm), .equal(.hasEveryone, true))
@@ -139,20 +156,21 @@ extension Judge {
     return hub.contactGroups(group.id)?.members ?? [:]
   }
 
+  private func seen(by group: ContactGroup) -> Set<Int64> {
+    if let changed = sharedContacts[group.id] { return changed?.seen ?? [] }
+    return hub.contactGroups(group.id)?.seen ?? []
+  }
+
   /// Returns whether anybody joined, who was not a member before.
   private mutating func join(_ parties: [Party], _ group: ContactGroup) throws -> Bool {
     let before = try members(of: group)
     let joining = parties.filter { before[$0.address] == nil }
     if joining.isEmpty { return false }
     try checkSize(before.count + joining.count)
-    for party in joining
-    where try writer.count(ContactGroupMember.self, .equal(.user, party.id)) >= Limits.contactGroupsPerUserMax {
+    for party in joining where try !hasRoom(party, seen(by: group).union([group.id])) {
       // A user who only comes into a group of everyone is left out of it, rather than refused.
       if group.hasEveryone { return false }
-      throw Problem(
-        .tooLarge, "too-many-contact-groups",
-        "\(party.address) is in \(Limits.contactGroupsPerUserMax) contact groups, the most for one user.",
-        field: "add")
+      throw tooManyGroups(party, field: "add")
     }
     var after = before
     for party in joining {
@@ -177,16 +195,101 @@ extension Judge {
     return true
   }
 
+  /// Returns whether a user may see some groups beside those that they see already.
+  private func hasRoom(_ party: Party, _ groups: Set<Int64>) throws -> Bool {
+    let seen = try writer.seenContactGroups(of: party.id).map(\.id)
+    return groups.union(seen).count <= Limits.contactGroupsPerUserMax
+  }
+
+  private func tooManyGroups(_ party: Party, field: String) -> Problem {
+    Problem(
+      .tooLarge, "too-many-contact-groups",
+      "\(party.address) sees \(Limits.contactGroupsPerUserMax) contact groups, the most for one user.", field: field)
+  }
+
+  // MARK: Groups that see each other
+
+  /// Returns other groups by number.
+  private func others(_ names: [String], of group: ContactGroup, field: String) throws -> [Int64: ContactGroup] {
+    var found: [Int64: ContactGroup] = [:]
+    for name in names {
+      guard let other = try writer.contactGroup(name, in: group.realm), other.id != group.id else {
+        throw Problem(
+          .missing, "contact-group-unknown", "There is no other contact group \(Line.safe(name)).", field: field)
+      }
+      found[other.id] = other
+    }
+    return found
+  }
+
+  private mutating func link(_ group: ContactGroup, _ other: ContactGroup) throws {
+    for (one, two) in [(group, other), (other, group)] {
+      for party in try members(of: one).values where try !hasRoom(party, [two.id]) {
+        throw tooManyGroups(party, field: "see")
+      }
+    }
+    for (one, two) in [(group, other), (other, group)] {
+      try writer.put(ContactGroupLink(group: one.id, seen: two.id))
+    }
+    try relate(group, other, .linked)
+  }
+
+  private mutating func unlink(_ group: ContactGroup, _ id: Int64) throws {
+    guard let other = try writer.record(ContactGroup.self, .equal(.id, id)) else { return }
+    for (one, two) in [(group, other), (other, group)] {
+      try writer.remove(ContactGroupLink.self, .equal(.group, one.id), .equal(.seen, two.id))
+    }
+    try relate(group, other, .unlinked)
+  }
+
+  /// Announces that two groups see each other, or no longer, as if the members of one had joined those of the other.
+  private mutating func relate(
+    _ group: ContactGroup, _ other: ContactGroup, _ act: ContactGroupChange.Act
+  ) throws {
+    let (mine, theirs) = (try members(of: group), try members(of: other))
+    let isMine = Set(mine.values.map(\.id))
+    func ordered(_ parties: [Party]) -> [Party] { parties.sorted { $0.id < $1.id } }
+    let change = ContactGroupChange(
+      act: act, moved: ordered(Array(mine.values)), others: ordered(theirs.values.filter { !isMine.contains($0.id) }))
+    func announceBoth(_ version: Position) {
+      for (one, two, members) in [(group, other, mine), (other, group, theirs)] {
+        let before = seen(by: one)
+        announce(
+          one, members, members, seen: before, act.isGain ? before.union([two.id]) : before.subtracting([two.id]),
+          version: version)
+      }
+    }
+    guard let author = change.members.first, !mine.isEmpty, !change.others.isEmpty else { return announceBoth(.zero) }
+    let position = nextPosition()
+    for party in change.members { try writer.put(SharedContactsVersion(user: party.id, version: position)) }
+    announceBoth(position)
+    let feeds = change.members.map { FeedRow(user: $0.id, traits: []) }
+    tell(.entry(try insertOwn(.contactGroup(change), of: author, at: position, feeds: feeds), author: nil))
+    tell(.contactGroupPresences(change, by: .link(group.id, other.id)))
+  }
+
   /// Writes and announces a change of a group whose members are stored; `after` is `nil` if the group is deleted.
   private mutating func move(
     _ moved: [Party], _ act: ContactGroupChange.Act, _ group: ContactGroup, before: [BareJID: Party],
     after: [BareJID: Party]?
   ) throws {
     if after == nil { try writer.remove(ContactGroupMember.self, .equal(.group, group.id)) }
+    var others = after ?? [:]
+    var moved = moved
+    // Those who see the group, too, unless there is nothing to see.
+    if !moved.isEmpty || !others.isEmpty {
+      var viewers: [BareJID: Party] = [:]
+      for id in seen(by: group) {
+        guard let other = try writer.record(ContactGroup.self, .equal(.id, id)) else { continue }
+        viewers.merge(try members(of: other)) { $1 }
+      }
+      if act == .renamed, viewers.contains(where: { others[$0.key] == nil }) { moved = Array(others.values) }
+      others.merge(viewers) { $1 }
+    }
     let isMoved = Set(moved.map(\.id))
-    let others = (after ?? [:]).values.filter { !isMoved.contains($0.id) }
+    let rest = others.values.filter { !isMoved.contains($0.id) }
     func ordered(_ parties: [Party]) -> [Party] { parties.sorted { $0.id < $1.id } }
-    let change = ContactGroupChange(act: act, moved: ordered(moved), others: ordered(others))
+    let change = ContactGroupChange(act: act, moved: ordered(moved), others: ordered(rest))
     // Nobody's contacts change by a group of one.
     guard let author = change.members.first, change.members.count > 1 else { return announce(group, before, after) }
     let position = nextPosition()
@@ -194,16 +297,23 @@ extension Judge {
     announce(group, before, after, version: position)
     let feeds = change.members.map { FeedRow(user: $0.id, traits: []) }
     tell(.entry(try insertOwn(.contactGroup(change), of: author, at: position, feeds: feeds), author: nil))
-    if act != .renamed { tell(.contactGroupPresences(change, in: group.id)) }
+    if act != .renamed { tell(.contactGroupPresences(change, by: .members(group.id))) }
   }
 
   /// Replaces a group in memory, once the batch is committed.
   private mutating func announce(
     _ group: ContactGroup, _ before: [BareJID: Party], _ after: [BareJID: Party]?, version: Position = .zero
   ) {
-    let shared = after.map { SharedContacts(group, $0) }
+    announce(group, before, after, seen: seen(by: group), seen(by: group), version: version)
+  }
+
+  private mutating func announce(
+    _ group: ContactGroup, _ before: [BareJID: Party], _ after: [BareJID: Party]?, seen seenBefore: Set<Int64>,
+    _ seenAfter: Set<Int64>, version: Position
+  ) {
+    let shared = after.map { SharedContacts(group, $0, seen: seenAfter) }
     sharedContacts[group.id] = .some(shared)
-    tell(.contactGroup(SharedContacts(group, before), shared, version))
+    tell(.contactGroup(SharedContacts(group, before, seen: seenBefore), shared, version))
   }
 }
 

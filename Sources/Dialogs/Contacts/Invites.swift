@@ -35,7 +35,7 @@ public struct Invites: Sendable {
       let isOwn =
         !parley.isGuest(asker.id) && draft.kind == .contact && draft.inviter == asker && draft.name == nil
         && draft.realm == asker.realm
-      guard parley.options.admins.contains(asker.address) || parley.options.allowsInvitations && isOwn else {
+      guard parley.registries.administrators.contains(asker) || parley.options.allowsInvitations && isOwn else {
         throw Problem(.forbidden, "invitations-off", "This server's operators invite.")
       }
     }
@@ -88,7 +88,7 @@ public struct Invites: Sendable {
       switch invite.kind {
       case .account: true
       case .contact:
-        parley.options.allowsInvitations || inviter.map { parley.options.admins.contains($0.address) } ?? true
+        parley.options.allowsInvitations || inviter.map { parley.registries.administrators.contains($0.party) } ?? true
       }
     return Open(invite: invite, state: state, realm: realm, inviter: inviter, makesAccount: makesAccount)
   }

@@ -44,9 +44,12 @@ public struct Report: Hashable, Sendable {
     public let id: String
     /// The message's text; `nil` if the reporter could not read it, or it is encrypted.
     public let text: String?
-    public init(id: String, text: String?) {
+    /// The dialog that it is in; `nil` if there is no such message here, as in reports of other servers.
+    public let dialog: DialogID?
+    public init(id: String, text: String?, dialog: DialogID? = nil) {
       self.id = id
       self.text = text
+      self.dialog = dialog
     }
   }
 
@@ -167,17 +170,17 @@ struct ReportedMessage {
 
 extension ReportedMessage: Record {
   enum Field: String, CaseIterable, Sendable {
-    case report, ordinal, message, text
+    case report, ordinal, message, text, dialog
   }
   static let kind = "report_messages"
   static let key: [Field] = [.report, .ordinal]
   var fields: [FieldValue] {
-    [report.field, ordinal.field, message.id.field, message.text.field]
+    [report.field, ordinal.field, message.id.field, message.text.field, message.dialog.field]
   }
   init(_ fields: inout FieldReader) throws {
     report = try fields.next()
     ordinal = try fields.next()
-    message = try Report.Message(id: fields.next(), text: fields.next())
+    message = try Report.Message(id: fields.next(), text: fields.next(), dialog: fields.next())
   }
 }
 

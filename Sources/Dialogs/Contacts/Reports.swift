@@ -52,7 +52,7 @@ extension Judge {
         realm: owner.realm, reporter: owner.id, reported: draft.reported.jid.description, reason: draft.reason,
         text: Self.cutReport(draft.text), consent: draft.consent,
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
-          Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner))
+          try reported($0, by: draft.reported, to: owner)
         }, createdAt: time, forwarding: forwarding(of: draft.reported.jid.domain, draft.consent, by: owner))
       let stored = try writer.insert(report)
       try hooks.note(.reportCreated, of: owner.id, detail: stored.id, in: owner.realm, at: time, writer)
@@ -64,17 +64,19 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Returns the text of a private message to the reporter, which is in the reporter's own archive.
-  private mutating func said(
+  /// Returns a message that a report names, with its text if it is a private message to the reporter, which is in the
+  /// reporter's own archive.
+  private mutating func reported(
     _ id: String, by reported: BlockPattern, to owner: Party
-  ) throws -> String? {
+  ) throws -> Report.Message {
     guard let position = PublicID(id).flatMap({ realms.position(of: $0, in: owner.realm) }),
       let author = try user(reported.jid.bare, seenFrom: owner.realm)?.party,
       let dialog = try writer.dialog(between: owner.id, and: author.id),
       let entry = try writer.entry(position, in: .server(dialog.id, .rules)), entry.author.id == author.id,
-      case .message(let message) = entry.fact, message.content.kind == .text
-    else { return nil }
-    return Self.cutReport(message.content.text)
+      case .message(let message) = entry.fact
+    else { return Report.Message(id: id, text: nil) }
+    let said = message.content.kind == .text ? Self.cutReport(message.content.text) : nil
+    return Report.Message(id: id, text: said, dialog: dialog.id)
   }
 
   /// Stores a report of another server about a user here. The author is that server's domain; of any other user nothing is

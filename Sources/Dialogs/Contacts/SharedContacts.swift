@@ -7,11 +7,22 @@ import Synchronization
 public final class SharedContacts: Sendable {
   let group: ContactGroup
   let members: [BareJID: Party]
+  /// The groups whose members and those of this one see each other.
+  let seen: Set<Int64>
 
-  init(_ group: ContactGroup, _ members: [BareJID: Party]) {
+  init(_ group: ContactGroup, _ members: [BareJID: Party], seen: Set<Int64> = []) {
     self.group = group
     self.members = members
+    self.seen = seen
   }
+}
+
+/// By what users see each other, or see each other no longer.
+enum ContactGroupCause: Hashable, Sendable {
+  /// Their membership in a group.
+  case members(Int64)
+  /// Two groups that see each other.
+  case link(Int64, Int64)
 }
 
 /// The contact groups in memory: loaded at start, and replaced by the committer.
@@ -32,6 +43,23 @@ public final class ContactGroupRegistry: Sendable {
         ofUser[party.id]?.sort()
       }
     }
+
+    /// Returns the groups whose members a user sees, but those that only one cause lets them see.
+    func seen(by user: UserID, but cause: ContactGroupCause?) -> Set<Int64> {
+      var seen: Set<Int64> = []
+      for id in ofUser[user] ?? [] {
+        guard let group = groups[id] else { continue }
+        var others = group.seen
+        switch cause {
+        case .members(id): continue
+        case .link(id, let other), .link(let other, id): others.remove(other)
+        case .members, .link, nil: break
+        }
+        seen.formUnion(others.union([id]))
+      }
+      if case .members(let group) = cause { seen.remove(group) }
+      return seen
+    }
   }
   private let state: Mutex<State>
 
@@ -40,16 +68,22 @@ public final class ContactGroupRegistry: Sendable {
     var state = State()
     for group in try realms.flatMap({ try reader.contactGroups(in: $0.id) }) {
       let members = try reader.members(ofContactGroup: group.id).compactMap { try reader.party($0) }
-      state.set(nil, SharedContacts(group, Dictionary(members.map { ($0.address, $0) }) { $1 }))
+      state.set(
+        nil,
+        SharedContacts(
+          group, Dictionary(members.map { ($0.address, $0) }) { $1 },
+          seen: Set(try reader.contactGroups(seenBy: group.id))))
     }
     self.state = Mutex(state)
   }
 
   func callAsFunction(_ id: Int64) -> SharedContacts? { state.withLock { $0.groups[id] } }
 
-  /// Returns the groups that a user is in, the oldest first.
-  func groups(of user: UserID) -> [SharedContacts] {
-    state.withLock { state in (state.ofUser[user] ?? []).compactMap { state.groups[$0] } }
+  /// Returns the groups whose members a user sees, the oldest first.
+  ///
+  /// - Parameter cause: something without which it is asked.
+  func groups(of user: UserID, but cause: ContactGroupCause? = nil) -> [SharedContacts] {
+    state.withLock { state in state.seen(by: user, but: cause).sorted().compactMap { state.groups[$0] } }
   }
 
   func replace(_ before: SharedContacts?, by after: SharedContacts?) {
@@ -58,24 +92,32 @@ public final class ContactGroupRegistry: Sendable {
 }
 
 extension Hub {
-  /// Replaces a group in the registry, and in the snapshots of its members who are online.
+  /// Replaces a group in the registry, and in the snapshots of those online who see its members.
   func replace(_ before: SharedContacts?, by after: SharedContacts?, version: Position) {
     contactGroups.replace(before, by: after)
     var members = after?.members ?? [:]
     if let before { members.merge(before.members) { $1 } }
+    for id in (before?.seen ?? []).union(after?.seen ?? []) {
+      if let other = contactGroups(id) { members.merge(other.members) { $1 } }
+    }
     for party in members.values {
       setContactSnapshot(party.id) { $0.with(shared: contactGroups.groups(of: party.id), rosterVersion: version) }
     }
   }
 
   /// Shows those who have joined or left a group and its other members to each other, or no longer, where nothing but
-  /// the group decides it.
-  func showPresences(_ change: ContactGroupChange, in group: Int64, time: Timestamp) {
-    let isJoining = change.act == .joined
+  /// the cause decides it.
+  func showPresences(_ change: ContactGroupChange, by cause: ContactGroupCause, time: Timestamp) {
+    let isJoining = change.act.isGain
+    // Whoever is offline has nothing to show.
+    var online: [UserID: (snapshot: ContactSnapshot, others: [SharedContacts])] = [:]
+    for party in change.members {
+      guard let snapshot = contactSnapshot(of: party.id) else { continue }
+      online[party.id] = (snapshot, contactGroups.groups(of: party.id, but: cause))
+    }
     func show(_ user: Party, to viewer: Party) {
-      // Whoever is offline has nothing to show.
-      guard user.id != viewer.id, let snapshot = contactSnapshot(of: user.id),
-        snapshot.contact(viewer.address, but: group)?.subscription.from != true
+      guard user.id != viewer.id, let (snapshot, others) = online[user.id],
+        snapshot.contact(viewer.address, by: others)?.subscription.from != true
       else { return }
       showPresence(of: user.id, to: viewer.address, available: isJoining, time: time)
     }
@@ -91,14 +133,15 @@ extension Hub {
 
 extension ContactSnapshot {
   /// Returns a contact as the roster shows it.
-  ///
-  /// - Parameter group: a group that is left out.
-  public func contact(_ address: BareJID, but group: Int64? = nil) -> Contact? {
+  public func contact(_ address: BareJID) -> Contact? { contact(address, by: shared) }
+
+  /// Returns a contact as the roster would show it with other groups.
+  func contact(_ address: BareJID, by shared: [SharedContacts]) -> Contact? {
     let own = own[address]
     if shared.isEmpty || address == user.address { return own }
     var peer: Party?
     var names: [String] = []
-    for each in shared where each.group.id != group {
+    for each in shared {
       guard let member = each.members[address] else { continue }
       peer = member
       names.append(each.group.displayName)

@@ -19,6 +19,9 @@ public struct DialogSettings: Hashable, Sendable {
   /// The last message that the user had read when they marked the dialog as unread (`.zero` for none): the mark ends
   /// once they read on.
   public var unreadAt: Position?
+  /// The days after which messages go from the user's own view; `nil`: they stay. What is so gone for all of a private
+  /// dialog's users is removed (`Retention`).
+  public var retentionDays: Int?
   /// The position of the entry of the last change; `.zero` if there is none.
   public var position = Position.zero
 
@@ -44,11 +47,14 @@ public struct DialogSettingsDraft: Sendable {
   public var isPinned: Bool?
   public var isArchived: Bool?
   public var isMarkedUnread: Bool?
+  /// `.some(nil)` lets messages stay.
+  public var retentionDays: Int??
 
   public init(
     alerts: Alerts?? = nil, mutedUntil: Timestamp?? = nil, isPinned: Bool? = nil, isArchived: Bool? = nil,
-    isMarkedUnread: Bool? = nil
+    isMarkedUnread: Bool? = nil, retentionDays: Int?? = nil
   ) {
+    self.retentionDays = retentionDays
     self.alerts = alerts
     self.mutedUntil = mutedUntil
     self.isPinned = isPinned

@@ -26,6 +26,10 @@ extension Judge {
     if let isPinned = draft.isPinned { settings.isPinned = isPinned }
     if let isArchived = draft.isArchived { settings.isArchived = isArchived }
     if let isUnread = draft.isMarkedUnread { settings.unreadAt = isUnread ? displayed : nil }
+    if let days = draft.retentionDays {
+      try check(days: days, was: was.retentionDays, in: user.realm, isRoom: writer.roomName(dialog) != nil)
+      settings.retentionDays = days
+    }
     if settings.isPinned, !was.isPinned, let state = try lookUp(.dialog(dialog), for: user) {
       try keep(state, by: post)
     }

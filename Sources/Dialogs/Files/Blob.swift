@@ -45,7 +45,7 @@ public struct Blob: Hashable, Sendable {
   public let size: Int64
   public let purpose: Purpose
   public var state: State
-  public let createdAt: Timestamp
+  public var createdAt: Timestamp
   /// The time from which it cannot be read; `nil` to keep it with its owner.
   public var expiresAt: Timestamp?
   /// The hash of a stored file; for an awaited one the hash that was announced, if there was one.
@@ -136,6 +136,8 @@ public struct BlobFindings: Hashable, Sendable {
   /// The dimensions of an image of a known kind, as displayed; `nil` if unknown.
   public var size: ImageSize?
   public var thumbnail: ImageSize?
+  /// The time at which another server took it, if it came from there.
+  public var past: Timestamp?
 
   public init(sha256: [UInt8], mediaType: String, size: ImageSize? = nil, thumbnail: ImageSize? = nil) {
     self.sha256 = sha256

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Crypto
 import Logging
 import ServerMetrics
@@ -61,9 +61,11 @@ public final class BlobUpload: Sendable {
   }
 
   /// Inspects the file, and returns when bytes and slot are durable: now the client may be told.
-  public func finish() async throws(Problem) -> Blob {
+  ///
+  /// - Parameter past: the time at which another server took the file, if it came from there.
+  public func finish(past: Timestamp? = nil) async throws(Problem) -> Blob {
     do throws(Problem) {
-      let stored = try await complete()
+      let stored = try await complete(past)
       parley.metrics.uploads.add(.stored)
       parley.metrics.uploadBytes.add(Int(clamping: stored.size))
       return stored
@@ -73,7 +75,7 @@ public final class BlobUpload: Sendable {
     }
   }
 
-  private func complete() async throws(Problem) -> Blob {
+  private func complete(_ past: Timestamp?) async throws(Problem) -> Blob {
     guard offset == blob.size else { throw Self.wrongLength }
     guard claim.beginFinishing() else { throw .blobTaken }
     let hash = try await digest()
@@ -82,7 +84,8 @@ public final class BlobUpload: Sendable {
       throw Problem(.foreign, "hash-mismatch", "The file is not the one whose sha256 was announced. Send it again.")
     }
     try await scan(hash)
-    let findings = try await inspect(hash)
+    var findings = try await inspect(hash)
+    findings.past = past
     try await blobs.finish(writer, sha256: hash)
     let receipt = try await parley.post(.blob(.stored(blob.id, findings)), by: owner)
     guard let stored = receipt.value as? Blob else { throw Problem.storage }

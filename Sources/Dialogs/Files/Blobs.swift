@@ -130,6 +130,7 @@ extension Problem {
     .conflict, "upload-taken", "This slot is being filled, or has been: each takes one upload.")
   static let blobRefused = Problem(
     .foreign, "file-refused", "This file is not taken: a scanner says that it is harmful.")
+  static let uploadsOff = Problem(.unsupported, "uploads-off", "This server takes no files.")
   static let blobUnknown = Problem(.missing, "upload-unknown", "There is no such file, or no longer.")
   package static let blobsFull = Problem(
     .overloaded, "disk-full", "The server has no space left for this file.", retryAfter: 3_600)

@@ -5,7 +5,7 @@ import Basics
 extension Judge {
   mutating func blob(_ post: Post, _ intent: BlobIntent) throws {
     guard let (policy, store) = blobs else {
-      throw Problem(.unsupported, "uploads-off", "This server takes no files.")
+      throw Problem.uploadsOff
     }
     var receipt = Receipt(position: head)
     switch intent {
@@ -20,6 +20,7 @@ extension Judge {
       blob.mediaType = findings.mediaType
       if let size = findings.size { (blob.shape.width, blob.shape.height) = (size.width, size.height) }
       blob.thumbnail = findings.thumbnail
+      if let past = findings.past { (blob.createdAt, blob.expiresAt) = (past, ending(of: past)) }
       try writer.put(blob)
       receipt.value = blob
     case .refused(let id):
@@ -62,14 +63,8 @@ extension Judge {
     _ draft: BlobDraft, for author: Party, _ policy: BlobPolicy, room: Int64
   ) throws -> Blob {
     try checkOwner(author)
-    guard draft.size > 0 else {
-      throw Problem(.malformed, "size-malformed", "A file has at least one byte.", field: "size")
-    }
-    let bytesMax =
-      draft.purpose == .profile ? min(policy.bytesMax, Limits.profileBlobBytesMax) : policy.bytesMax
-    guard draft.size <= bytesMax else {
-      throw Problem(.tooLarge, "blob-too-large", "A file has at most \(bytesMax) bytes.", field: "size")
-    }
+    try checkSize(
+      draft.size, draft.purpose == .profile ? min(policy.bytesMax, Limits.profileBlobBytesMax) : policy.bytesMax)
     let use = try writer.blobUse(of: author.id, at: time)
     let waiting = draft.isResumable ? use.resumable : use.awaited - use.resumable
     if waiting >= (draft.isResumable ? Limits.resumableSlotsPerUserMax : Limits.slotsPerUserMax) {
@@ -87,16 +82,8 @@ extension Judge {
         """,
         retryAfter: max(1, Int((free + 999) / 1_000)))
     }
-    if use.count >= Limits.blobsPerUserMax || use.bytes + draft.size > policy.userBytesMax {
-      throw Problem(
-        .tooLarge, "blob-quota",
-        """
-        At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files. \
-        \(max(0, policy.userBytesMax - use.bytes)) bytes and \(max(0, Limits.blobsPerUserMax - use.count)) files are left.
-        """, field: "size")
-    }
-    if draft.size > room { throw Problem.blobsFull }
-    var expires = draft.purpose == .profile ? nil : retention.policy.files.map { time + $0 }
+    try checkQuota(draft.size, use, policy, room: room)
+    var expires = draft.purpose == .profile ? nil : ending(of: time)
     if draft.purpose == .ephemeral {
       guard let before = draft.expiresBefore, time < before else {
         throw Problem(.malformed, "expiry-malformed", "This file would be over before it is here.")
@@ -110,6 +97,31 @@ extension Judge {
     try writer.put(blob)
     return blob
   }
+
+  func checkSize(_ size: Int64, _ bytesMax: Int64) throws(Problem) {
+    guard size > 0 else {
+      throw Problem(.malformed, "size-malformed", "A file has at least one byte.", field: "size")
+    }
+    guard size <= bytesMax else {
+      throw Problem(.tooLarge, "blob-too-large", "A file has at most \(bytesMax) bytes.", field: "size")
+    }
+  }
+
+  /// Checks that a file has a place among its owner's, and on the disk.
+  func checkQuota(_ size: Int64, _ use: BlobUse, _ policy: BlobPolicy, room: Int64) throws(Problem) {
+    if use.count >= Limits.blobsPerUserMax || use.bytes + size > policy.userBytesMax {
+      throw Problem(
+        .tooLarge, "blob-quota",
+        """
+        At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files. \
+        \(max(0, policy.userBytesMax - use.bytes)) bytes and \(max(0, Limits.blobsPerUserMax - use.count)) files are left.
+        """, field: "size")
+    }
+    if size > room { throw Problem.blobsFull }
+  }
+
+  /// Returns the time until which a file of a message is kept; `nil` for ever.
+  func ending(of time: Timestamp) -> Timestamp? { retention.policy.files.map { time + $0 } }
 
   // MARK: Messages
 
@@ -126,7 +138,9 @@ extension Judge {
       if let id = attachment.blob {
         if let policy, let blob = try writer.blob(id, .holder(author)), blob.isReadable(at: time) {
           found.insert(id)
-          attachment.url = isApp ? policy.links.url(of: blob) : attachment.url
+          // The URL of a former server stays in the stanza, and is no good for an app.
+          let isOurs = policy.links.id(in: attachment.url) != nil
+          attachment.url = isApp || !isOurs ? policy.links.url(of: blob) : attachment.url
           attachment.name = blob.name
           attachment.mediaType = blob.mediaType
           attachment.size = blob.size

@@ -40,7 +40,7 @@ extension UserFiles {
     return try await begin(slot, claim, as: nil) { () throws(BlobFailure) in try store.resume(BlobName(id)) }
   }
 
-  private func begin(
+  func begin(
     _ slot: BlobSlot, _ claim: BlobClaim, as announced: String?,
     _ open: @escaping @Sendable () throws(BlobFailure) -> any BlobWriter
   ) async throws(Problem) -> BlobUpload {
@@ -92,15 +92,21 @@ extension UserFiles {
   }
 
   private func slot(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobSlot {
-    guard let blobs = parley.blobs else { throw Problem(.unsupported, "uploads-off", "This server takes no files.") }
-    guard blobs.isKey(key, of: id) else {
+    if let blobs = parley.blobs, !blobs.isKey(key, of: id) {
       throw Problem(.forbidden, "upload-key-wrong", "This is not where a slot of this server is filled.")
     }
+    return try await slot(id, name: name)
+  }
+
+  /// - Parameter name: The name in the URL; `nil` where there is none.
+  func slot(_ id: BlobID, name: String?) async throws(Problem) -> BlobSlot {
+    guard let blobs = parley.blobs else { throw .uploadsOff }
     let (found, owner) = try await parley.read { reader -> (Blob?, User?) in
       guard let blob = try reader.blob(id, .server(.rules)) else { return (nil, nil) }
       return (blob, try reader.user(blob.owner))
     }
-    guard let blob = found, blob.name == name, let owner, owner.state == .active, blob.state != .gone else {
+    guard let blob = found, name == nil || blob.name == name, let owner, owner.state == .active, blob.state != .gone
+    else {
       throw .blobUnknown
     }
     return BlobSlot(blob: blob, owner: owner, blobs: blobs)
@@ -108,7 +114,7 @@ extension UserFiles {
 }
 
 /// A slot with its owner.
-private struct BlobSlot: Sendable {
+struct BlobSlot: Sendable {
   let blob: Blob
   let owner: User
   let blobs: Blobs

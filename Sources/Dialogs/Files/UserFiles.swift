@@ -27,8 +27,9 @@ public struct UserFiles: Sendable {
     try await open(id, .thumbnail, name: name)
   }
 
-  private func open(_ id: BlobID, _ part: BlobName.Part, name: String) async throws(Problem) -> OpenBlob? {
-    guard let blobs = parley.blobs, let blob = try await find(id), blob.name == name,
+  /// - Parameter name: The name in the URL; `nil` if the id is already made of it.
+  func open(_ id: BlobID, _ part: BlobName.Part, name: String?) async throws(Problem) -> OpenBlob? {
+    guard let blobs = parley.blobs, let blob = try await find(id), name == nil || blob.name == name,
       part == .file || blob.thumbnail != nil
     else {
       return nil

@@ -92,7 +92,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     let start = ContinuousClock.now
     let began = BatchTrace.beginning(registries.traces)
     do {
-      try store.write { writer in
+      try store.write(synced: batch.contains(where: \.isSynced)) { writer in
         judge.begin(writer, now: now)
         for post in batch { try judge.judge(post) }
         try judge.finish()
@@ -165,10 +165,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .contactSnapshot(let user, let change):
         hub.setContactSnapshot(user, change)
       case .contactGroup(let before, let after, let version): hub.replace(before, by: after, version: version)
-      case .contactGroupPresences(let change, let group):
+      case .contactGroupPresences(let change, let cause):
         lanes.send()
         lanes = LaneBatch()
-        hub.showPresences(change, in: group, time: judge.time)
+        hub.showPresences(change, by: cause, time: judge.time)
       case .presence(let user, let viewer, let available):
         // Presences are sent after the entries that caused them.
         lanes.send()
@@ -437,7 +437,7 @@ enum Effect {
   /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.
   case contactGroup(SharedContacts, SharedContacts?, Position)
   /// The presences of those who joined or left a contact group, and of its other members.
-  case contactGroupPresences(ContactGroupChange, in: Int64)
+  case contactGroupPresences(ContactGroupChange, by: ContactGroupCause)
   case closed(UserID, CloseReason)
   /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
   /// it.

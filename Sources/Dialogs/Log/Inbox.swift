@@ -15,6 +15,8 @@ final class Inbox: Sendable {
     /// Whether some of the posts can wait, and whether some cannot.
     var (hasPatient, hasUrgent) = (false, false)
     var closed = false
+    /// The number of posts that were taken.
+    var taken = 0
   }
   private let state = Mutex(State())
   private let metrics: Metrics
@@ -48,12 +50,15 @@ final class Inbox: Sendable {
   }
 
   var isClosed: Bool { state.withLock { $0.closed } }
+  var taken: Int { state.withLock { $0.taken } }
   var count: Int { state.withLock { $0.posts.count } }
   var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
 
-  /// Runs `body` (on the committer's thread) once there is room; at once if there is.
+  /// Runs `body` (on the committer's thread) once there is room; at once if there is, and never once the inbox is closed:
+  /// who tries again as soon as there is room would do so for ever.
   func whenRoom(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
+      if state.closed { return false }
       if state.posts.count < Limits.inboxPostsMax / 2 { return true }
       state.waiting.append(body)
       return false
@@ -82,6 +87,7 @@ final class Inbox: Sendable {
         batch = Array(state.posts.prefix(Limits.batchPostsMax))
         state.posts.removeFirst(Limits.batchPostsMax)
       }
+      state.taken += batch.count
       guard state.posts.count < Limits.inboxPostsMax / 2 else { return (batch, hasPatient, []) }
       defer { state.waiting = [] }
       return (batch, hasPatient, state.waiting)

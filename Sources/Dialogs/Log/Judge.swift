@@ -103,7 +103,7 @@ struct Judge {
     retention = registries.retention
     metrics = registries.metrics
     privileges = hub.privileges
-    pubsub = PubsubServices(options, realms.all)
+    pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging
     giveUp = options.giveUp
     blobs = options.blobs

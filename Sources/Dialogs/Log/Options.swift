@@ -14,7 +14,7 @@ extension Parley {
     /// Remote domains that are reached by a link (`Hub.attach`), each with the one of `domains` to whose realm it
     /// permanently belongs.
     public var remotes: [(domain: String, home: String)] = []
-    /// The users who may administer the whole server in band (XEP-0133).
+    /// The users who are administrators whatever the store says (`AdministratorRegistry`).
     public var admins: Set<BareJID> = []
     /// Whether every user may invite others (XEP-0401), not admins alone.
     public var allowsInvitations = false
@@ -48,6 +48,7 @@ extension Parley {
     public let hooks: HookRegistry
     public let metrics: Metrics
     public let retention: RetentionState
+    public let administrators: AdministratorRegistry
     public let traces: Traces?
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
@@ -61,17 +62,18 @@ extension Parley {
 
     /// Loads the registries; blocks.
     init(
-      _ reader: any StoreReader, _ realms: [Realm], guests: GuestPolicy, retention: RetentionPolicy, metrics: Metrics,
-      traces: Traces?
+      _ reader: any StoreReader, _ realms: [Realm], options: Options, retention: RetentionPolicy,
+      metrics: Metrics
     ) throws {
       self.metrics = metrics
-      self.traces = traces
+      self.traces = options.traces
+      administrators = try AdministratorRegistry(reader, configured: options.admins)
       self.retention = RetentionState(retention)
       announcements = try AnnouncementCache(realms, reader)
       contactGroups = try ContactGroupRegistry(reader, realms)
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)
-      self.guests = GuestRegistry(guests)
+      self.guests = GuestRegistry(options.guests)
     }
   }
 }

@@ -46,7 +46,6 @@ public final class Parley: Sendable {
       served + realms.filter { !served.contains($0) }, components: Set(options.remotes.map(\.domain)),
       services: options.pubsub)
     self.realmTable = realmTable
-    pubsub = PubsubServices(options, realms)
     self.realms = served
     remoteDomains = Set(options.remotes.map(\.domain))
     self.store = store
@@ -56,9 +55,9 @@ public final class Parley: Sendable {
     var retention = options.retention
     retention.files = retention.files ?? options.blobs?.policy.lifetime
     registries = try store.read { [retention] in
-      try Registries(
-        $0, served, guests: options.guests, retention: retention, metrics: metrics, traces: options.traces)
+      try Registries($0, served, options: options, retention: retention, metrics: metrics)
     }
+    pubsub = PubsubServices(options, realms, registries.administrators)
     hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
     let inbox = Inbox(metrics: metrics)
     self.inbox = inbox
@@ -232,6 +231,8 @@ public final class Parley: Sendable {
   /// The server's life, which whoever runs it sets.
   public var phase: ServerPhase { phaseCell.load(ordering: .relaxed) }
   public func setPhase(_ phase: ServerPhase) { phaseCell.store(phase, ordering: .relaxed) }
+  /// The number of posts that the committer has taken since the start.
+  var takenPosts: Int { inbox.taken }
   /// The number of posts that wait to be committed.
   public var waitingPosts: Int { inbox.count }
   var isClosed: Bool { inbox.isClosed }
@@ -259,11 +260,12 @@ public final class Parley: Sendable {
     try await perform(WriteTransaction(keepsCaches: keepingCaches) { try body($0) })
   }
 
-  /// Writes as the other `work`, what changes entries and marks of one dialog and nothing else that is cached.
+  /// Writes as the other `work`, a piece of retention: it changes entries and marks of one dialog and nothing else that
+  /// is cached, and is durable with the next commit of others.
   func work<Value: Sendable>(
-    changing dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+    agingIn dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    try await perform(WriteTransaction(keepsCaches: true, changing: dialog) { try body($0) })
+    try await perform(WriteTransaction(agingIn: dialog) { try body($0) })
   }
 
   private func perform<Value: Sendable>(_ work: WriteTransaction) async throws(Problem) -> Value {

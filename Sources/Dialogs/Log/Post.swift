@@ -20,6 +20,9 @@ public final class Post: Sendable {
   /// The span of the post; `nil` if it is not traced.
   let trace: PostTrace?
 
+  /// Whether it is durable before its outcome is told.
+  var isSynced: Bool { if case .work(let work) = intent { work.isSynced } else { true } }
+
   public struct Inbound: Hashable, Sendable {
     public let stream: StreamNonce
     public let number: UInt32
@@ -331,22 +334,31 @@ public struct WriteTransaction: Sendable {
   let keepsCaches: Bool
   /// The dialog or room whose marks it changes, which the judge then reads anew; `nil` for none.
   let dialog: DialogID?
+  /// Whether it is durable before its value is returned.
+  let isSynced: Bool
   /// The function, which returns a value and further posts: these are judged at once, in the same transaction, so that
   /// a crash cannot separate them from it. A refused one fails alone.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
-  public init(
-    keepsCaches: Bool = false, changing dialog: DialogID? = nil,
-    _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable
-  ) {
+  public init(keepsCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
     self.keepsCaches = keepsCaches
+    dialog = nil
+    isSynced = true
+    self.body = { (try body($0), []) }
+  }
+
+  /// Creates the write of a piece of retention in one dialog. It is done again if it is lost, and nobody is told of it.
+  package init(agingIn dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
+    keepsCaches = true
     self.dialog = dialog
+    isSynced = false
     self.body = { (try body($0), []) }
   }
 
   package init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
     keepsCaches = false
     dialog = nil
+    isSynced = true
     self.body = body
   }
 }

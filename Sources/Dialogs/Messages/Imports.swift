@@ -9,6 +9,8 @@ public enum ImportIntent: Sendable {
   case request(from: BareJID, stanza: [UInt8]?)
   /// Adds a message of the past. `Receipt.isRepeat` tells that the log has it already.
   case message(ImportedMessage)
+  /// Makes a slot for a file, which `UserFiles.takeImported` fills. `Receipt.isRepeat` tells that it is filled.
+  case file(ImportedFile)
   /// Makes a room. `Receipt.isRepeat` tells that there is one at its address.
   case room(ImportedRoom)
   /// Sets an affiliation, and a nick, of somebody who has none in the room. `Receipt.isRepeat` tells that they have one.
@@ -68,6 +70,7 @@ extension Judge {
     case .contact(let contact): try importContact(post, contact)
     case .request(let address, let stanza): try importRequest(post, from: address, stanza: stanza)
     case .message(let message): try importMessage(post, message)
+    case .file(let file): try importFile(post, file)
     case .room(let room): try importRoom(post, room)
     case .roomPerson(let person): try importRoomPerson(post, person)
     case .roomMessage(let message): try importRoomMessage(post, message)
@@ -97,10 +100,12 @@ extension Judge {
       }
       var traits = draft.traits.subtracting([.counts, .replayed])
       if imported.isOffline { traits.formUnion(draft.traits.intersection([.counts, .replayed])) }
+      let (content, blobs) = try judge.attached(draft.content, by: author, isApp: false)
       let entry = try judge.insertMessage(
-        from: author, at: .peer(addressee), in: state, content: draft.content, envelope: draft.envelope,
+        from: author, at: .peer(addressee), in: state, content: content, envelope: draft.envelope,
         traits: traits, key: draft.key, reference: found?.reference,
         past: (imported.isInArchive.author, imported.isInArchive.addressee))
+      try judge.refer(to: blobs, by: entry)
       if let found { try judge.fold(found, in: entry.dialog) }
       return entry
     }

@@ -198,12 +198,15 @@ extension Judge {
         message.sequence == state.dialog.sequence
         ? (all: state.dialog.ordinal, own: mark.own)
         : try writer.counting(in: state.dialog.id, upTo: target.position, by: reader.id)
-      if mark.hidden > 0 {
-        mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position)
-      }
       mark.displayed = target.position
-      mark.displayedOrdinal = counting.all
-      mark.ownAtDisplayed = counting.own
+      // What has gone from the reader's view by its age counts as read already.
+      if counting.all >= mark.displayedOrdinal {
+        if mark.hidden > 0 {
+          mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position)
+        }
+        mark.displayedOrdinal = counting.all
+        mark.ownAtDisplayed = counting.own
+      }
     }
     // A displayed message is also delivered.
     if target.position > mark.delivered { mark.delivered = target.position }

@@ -149,8 +149,9 @@ extension Judge {
     _ = try writer.insert(
       Report(
         realm: user.realm, reporter: user.id, reported: entry.author.address.description, reason: reason,
-        text: Self.cutReport(text), consent: consent, messages: [Report.Message(id: id.description, text: said)],
-        createdAt: time, forwarding: forwarding(of: entry.author.address.domain, consent, by: user)))
+        text: Self.cutReport(text), consent: consent,
+        messages: [Report.Message(id: id.description, text: said, dialog: dialog)], createdAt: time,
+        forwarding: forwarding(of: entry.author.address.domain, consent, by: user)))
     settle(post)
   }
 }

@@ -164,7 +164,7 @@ extension Judge {
     guard let node = found else { throw owner.id.isService ? Problem.nodeUnknown : Problem.notYours }
     let people = try writer.people(of: name, of: owner.id)
     var relation = try relation(of: author.address, in: people, of: owner)
-    if pubsub.isAdmin(author.address, of: owner.id) { relation.affiliation = .owner }
+    if pubsub.isAdmin(author, of: owner.id) { relation.affiliation = .owner }
     guard node.configuration.lets(relation) else { throw Problem.notYours }
     return (node, relation, people)
   }

@@ -218,7 +218,7 @@ extension Judge {
       return settle(post)
     }
     let creator = post.author.address
-    guard pubsub.mayCreate(creator) else { throw Problem.nodeCreation }
+    guard pubsub.mayCreate(post.author) else { throw Problem.nodeCreation }
     if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
     try writer.put(newNode(name, of: owner, options, creator: creator))
     try writer.setAffiliation(.owner, of: creator, in: name, of: owner.id)
@@ -278,7 +278,7 @@ extension Judge {
   /// Returns a node about which the author decides: each node of their account, and those of a service that they own.
   func owned(_ name: String, of owner: Party, by author: Party) throws -> Node {
     let node = try find(name, of: owner)
-    if owner.id == author.id || pubsub.isAdmin(author.address, of: owner.id) { return node }
+    if owner.id == author.id || pubsub.isAdmin(author, of: owner.id) { return node }
     guard try writer.affiliations(of: author.address, with: owner.id)[name] == .owner else { throw Problem.notYours }
     return node
   }

@@ -20,9 +20,9 @@ public struct PubsubServices: Sendable {
 
   private let byDomain: [String: Party]
   private let creators: Creators
-  private let admins: Set<BareJID>
+  private let administrators: AdministratorRegistry
 
-  init(_ options: Parley.Options, _ realms: [Realm]) {
+  init(_ options: Parley.Options, _ realms: [Realm], _ administrators: AdministratorRegistry) {
     var found: [String: Party] = [:]
     for realm in realms where options.domains.contains(realm.domain) && !realm.id.isRemote {
       guard let domain = options.pubsub(realm.domain), let address = try? BareJID(local: nil, domain: domain) else {
@@ -32,7 +32,7 @@ public struct PubsubServices: Sendable {
     }
     byDomain = found
     creators = options.nodeCreators
-    admins = options.admins
+    self.administrators = administrators
   }
 
   /// Returns the service at an address, if it is that of the user's own realm.
@@ -43,13 +43,15 @@ public struct PubsubServices: Sendable {
 
   public func service(of realm: RealmID) -> Party? { byDomain.values.first { $0.realm == realm } }
 
-  /// Returns whether an operator owns all nodes of the service beside their owners: somebody must be able to remove
+  /// Returns whether an administrator owns all nodes of the service beside their owners: somebody must be able to remove
   /// what must not be published.
-  public func isAdmin(_ address: BareJID, of owner: UserID) -> Bool { owner.isService && admins.contains(address) }
+  public func isAdmin(_ user: Party, of owner: UserID) -> Bool {
+    owner.isService && administrators.contains(user)
+  }
 
-  func mayCreate(_ address: BareJID) -> Bool {
+  func mayCreate(_ user: Party) -> Bool {
     switch creators {
-    case .admins: admins.contains(address)
+    case .admins: administrators.contains(user)
     case .users: true
     case .nobody: false
     }

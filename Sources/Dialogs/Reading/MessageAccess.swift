@@ -83,7 +83,7 @@ public struct ReadableMessage: Sendable {
     self.entry = entry
     let isAuthor = entry.author.id == viewer
     showsEdits = isAuthor || room?.member.map { $0.affiliation >= .admin } ?? false
-    showsReceipts = isAuthor || room.map { $0.room.memberCount <= Limits.markersToldMax } ?? true
+    showsReceipts = isAuthor || room?.showsMarkers ?? true
   }
 
   /// The access to earlier versions; `nil` if they may not read them.

@@ -52,6 +52,8 @@ public struct ReadableRoom: Sendable {
   /// Whether the user may know who the members are (XEP-0045 4.2: in a semi-anonymous room moderators may).
   public let showsPeople: Bool
   let role: Role
+  /// Whether its members see how far the others have read: in larger rooms nobody is told.
+  public var showsMarkers: Bool { room.memberCount <= Limits.markersToldMax }
 
   fileprivate init(_ room: Room, for viewer: Party, as member: Member?, role: Role) {
     self.room = room
@@ -107,6 +109,14 @@ extension StoreReader {
   ) throws -> ReadableMessage? {
     guard let viewer = messages.viewer, let entry = try entry(position, in: messages) else { return nil }
     return ReadableMessage(entry, for: viewer, in: room)
+  }
+
+  /// Returns how far a user has received and read, for the others in the dialog; `nil` if nothing is known, or their last
+  /// marker was set in private.
+  public func mark(_ user: UserID, of messages: MessageAccess) throws -> Mark? {
+    guard let mark = try mark(user, in: messages.dialog) else { return nil }
+    if case .marker(let last)? = try entry(mark.position, in: messages)?.fact, !last.told { return nil }
+    return mark
   }
 
   /// Returns the newest message of a dialog.

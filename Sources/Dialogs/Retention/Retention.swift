@@ -4,9 +4,15 @@ import ServerMetrics
 /// The removal of messages by their age. Theory:
 ///
 /// Dialog by dialog, oldest entries first: what is gone of a dialog is everything up to one position, which its row
-/// names, so that a later look begins there, and one that a crash interrupts is continued by the next. A piece is a few
-/// entries in a transaction of their own, and after it there is a pause of several times its duration: retention has a
-/// small share of the committer, and a smaller one the busier it is.
+/// names, so that a later look begins there, and one that a crash interrupts is continued by the next.
+///
+/// A piece is a few entries in a transaction of their own, which is not synced: it is durable with the next commit of
+/// others, at the latest after some hundred dialogs, and a loss of power before that is made good by the next run. After
+/// a piece there is a pause of several times its duration, and a far longer one where others post.
+///
+/// A member may want an age of their own for a dialog. It rules their view alone: what is older is hidden from them, as
+/// if they had cleared the dialog up to there. In a private dialog what is older than all of its users want is seen by
+/// nobody, and goes.
 ///
 /// Nothing is told live. Who asks later learns that something is missing: an app's client whose cursor is further back
 /// is told to resync, and an XMPP client's page by the id of a message that is gone is `item-not-found`.
@@ -42,8 +48,38 @@ public struct Retention: Sendable {
         return (page, due)
       }
       for dialog in due { try await remove(of: dialog.id, through: dialog.end, onlyCounting: onlyCounting, &report) }
+      if !onlyCounting, !due.isEmpty { try await sync() }
       guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
       after = last.id
+    }
+  }
+
+  /// Hides from members what is older than they want it. Ends early if its task is cancelled.
+  public func hideMessages() async throws(Problem) {
+    let (now, parley) = (parley.clock.now, parley)
+    var after = (dialog: DialogID(0), user: UserID(0))
+    while !Task.isCancelled {
+      let from = after
+      let (page, due) = try await parley.read { reader in
+        let page = try reader.agingMembers(after: from, limit: Limits.agingDialogsAtOnce)
+        var ends: [Int: Position] = [:]
+        let due = try page.compactMap { member -> (member: AgingMember, end: Position)? in
+          guard let oldest = member.oldest else { return nil }
+          let age = Duration.days(member.days).milliseconds
+          let end =
+            try ends[member.days] ?? reader.position(before: Timestamp(milliseconds: now.milliseconds - age))
+          ends[member.days] = end
+          return oldest <= end ? (member, end) : nil
+        }
+        return (page, due)
+      }
+      for (member, end) in due {
+        if Task.isCancelled { return }
+        try await piece(in: member.dialog) { try $0.age(member.dialog, through: end, for: member.user) }
+      }
+      if !due.isEmpty { try await sync() }
+      guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
+      after = (last.dialog, last.user)
     }
   }
 
@@ -63,8 +99,9 @@ public struct Retention: Sendable {
     let endsFiles = parley.blobs?.policy.endsWithMessages == true
     var messages = 0
     while !Task.isCancelled {
-      let (began, now) = (ContinuousClock.now, parley.clock.now)
-      let piece = try await parley.work(changing: dialog) {
+      let now = parley.clock.now
+      // Most dialogs are gone in one piece, and there are many.
+      let piece = try await piece(in: dialog) {
         try $0.expire(
           dialog, through: end, limit: Limits.expiredAtOnce, within: Limits.expiringTime,
           endingFiles: endsFiles ? now : nil)
@@ -72,8 +109,6 @@ public struct Retention: Sendable {
       messages += piece.messages
       parley.metrics.retained.add(.messages, piece.messages)
       if piece.isHeld { report.held += 1 }
-      // After the last one, too: most dialogs are gone in one piece, and there are many.
-      await pause(after: ContinuousClock.now - began)
       if !piece.isMore { break }
     }
     report.messages += messages
@@ -101,26 +136,52 @@ public struct Retention: Sendable {
       while !rest.isEmpty, !Task.isCancelled {
         let piece = Array(rest.prefix(Limits.expiredAtOnce))
         rest = rest.dropFirst(piece.count)
-        let began = ContinuousClock.now
-        try await parley.work(keepingCaches: true) { writer in
-          for blob in piece {
-            guard var blob = try writer.blob(blob.id, .server(.rules)), blob.state == .stored else { continue }
-            blob.expiresAt = blob.createdAt + age
-            try writer.put(blob)
+        try await pausing { () throws(Problem) in
+          try await parley.work(keepingCaches: true) { writer in
+            for blob in piece {
+              guard var blob = try writer.blob(blob.id, .server(.rules)), blob.state == .stored else { continue }
+              blob.expiresAt = blob.createdAt + age
+              try writer.put(blob)
+            }
           }
         }
         parley.metrics.retained.add(.files, piece.count)
-        await pause(after: ContinuousClock.now - began)
       }
       guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
       after = last.id
     }
   }
 
-  /// Leaves the committer to others.
-  public func pause(after duration: Duration) async {
+  /// Writes a piece in one dialog, and pauses.
+  private func piece<Value: Sendable>(
+    in dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+  ) async throws(Problem) -> Value {
+    let posts = parley.takenPosts
+    let (value, duration) = try await parley.work(agingIn: dialog) { writer in
+      let began = ContinuousClock.now
+      let value = try body(writer)
+      return (value, ContinuousClock.now - began)
+    }
+    await pause(after: duration, since: posts)
+    return value
+  }
+
+  /// Makes the pieces durable.
+  private func sync() async throws(Problem) { try await parley.work(keepingCaches: true) { _ in } }
+
+  /// Does a piece of other work, and pauses.
+  public func pausing<Value>(_ body: () async throws(Problem) -> Value) async throws(Problem) -> Value {
+    let (began, posts) = (ContinuousClock.now, parley.takenPosts)
+    let value = try await body()
+    await pause(after: ContinuousClock.now - began, since: posts)
+    return value
+  }
+
+  /// Leaves the committer to others, after a piece before which it had taken so many posts.
+  private func pause(after duration: Duration, since posts: Int) async {
     // The sleep throws when the task is cancelled.
     try? await Task.sleep(for: max(Limits.retentionPauseMin, duration * Limits.retentionPauseShare))
+    if parley.takenPosts > posts + 1 { try? await Task.sleep(for: duration * Limits.retentionPauseShareBusy) }
   }
 }
 

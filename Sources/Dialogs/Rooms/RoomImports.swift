@@ -177,7 +177,7 @@ extension Judge {
     let speaker = try author(of: imported, in: state.room, realm)
     let entry = try at(imported.time) { (judge: inout Judge) in
       let author = try judge.stored(speaker.party, as: speaker.profile)
-      let content = imported.draft.content
+      let (content, blobs) = try judge.attached(imported.draft.content, by: author, isApp: false)
       let traits = imported.draft.traits.subtracting([.counts])
       if let text = imported.topic {
         let topic = Topic(text: text, nick: envelope.fromResource, time: judge.time)
@@ -200,6 +200,7 @@ extension Judge {
           Message(
             sequence: isShown ? state.room.sequence : 0, content: content, envelope: envelope, traits: traits,
             reference: found?.reference)), by: author, in: state)
+      try judge.refer(to: blobs, by: entry)
       if let found { try judge.fold(found, in: entry.dialog) }
       return entry
     }

@@ -210,7 +210,7 @@ extension Judge {
   }
 
   func check(_ settings: RoomSettings, was: RoomSettings? = nil, in realm: RealmID) throws(Problem) {
-    try check(days: settings.retentionDays, was: was?.retentionDays, in: realm)
+    try check(days: settings.retentionDays, was: was?.retentionDays, in: realm, isRoom: true)
     for (field, value, bound) in [
       ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),
       ("metadata", settings.metadata, Limits.metadataBytesMax),
@@ -229,25 +229,6 @@ extension Judge {
     if let count = settings.occupantsMax, !(1...Limits.occupantsMax).contains(count) {
       throw Problem(
         .malformed, "occupants-invalid", "A room has 1 to \(Limits.occupantsMax) occupants.", field: "occupantsMax")
-    }
-  }
-
-  /// Checks a room's own age of messages against the operators'. One that has become too long is left as it is: the shorter
-  /// of both counts.
-  private func check(days: Int?, was: Int?, in realm: RealmID) throws(Problem) {
-    guard let days, days != was else { return }
-    guard (1...Limits.retentionDaysMax).contains(days) else {
-      throw Problem(
-        .malformed, "retention-invalid", "retentionDays is 1 to \(Limits.retentionDaysMax), or null.",
-        field: "retentionDays")
-    }
-    guard let domain = realms.realm(realm)?.domain, let bound = retention.policy.ages(in: domain).rooms?.days else {
-      return
-    }
-    guard days <= bound else {
-      throw Problem(
-        .malformed, "retention-too-long", "On this server messages in rooms go after \(bound) days.",
-        field: "retentionDays")
     }
   }
 

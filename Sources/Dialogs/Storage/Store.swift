@@ -8,14 +8,24 @@ public protocol Store: Sendable {
   /// Reads a consistent snapshot for the time of `body`. It blocks the calling thread; never call it on an event loop.
   /// Many may run at once, also while the committer writes.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
-  /// Runs one transaction, and returns only when it is durable (synced). If `body` throws, nothing of it remains. One
-  /// at a time; called by the committer.
-  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
+  /// Runs one transaction. If `body` throws, nothing of it remains. One at a time; called by the committer.
+  ///
+  /// - Parameter synced: Whether it returns only when the transaction is durable. One that is not synced is as visible as
+  ///   others, and the end of the process does not undo it; a loss of power may, until the next one that is synced,
+  ///   even one that changes nothing, makes it durable too.
+  func write<Result>(synced: Bool, _ body: (any StoreWriter) throws -> Result) throws -> Result
   /// Writes a consistent copy of everything into the file at `path`, which is empty or missing, and syncs it, while
   /// reading and writing go on. It blocks for as long as that takes. A store whose engine has its own means for this
   /// throws a `Problem` of kind `unsupported` that names them.
   func copy(to path: String) throws
   func close() throws
+}
+
+extension Store {
+  /// Runs one transaction, which is durable when this returns.
+  public func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+    try write(synced: true, body)
+  }
 }
 
 public protocol StoreReader:
@@ -53,6 +63,7 @@ extension StoreWriter {
     try remove(CallRow.self, .equal(.callee, user))
     try remove(StoredUserSettings.self, .equal(.user, user))
     try remove(UserNote.self, .equal(.user, user))
+    try remove(Administrator.self, .equal(.user, user))
     try remove(ContactGroupMember.self, .equal(.user, user))
     try remove(SharedContactsVersion.self, .equal(.user, user))
     try remove(MatchKey.self, .equal(.user, user))

@@ -91,6 +91,7 @@ final class EjabberdGroups {
   private var groups: [Key: [String: ErlangTerm]] = [:]
   private var members: [Key: [String]] = [:]
   private var waiting: [Key]?
+  private var flaws: [Reading] = []
 
   func add(_ record: [ErlangTerm]) {
     let key = record[record[0].atom == "sr_group" ? 1 : 2].tuple
@@ -115,20 +116,36 @@ final class EjabberdGroups {
   }
 
   func next(_ path: String) -> Reading? {
+    if let flaw = flaws.popLast() { return flaw }
     if waiting == nil { waiting = groups.keys.sorted(by: >) }
     guard let key = waiting?.popLast() else { return nil }
     let options = groups[key] ?? [:]
     let place = Place(file: path, key: "sr_group \(key.name) of \(key.domain)")
-    // Members here see each other, and nobody else's members (docs/decisions/0038).
-    let shown = options["displayed_groups"]?.list.compactMap(\.text) ?? []
-    guard shown.isEmpty || shown == [key.name] else {
-      return .flaw(place, "it shows its members other groups than itself: \(shown.sorted().joined(separator: ", "))")
+    // Members here see each other, and groups do so mutually or not at all (docs/decisions/0038).
+    let shown = shown(by: key)
+    guard shown.isEmpty || shown.contains(key.name) else {
+      let names = shown.sorted().joined(separator: ", ")
+      return .flaw(place, "it shows its members other groups, and not each other: \(names)")
+    }
+    let others = shown.subtracting([key.name])
+    let mutual = others.filter { self.shown(by: Key(domain: key.domain, name: $0)).contains(key.name) }
+    if mutual != others {
+      let names = others.subtracting(mutual).sorted().joined(separator: ", ")
+      flaws.append(.flaw(place, "it shows its members groups that do not show it, and are not seen here: \(names)"))
     }
     let label = options["label"]?.text ?? options["name"]?.text ?? ""
     return .record(
       .contactGroup(
         ContactGroupRecord(
           domain: key.domain, name: key.name, label: label.isEmpty ? nil : label, members: members[key]?.sorted() ?? [],
-          hasEveryone: options["all_users"]?.atom == "true")), place)
+          hasEveryone: options["all_users"]?.atom == "true",
+          // Those that are there already: it makes no difference which of two names the other.
+          sees: mutual.filter { $0 < key.name && isImported(Key(domain: key.domain, name: $0)) }.sorted())), place)
   }
+
+  private func shown(by key: Key) -> Set<String> {
+    Set(groups[key]?["displayed_groups"]?.list.compactMap(\.text) ?? [])
+  }
+
+  private func isImported(_ key: Key) -> Bool { groups[key] != nil && shown(by: key).contains(key.name) }
 }

@@ -3,44 +3,63 @@ import Glibc
 /// The data of ejabberd, whichever way it is stored.
 public enum EjabberdSource {
   /// Returns the source at a path: a dump of Mnesia (`ejabberdctl dump`), a SQLite database (`sql_type: sqlite`), or what
-  /// `pg_dump` writes of a PostgreSQL database (`sql_type: pgsql`).
+  /// `pg_dump` or `mysqldump` writes of its database (`sql_type: pgsql`, `mysql`).
   ///
-  /// - Parameter domain: the domain of a database whose tables do not tell it.
-  public static func at(_ path: String, domain: String?) -> any ImportSource {
-    var start = [UInt8](repeating: 0, count: 16)
+  /// - Parameters:
+  ///   - domain: the domain of a database whose tables do not tell it.
+  ///   - uploads: the folder of uploaded files; `nil` to leave them out.
+  public static func at(_ path: String, domain: String?, uploads: String? = nil) -> any ImportSource {
+    let data: any ImportSource
+    if let kind = kind(of: path) {
+      data = EjabberdDatabase(path: path, domain: domain, kind: kind)
+    } else {
+      data = EjabberdDump(path)
+    }
+    return uploads.map { EjabberdUploads(data, folder: $0) } ?? data
+  }
+
+  private static func kind(of path: String) -> EjabberdDatabase.Kind? {
+    var start = [UInt8](repeating: 0, count: 256)
     let file = open(path, O_RDONLY | O_CLOEXEC)
     _ = read(file, &start, start.count)
     close(file)
-    if start.starts(with: "SQLite format 3".utf8) { return EjabberdDatabase(path, domain: domain, isDump: false) }
-    if start.starts(with: "--".utf8) || start.starts(with: "COPY ".utf8) {
-      return EjabberdDatabase(path, domain: domain, isDump: true)
+    if start.starts(with: "SQLite format 3".utf8) { return .sqlite }
+    // MariaDB's may begin with a comment that only its own client reads.
+    if start.starts(with: "/*".utf8)
+      || ["-- MySQL dump", "-- MariaDB dump"].contains(where: { start.starts(with: $0.utf8) })
+    {
+      return .mysql
     }
-    return EjabberdDump(path)
+    return start.starts(with: "--".utf8) || start.starts(with: "COPY ".utf8) ? .postgres : nil
   }
 }
 
 /// The tables of an ejabberd with `default_db: sql`, in its older schema, where a database has one domain, or in the newer,
 /// where rows name theirs (`new_sql_schema`).
 struct EjabberdDatabase: ImportSource {
+  /// SQLite's own file, or a dump.
+  enum Kind { case sqlite, postgres, mysql }
   let path: String
   let domain: String?
-  let isDump: Bool
-
-  init(_ path: String, domain: String?, isDump: Bool) {
-    self.path = path
-    self.domain = domain
-    self.isDump = isDump
-  }
+  let kind: Kind
 
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
-    if isDump {
-      let joined = try Database()
-      return EjabberdTables(try PostgresDump(path, kinds, joined), joined, path, domain, kinds)
+    let rows: any EjabberdRows
+    let tables: Database
+    switch kind {
+    case .sqlite:
+      tables = try Database(reading: path)
+      guard try tables.hasTable("rosterusers") else {
+        throw SourceFailure(Place(file: path), "it has no table rosterusers; is it ejabberd's database?")
+      }
+      rows = try EjabberdTableRows(tables, path, kinds)
+    case .postgres:
+      tables = try Database()
+      rows = try PostgresDump(path, kinds, tables)
+    case .mysql:
+      tables = try Database()
+      rows = try MySQLDump(path, kinds, tables)
     }
-    let database = try Database(reading: path)
-    guard try database.hasTable("rosterusers") else {
-      throw SourceFailure(Place(file: path), "it has no table rosterusers; is it ejabberd's database?")
-    }
-    return EjabberdTables(try EjabberdTableRows(database, path, kinds), database, path, domain, kinds)
+    return EjabberdTables(rows, tables, path, domain, kinds)
   }
 }

@@ -65,6 +65,7 @@ public final class HistoryStage {
       """
       PRAGMA journal_mode = OFF;
       PRAGMA temp_store = FILE;
+      PRAGMA cache_size = -\(ImportLimits.sortingKibibytes);
       CREATE TABLE copies (time INTEGER, owner TEXT, peer TEXT, flags INTEGER, id TEXT, digest INTEGER, xml TEXT, place TEXT);
       BEGIN;
       """)

@@ -49,26 +49,21 @@ struct LuaFlaw: Error, Equatable {
 /// Parses the data that Prosody writes: `return { … };`, or `item({ … });` many times. Nothing is evaluated: anything but
 /// tables of texts, numbers and truth values is a flaw.
 struct LuaParser {
-  private let bytes: [UInt8]
-  private var at = 0
-  private var line = 1
+  private var text: ByteCursor
   private var values = 0
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  /// The share of the text that was read.
-  var fraction: Double { bytes.isEmpty ? 1 : Double(at) / Double(bytes.count) }
+  init(_ bytes: [UInt8]) { text = ByteCursor(bytes, line: 1) }
 
   /// Parses `return VALUE;`.
   mutating func whole() throws(LuaFlaw) -> LuaValue {
     try skip()
-    guard take("return") else { throw flaw("'return' is expected") }
+    guard text.take("return") else { throw flaw("'return' is expected") }
     values = 0
     let value = try value(0)
     try skip()
-    _ = take(";")
+    _ = text.take(";")
     try skip()
-    if at < bytes.count { throw flaw("something follows the value") }
+    if !text.isAtEnd { throw flaw("something follows the value") }
     return value
   }
 
@@ -76,19 +71,19 @@ struct LuaParser {
   /// that begins with an item.
   mutating func item() throws(LuaFlaw) -> (line: Int, value: LuaValue)? {
     try skip()
-    guard at < bytes.count else { return nil }
-    let (start, place) = (line, at)
+    guard !text.isAtEnd else { return nil }
+    let (start, place) = (text.line, text.at)
     do throws(LuaFlaw) {
-      guard take("item"), take("(") else { throw flaw("'item(' is expected") }
+      guard text.take("item"), text.take("(") else { throw flaw("'item(' is expected") }
       values = 0
       let value = try value(0)
       try skip()
-      guard take(")") else { throw flaw("')' is expected") }
+      guard text.take(")") else { throw flaw("')' is expected") }
       try skip()
-      _ = take(";")
+      _ = text.take(";")
       return (start, value)
     } catch {
-      (line, at) = (start, place)
+      (text.line, text.at) = (start, place)
       resume()
       throw error
     }
@@ -96,12 +91,12 @@ struct LuaParser {
 
   /// Goes to the next line that begins with an item. No text goes over the end of its line, so it is one.
   private mutating func resume() {
-    while at < bytes.count {
-      let isLineEnd = bytes[at] == 0x0A
-      at += 1
-      guard isLineEnd else { continue }
-      line += 1
-      if bytes[at...].starts(with: "item(".utf8) { return }
+    while !text.isAtEnd {
+      _ = text.takeWhile { $0 != 0x0A }
+      if text.isAtEnd { return }
+      text.at += 1
+      text.line += 1
+      if text.isAt("item(") { return }
     }
   }
 
@@ -111,10 +106,10 @@ struct LuaParser {
     try skip()
     values += 1
     guard values <= ImportLimits.luaValuesMax else { throw flaw("more than \(ImportLimits.luaValuesMax) values") }
-    guard at < bytes.count else { throw flaw("it ends within a value") }
-    switch bytes[at] {
+    guard !text.isAtEnd else { throw flaw("it ends within a value") }
+    switch text.byte {
     case UInt8(ascii: "{"): return .table(try table(depth))
-    case UInt8(ascii: "\""), UInt8(ascii: "'"): return .text(try text())
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): return .text(try quoted())
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "("):
       return .number(try number())
     default:
@@ -127,18 +122,18 @@ struct LuaParser {
 
   private mutating func table(_ depth: Int) throws(LuaFlaw) -> LuaTable {
     guard depth < ImportLimits.luaDepthMax else { throw flaw("tables are nested too deeply") }
-    at += 1
+    text.at += 1
     var table = LuaTable()
     while true {
       try skip()
-      guard at < bytes.count else { throw flaw("it ends within a table") }
-      if take("}") { return table }
-      if take("[") {
+      guard !text.isAtEnd else { throw flaw("it ends within a table") }
+      if text.take("}") { return table }
+      if text.take("[") {
         let key = try value(depth + 1)
         try skip()
-        guard take("]") else { throw flaw("']' is expected") }
+        guard text.take("]") else { throw flaw("']' is expected") }
         try skip()
-        guard take("=") else { throw flaw("'=' is expected") }
+        guard text.take("=") else { throw flaw("'=' is expected") }
         let value = try value(depth + 1)
         switch key {
         case .text(let key): table.fields.append((key, value))
@@ -154,7 +149,7 @@ struct LuaParser {
         table.list.append(try value(depth + 1))
       }
       try skip()
-      if !take(";"), !take(","), at < bytes.count, bytes[at] != UInt8(ascii: "}") {
+      if !text.take(";"), !text.take(","), !text.isAtEnd, text.byte != UInt8(ascii: "}") {
         throw flaw("';' is expected")
       }
     }
@@ -162,114 +157,82 @@ struct LuaParser {
 
   /// Takes `NAME =`.
   private mutating func takeName() -> String? {
-    var end = at
-    while end < bytes.count, Self.isName(bytes[end]) { end += 1 }
-    guard end > at, !(0x30...0x39).contains(bytes[at]) else { return nil }
-    var next = end
-    while next < bytes.count, bytes[next] == 0x20 { next += 1 }
-    guard next < bytes.count, bytes[next] == UInt8(ascii: "="), next + 1 < bytes.count,
-      bytes[next + 1] != UInt8(ascii: "=")
-    else { return nil }
-    let name = String(decoding: bytes[at..<end], as: UTF8.self)
-    at = next + 1
-    return name
+    let start = text.at
+    let name = text.takeWhile(ByteCursor.isName)
+    _ = text.takeWhile { $0 == 0x20 }
+    guard let first = name.first, !(0x30...0x39).contains(first), text.take("="), text.byte != UInt8(ascii: "=") else {
+      text.at = start
+      return nil
+    }
+    return String(decoding: name, as: UTF8.self)
   }
 
   private mutating func number() throws(LuaFlaw) -> Double {
     // Prosody writes infinity and what is no number as divisions.
     for (word, number) in [("(1/0)", Double.infinity), ("(-1/0)", -Double.infinity), ("(0/0)", Double.nan)]
-    where take(word) {
+    where text.take(word) {
       return number
     }
-    var end = at
-    while end < bytes.count,
-      Self.isName(bytes[end]) || bytes[end] == UInt8(ascii: "+") || bytes[end] == UInt8(ascii: "-")
-        || bytes[end] == UInt8(ascii: ".")
-    { end += 1 }
-    guard end - at <= 64, let number = Double(String(decoding: bytes[at..<end], as: UTF8.self)) else {
+    let digits = text.takeWhile { ByteCursor.isName($0) || "+-.".utf8.contains($0) }
+    guard digits.count <= 64, let number = Double(String(decoding: digits, as: UTF8.self)) else {
       throw flaw("no number")
     }
-    at = end
     return number
   }
 
-  private mutating func text() throws(LuaFlaw) -> String {
-    let quote = bytes[at]
-    at += 1
-    var text: [UInt8] = []
-    while at < bytes.count, bytes[at] != quote {
-      let byte = bytes[at]
-      at += 1
-      if byte == 0x0A { throw flaw("a text goes over the end of its line") }
-      guard byte == UInt8(ascii: "\\") else {
-        text.append(byte)
-        continue
-      }
-      guard at < bytes.count else { break }
-      let escaped = bytes[at]
-      at += 1
+  private mutating func quoted() throws(LuaFlaw) -> String {
+    let quote = text.byte
+    text.at += 1
+    var content: [UInt8] = []
+    while true {
+      content += text.takeWhile { $0 != quote && $0 != UInt8(ascii: "\\") && $0 != 0x0A }
+      guard !text.isAtEnd else { throw flaw("it ends within a text") }
+      let found = text.byte
+      text.at += 1
+      if found == quote { break }
+      if found == 0x0A { throw flaw("a text goes over the end of its line") }
+      let escaped = text.byte
+      text.at += 1
       switch escaped {
-      case UInt8(ascii: "a"): text.append(7)
-      case UInt8(ascii: "b"): text.append(8)
-      case UInt8(ascii: "f"): text.append(12)
-      case UInt8(ascii: "n"): text.append(10)
-      case UInt8(ascii: "r"): text.append(13)
-      case UInt8(ascii: "t"): text.append(9)
-      case UInt8(ascii: "v"): text.append(11)
-      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "'"): text.append(escaped)
+      case UInt8(ascii: "a"): content.append(7)
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "'"): content.append(escaped)
       case 0x0A:
-        line += 1
-        text.append(10)
+        text.line += 1
+        content.append(10)
       case 0x30...0x39:
         var code = Int(escaped) - 0x30
-        for _ in 0..<2 where at < bytes.count && (0x30...0x39).contains(bytes[at]) {
-          code = code * 10 + Int(bytes[at]) - 0x30
-          at += 1
+        for _ in 0..<2 where (0x30...0x39).contains(text.byte) {
+          code = code * 10 + Int(text.byte) - 0x30
+          text.at += 1
         }
         guard code < 256 else { throw flaw("no character \\\(code)") }
-        text.append(UInt8(code))
-      default: throw flaw("no escape")
+        content.append(UInt8(code))
+      default:
+        guard let control = ByteCursor.control(escaped) else { throw flaw("no escape") }
+        content.append(control)
       }
     }
-    guard at < bytes.count else { throw flaw("it ends within a text") }
-    at += 1
-    guard let valid = String(validating: text, as: UTF8.self) else { throw flaw("a text that is not UTF-8") }
+    guard let valid = String(validating: content, as: UTF8.self) else { throw flaw("a text that is not UTF-8") }
     return valid
   }
 
   // MARK: Pieces
 
-  private static func isName(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
-  }
-
   private mutating func skip() throws(LuaFlaw) {
-    while at < bytes.count {
-      switch bytes[at] {
-      case 0x0A:
-        line += 1
-        at += 1
-      case 0x20, 0x09, 0x0D: at += 1
-      case UInt8(ascii: "-") where bytes[at...].starts(with: "--".utf8):
-        while at < bytes.count, bytes[at] != 0x0A { at += 1 }
-      default: return
-      }
+    text.skipBlanks()
+    while text.isAt("--") {
+      _ = text.takeWhile { $0 != 0x0A }
+      text.skipBlanks()
     }
   }
 
-  private mutating func take(_ word: String) -> Bool {
-    guard bytes[at...].starts(with: word.utf8) else { return false }
-    at += word.utf8.count
-    return true
-  }
-
   private mutating func takeWord(_ word: String) -> Bool {
-    guard bytes[at...].starts(with: word.utf8) else { return false }
-    let end = at + word.utf8.count
-    guard end >= bytes.count || !Self.isName(bytes[end]) else { return false }
-    at = end
-    return true
+    let start = text.at
+    guard text.take(word) else { return false }
+    if !ByteCursor.isName(text.byte) { return true }
+    text.at = start
+    return false
   }
 
-  private func flaw(_ text: String) -> LuaFlaw { LuaFlaw(line: line, text: text) }
+  private func flaw(_ reason: String) -> LuaFlaw { LuaFlaw(line: text.line, text: reason) }
 }

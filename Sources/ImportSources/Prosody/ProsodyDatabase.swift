@@ -5,6 +5,7 @@ import JSON
 /// tables `prosody` and `prosodyarchive`.
 public struct ProsodyDatabase: ImportSource {
   private let path: String
+  public let hasFiles = true
 
   public init(_ path: String) { self.path = path }
 
@@ -13,7 +14,7 @@ public struct ProsodyDatabase: ImportSource {
     guard try database.hasTable("prosody") else {
       throw SourceFailure(Place(file: path), "it has no table prosody; is it Prosody's database?")
     }
-    return ProsodyReader(try ProsodyTables(database, path), kinds)
+    return ProsodyReader(try ProsodyTables(database, path, kinds), kinds)
   }
 }
 
@@ -26,20 +27,23 @@ final class ProsodyTables: ProsodyStorage {
   private let count: Int64
   private var done: Int64 = 0
 
-  init(_ database: Database, _ path: String) throws(SourceFailure) {
+  init(_ database: Database, _ path: String, _ kinds: RecordKinds) throws(SourceFailure) {
     self.database = database
     self.path = path
-    let counting = try database.prepare(
-      "SELECT count(*) FROM (SELECT DISTINCT store, host, user FROM prosody WHERE store IN ('accounts', 'config'))")
+    hasArchive = try database.hasTable("prosodyarchive")
+    let query =
+      if kinds != .files {
+        "SELECT DISTINCT host, user, store FROM prosody WHERE store IN ('accounts', 'config') AND user <> ''"
+      } else if hasArchive {
+        "SELECT DISTINCT host, user, store FROM prosodyarchive WHERE store = 'uploads' AND user = ''"
+      } else {
+        "SELECT '' host, '' user, '' store WHERE false"
+      }
+    let counting = try database.prepare("SELECT count(*) FROM (\(query))")
     _ = try counting.step()
     count = max(1, counting.int(0))
-    users = try database.prepare(
-      """
-      SELECT DISTINCT host, user, store FROM prosody WHERE store IN ('accounts', 'config') AND user <> ''
-      ORDER BY store, host, user
-      """)
+    users = try database.prepare("\(query) ORDER BY store, host, user")
     values = try database.prepare("SELECT key, type, value FROM prosody WHERE host = ?1 AND user = ?2 AND store = ?3")
-    hasArchive = try database.hasTable("prosodyarchive")
   }
 
   var fraction: Double { Double(done) / Double(count) }
@@ -49,7 +53,8 @@ final class ProsodyTables: ProsodyStorage {
     done += 1
     let (host, name) = (users.text(0), users.text(1))
     guard let kind = ProsodyUser.Kind(rawValue: users.text(2)) else { return nil }
-    return ProsodyUser(kind: kind, jid: "\(name)@\(host)", host: host, name: name, place: path)
+    return ProsodyUser(
+      kind: kind, jid: name.isEmpty ? host : "\(name)@\(host)", host: host, name: name, place: path)
   }
 
   func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)? {
@@ -88,7 +93,7 @@ final class ProsodyTables: ProsodyStorage {
     do throws(SourceFailure) {
       let rows = try database.prepare(
         """
-        SELECT sort_id, key, "when", type, value FROM prosodyarchive WHERE host = ?1 AND user = ?2 AND store = ?3
+        SELECT sort_id, key, "when", type, value, "with" FROM prosodyarchive WHERE host = ?1 AND user = ?2 AND store = ?3
         ORDER BY sort_id
         """)
       rows.bind(1, user.host)
@@ -98,6 +103,12 @@ final class ProsodyTables: ProsodyStorage {
     } catch {
       throw ProsodyFlaw(place: Place(file: path), text: error.text)
     }
+  }
+
+  /// The files are in the data folder, where the database is by default, too.
+  func file(_ slot: String, of service: ProsodyUser) -> String {
+    let folder = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) : "."
+    return "\(folder)/\(ProsodyFolder.encoded(service.host))/http_file_share/\(ProsodyFolder.encoded(slot)).bin"
   }
 
   // MARK: Values
@@ -168,6 +179,6 @@ private final class ProsodyRows: ProsodyEntries {
       throw ProsodyFlaw(place: place, text: "its value is no element")
     }
     return ProsodyEntry(
-      key: rows.text(1), time: ProsodyRecords.time(rows.double(2)), stanza: stanza, place: place)
+      key: rows.text(1), with: rows.text(5), time: ProsodyRecords.time(rows.double(2)), stanza: stanza, place: place)
   }
 }

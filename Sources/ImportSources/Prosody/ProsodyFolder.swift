@@ -1,37 +1,26 @@
 import Basics
-import Glibc
 
 /// The data folder of a Prosody that keeps its data in files (`storage = "internal"`): `HOST/STORE/USER.dat` and `.list`,
 /// all names with their special characters as `%xx`.
 public struct ProsodyFolder: ImportSource {
   private let folder: String
+  public let hasFiles = true
 
   public init(_ folder: String) { self.folder = folder }
 
   public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
-    let names = try Self.names(in: folder)
+    let names = try SourceFolder.names(in: folder)
     let hosts = names.filter { Files.exists("\(folder)/\($0)/accounts") }
     guard !hosts.isEmpty else {
       throw SourceFailure(Place(file: folder), "it has no folder of a host with accounts; is it Prosody's data folder?")
     }
     let services = names.filter { Files.exists("\(folder)/\($0)/config") }
+    let uploads = names.filter { Files.exists("\(folder)/\($0)/uploads.list") }
     return ProsodyReader(
-      ProsodyFiles(folder, stores: hosts.map { ($0, .account) } + services.map { ($0, .room) }), kinds)
-  }
-
-  static func names(in folder: String) throws(SourceFailure) -> [String] {
-    guard let entries = opendir(folder) else {
-      throw SourceFailure(Place(file: folder), "it cannot be read: \(Files.reason(errno))")
-    }
-    defer { closedir(entries) }
-    var names: [String] = []
-    while let entry = readdir(entries) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
+      ProsodyFiles(
+        folder,
+        stores: kinds == .files
+          ? uploads.map { ($0, .uploads) } : hosts.map { ($0, .account) } + services.map { ($0, .room) }), kinds)
   }
 
   /// Returns the name of a file or folder (`util.datamanager`).
@@ -77,14 +66,24 @@ final class ProsodyFiles: ProsodyStorage {
       }
       guard let next = stores.popLast() else { return nil }
       (host, kind) = next
-      users = try ProsodyFolder.names(in: "\(folder)/\(host)/\(kind.rawValue)").filter { $0.hasSuffix(".dat") }
+      if kind == .uploads {
+        return ProsodyUser(
+          kind: kind, jid: PercentEncoding.decode(host), host: host, name: "", place: path(kind.rawValue, "", "list"))
+      }
+      users = try SourceFolder.names(in: "\(folder)/\(host)/\(kind.rawValue)").filter { $0.hasSuffix(".dat") }
         .reversed()
       userCount = max(1, users.count)
     }
   }
 
   private func path(_ store: String, _ name: String, _ suffix: String) -> String {
-    "\(folder)/\(host)/\(ProsodyFolder.encoded(store, keepsUnderscore: true))/\(name).\(suffix)"
+    // What belongs to a host as a whole has no user.
+    let user = name.isEmpty ? "" : "/\(name)"
+    return "\(folder)/\(host)/\(ProsodyFolder.encoded(store, keepsUnderscore: true))\(user).\(suffix)"
+  }
+
+  func file(_ slot: String, of service: ProsodyUser) -> String {
+    path("http_file_share", ProsodyFolder.encoded(slot), "bin")
   }
 
   func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)? {
@@ -137,7 +136,7 @@ private final class ProsodyList: ProsodyEntries {
     let stamp = stanza["stamp"]
     stanza.attributes.removeAll { $0.name.hasPrefix("stamp") && $0.namespace.isEmpty }
     return ProsodyEntry(
-      key: table["key"]?.text,
+      key: table["key"]?.text, with: table["with"]?.text,
       time: table["when"]?.number.flatMap(ProsodyRecords.time) ?? stamp.flatMap { Timestamp($0) },
       stanza: stanza, place: place)
   }

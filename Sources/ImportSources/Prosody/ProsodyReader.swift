@@ -1,11 +1,13 @@
 import Basics
 
-/// An account of Prosody, or one of its rooms.
+/// An account of Prosody, one of its rooms, or a host with uploaded files.
 struct ProsodyUser {
   /// The kind of data, by the name of the store that has all of it.
   enum Kind: String {
     case account = "accounts"
     case room = "config"
+    /// Those of `mod_http_file_share`, which belong to the host as a whole.
+    case uploads = "uploads"
   }
   let kind: Kind
   /// The address; `nil` if the name is damaged.
@@ -17,9 +19,11 @@ struct ProsodyUser {
   let place: String
 }
 
-/// An entry of an archive, or an item of a node.
+/// An entry of an archive, an item of a node, or an uploaded file.
 struct ProsodyEntry {
   let key: String?
+  /// The address that it is from or to, as the store says.
+  let with: String?
   let time: Timestamp?
   let stanza: XMLNode
   let place: Place
@@ -38,6 +42,8 @@ protocol ProsodyStorage: AnyObject {
   func load(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (LuaTable, Place)?
   /// Returns a store of entries; `nil` if the user has none.
   func entries(_ store: String, of user: ProsodyUser) throws(ProsodyFlaw) -> (any ProsodyEntries)?
+  /// Returns the path of an uploaded file.
+  func file(_ slot: String, of service: ProsodyUser) -> String
 }
 
 protocol ProsodyEntries: AnyObject {
@@ -62,10 +68,12 @@ final class ProsodyReader: RecordReader {
     case archive(owner: String, isOffline: Bool)
     case items(NodeRecord)
     case room(ProsodyOccupants)
+    case files(of: ProsodyUser)
 
     var store: String {
       switch self {
       case .room: "muc_log"
+      case .files: "uploads"
       case .archive(_, let isOffline): isOffline ? "offline" : "archive"
       case .items(let node): "pep_\(node.name)"
       }
@@ -84,8 +92,11 @@ final class ProsodyReader: RecordReader {
       if let reading = waiting.popLast() { return reading }
       do throws(ProsodyFlaw) {
         if let (kind, entries) = list {
-          if let entry = try entries.next() { return read(entry, kind) }
-          list = nil
+          if let entry = try entries.next() {
+            if let reading = read(entry, kind) { return reading }
+          } else {
+            list = nil
+          }
           continue
         }
         if let next = lists.popLast(), let user {
@@ -97,7 +108,11 @@ final class ProsodyReader: RecordReader {
       }
       guard let next = try storage.nextUser() else { return nil }
       user = next
-      waiting = (next.kind == .room ? room(next) : read(next)).reversed()
+      switch next.kind {
+      case .uploads: lists = [.files(of: next)]
+      case .account: waiting = read(next).reversed()
+      case .room: waiting = room(next).reversed()
+      }
     }
   }
 
@@ -152,9 +167,21 @@ final class ProsodyReader: RecordReader {
       + (kinds.contains(.settings) ? ProsodyRooms.people(jid, data, place) : [])
   }
 
-  private func read(_ entry: ProsodyEntry, _ kind: List) -> Reading {
+  /// Returns `nil` for what is nothing: a slot for a file that has not come.
+  private func read(_ entry: ProsodyEntry, _ kind: List) -> Reading? {
     var place = entry.place
     switch kind {
+    case .files(let service):
+      place.key = "\(service.jid ?? service.host), upload \(entry.key ?? "")"
+      guard let slot = entry.key, let owner = entry.with, let name = entry.stanza["filename"], let time = entry.time
+      else { return .flaw(place, "its key, owner, file name or time is damaged") }
+      let path = storage.file(slot, of: service)
+      guard let found = SourceFolder.file(path) else { return nil }
+      return .record(
+        .file(
+          FileRecord(
+            owner: MessageCopies.bare(owner), secret: slot, name: name, mediaType: entry.stanza["content-type"],
+            size: found.size, time: time.milliseconds)), Place(file: path))
     case .room(let occupants):
       place.key = "\(occupants.room), archive \(entry.key ?? "")"
       guard let time = entry.time else { return .flaw(place, "it has no time") }

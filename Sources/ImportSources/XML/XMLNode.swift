@@ -55,6 +55,28 @@ struct XMLNode: Sendable, Equatable {
     return text
   }
 
+  /// Adds the element to a digest (FNV-1a), without writing it. Texts that follow each other are one.
+  func combine(into digest: inout UInt64) {
+    func add(_ byte: UInt8) { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    func add(_ text: String) {
+      var text = text
+      text.withUTF8 { for byte in $0 { add(byte) } }
+    }
+    // Bytes that are in no text stand between them.
+    add(0xFE)
+    for text in [name, namespace] + attributes.flatMap({ [$0.name, $0.namespace, $0.value] }) {
+      add(text)
+      add(0xFF)
+    }
+    for child in children {
+      switch child {
+      case .node(let node): node.combine(into: &digest)
+      case .text(let text): add(text)
+      }
+    }
+    add(0xFD)
+  }
+
   private func write(into text: inout String, within outer: String) {
     text += "<\(name)"
     if namespace != outer { text += " xmlns='\(Self.escaped(namespace))'" }

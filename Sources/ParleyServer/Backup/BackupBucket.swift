@@ -13,8 +13,9 @@ import ServerConfiguration
 /// all, since a file never changes under its name.
 ///
 /// The manifest is put last and removed first, so that what has one is complete: a crash leaves objects without a
-/// manifest, and parts of uploads, which the next backup removes. Names of files come in one order from the database,
-/// from the lists and from the bucket, so that they are compared as they pass, and none of them is in memory as a whole.
+/// manifest, and parts of uploads, which the next backup removes, or continues if it is of the same copy.
+/// Names of files come in one order from the database, from the lists and from the bucket, so that they are compared as
+/// they pass, and none of them is in memory as a whole.
 ///
 /// One server at a time may use a prefix.
 struct BackupBucket: Sendable {
@@ -71,30 +72,42 @@ struct BackupBucket: Sendable {
 
   // MARK: Adding
 
-  /// Removes what an interrupted backup has left of its uploads.
-  func begin() throws(BlobFailure) { try bucket.abortUploads("") }
+  /// Removes what interrupted backups have left of their uploads.
+  ///
+  /// - Parameter name: A backup that continues.
+  func begin(continuing name: BackupName? = nil) throws(BlobFailure) {
+    try bucket.abortUploads("", but: name.map { $0.description + ".db" })
+  }
 
-  /// Puts a database, and the files that it names and the bucket lacks.
+  /// Puts a database, and the files that it names and the bucket lacks. A failure leaves the parts of the database that are
+  /// there, for a further attempt with the same one.
   func add(
-    _ database: String, as name: BackupName, at time: Timestamp, files: (any BlobStore)?
+    _ database: String, as name: BackupName, files: (any BlobStore)?, _ cancellation: Cancellation
   ) throws -> Backup.Output {
     let told = try write(name.description + ".files", bytesMax: 0) { list in
-      try files.map { try put($0, namedBy: database, to: list) } ?? Backup.Output.Files()
+      try files.map { try put($0, namedBy: database, to: list, cancellation) } ?? Backup.Output.Files()
     }
     var hash = SHA256()
-    let bytes = try write(name.description + ".db", bytesMax: Files.size(database) ?? 0) { writer in
-      try Folder.read(database) { next in
-        while true {
-          let bytes = try next()
-          if bytes.isEmpty { return writer.count }
-          hash.update(data: bytes)
-          try writer.append(bytes)
-        }
+    let key = name.description + ".db"
+    let size = Files.size(database) ?? 0
+    // It was sent, and not what comes after it.
+    let isThere = try bucket.size(of: key) == size
+    let writer = try ObjectWriter(bucket, key, bytesMax: size, continues: true)
+    let bytes = try Folder.read(database) { next in
+      var count: Int64 = 0
+      while true {
+        try cancellation.check()
+        let bytes = try next()
+        if bytes.isEmpty { return count }
+        hash.update(data: bytes)
+        count += Int64(bytes.count)
+        if !isThere { try writer.append(bytes) }
       }
     }
+    if !isThere { try writer.finish() }
     let manifest = Manifest(
-      form: Manifest.newestForm, createdAt: time, databaseBytes: bytes, sha256: Hex.string(hash.finalize()),
-      files: told.named - told.missing)
+      form: Manifest.newestForm, createdAt: name.time ?? Timestamp(milliseconds: 0), databaseBytes: bytes,
+      sha256: Hex.string(hash.finalize()), files: told.named - told.missing)
     try bucket.put(AdminJSON.encode(manifest, pretty: true), as: name.description + ".json")
     var output = Backup.Output(path: bucket.name(of: name.description + ".db"), bytes: bytes)
     output.files = told
@@ -102,12 +115,13 @@ struct BackupBucket: Sendable {
   }
 
   private func put(
-    _ files: any BlobStore, namedBy database: String, to list: ObjectWriter
+    _ files: any BlobStore, namedBy database: String, to list: ObjectWriter, _ cancellation: Cancellation
   ) throws -> Backup.Output.Files {
     var told = Backup.Output.Files()
     var there = ObjectList(bucket, "blobs/")
     var object = try there.next()
     try BackupFile(path: database).forEachFile { file in
+      try cancellation.check()
       told.named += 1
       for part in BlobName.Part.allCases where part == .file || file.hasThumbnail {
         let name = BlobName(file.id, part)
@@ -120,6 +134,7 @@ struct BackupBucket: Sendable {
           }
           told.copiedBytes += try write(key, bytesMax: file.size) { writer in
             while true {
+              try cancellation.check()
               let bytes = try reader.read(at: writer.count, count: ServerLimits.copiedAtOnce)
               if bytes.isEmpty { return writer.count }
               try writer.append(bytes)

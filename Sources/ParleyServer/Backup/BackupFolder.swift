@@ -14,6 +14,19 @@ struct BackupFolder {
     "\(path)/\(BackupName(at: time) { Files.exists("\(path)/\($0).db") }).db"
   }
 
+  /// Removes a database. It is none from the beginning on, so that one whose removal was cut off is never taken for a backup.
+  func remove(_ database: String) throws(Files.Failure) {
+    try Folder.rename(database, database + Self.removedEnding)
+    Folder.shorten(database + Self.removedEnding)
+  }
+
+  /// Removes what is left of a database whose removal was cut off.
+  func removeRemains() {
+    for name in Folder.names(path) where name.hasSuffix(".db" + Self.removedEnding) { Folder.shorten("\(path)/\(name)") }
+  }
+
+  private static let removedEnding = ".removed"
+
   /// The paths of the databases, the oldest first.
   var databases: [String] {
     Folder.names(path).compactMap { BackupName(file: $0, ending: ".db") }.sorted().map { "\(path)/\($0).db" }
@@ -52,6 +65,25 @@ enum Folder {
     if unlink(path) == 0 || errno == ENOENT { return }
     for name in names(path) { remove(path + "/" + name) }
     rmdir(path)
+  }
+
+  /// Removes a large file in slices, which leaves the disk to others between them. A file system that tells its disk of
+  /// freed blocks (`discard`) does so while its journal is written, and the syncs of every other file wait for that.
+  static func shorten(_ path: String) {
+    defer { unlink(path) }
+    let file = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_nlink == 1 else { return }
+    var size = Int64(status.st_size)
+    while size > ServerLimits.removedSliceBytes {
+      size -= ServerLimits.removedSliceBytes
+      let start = ContinuousClock.now
+      guard ftruncate(file, Int(size)) == 0, fsync(file) == 0 else { return }
+      let pause = min((ContinuousClock.now - start) * 3, ServerLimits.removalPauseMax)
+      usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))
+    }
   }
 
   /// Makes names in a folder durable.

@@ -13,19 +13,21 @@ package struct DataBackup: BackupWriter {
   private let files: (any BlobStore)?
   /// Opens the bucket of backups, for the time of one backup; nil if there is none.
   private let bucket: (@Sendable () -> BackupBucket)?
-  /// The path where a database is copied before it is sent to the bucket.
-  private let copy: String
+  /// The folder where a database is copied before it is sent to the bucket.
+  private let folder: String
   private let bucketLock = BucketLock()
+  let running = RunningBackups()
 
-  init(_ parley: Parley, files: (any BlobStore)?, bucket: (@Sendable () -> BackupBucket)?, copy: String) {
+  /// - Parameter folder: The data folder.
+  init(_ parley: Parley, files: (any BlobStore)?, bucket: (@Sendable () -> BackupBucket)?, folder: String) {
     self.parley = parley
     self.files = files
     self.bucket = bucket
-    self.copy = copy
+    self.folder = folder
   }
 
   package func write(to path: String) async throws(Problem) -> Backup.Output {
-    try await write(to: path) { _ in }.output
+    try await running.run { () throws(Problem) in try await write(to: path) { _ in }.output }
   }
 
   /// Copies the database.
@@ -57,61 +59,98 @@ package struct DataBackup: BackupWriter {
   }
 
   package func add(to path: String, keeping keep: Int) async throws(Problem) -> Backup.Output {
+    try await running.run { () throws(Problem) in try await addNow(to: path, keeping: keep) }
+  }
+
+  private func addNow(to path: String, keeping keep: Int) async throws(Problem) -> Backup.Output {
     let folder = BackupFolder(path: path)
     let lock = try await Self.blocking {
       try Files.makeFolder(path, mode: 0o700)
       return try Lock(path + "/lock")
     }
     defer { lock.release() }
-    let files = files
+    let (files, cancellation) = (files, running.cancellation)
     let made = try await write(to: folder.database(at: parley.clock.now)) { part in
-      try Self.copy(files, namedBy: part, to: folder)
+      try Self.copy(files, namedBy: part, to: folder, cancellation)
     }
     var output = made.output
     output.files = try await Self.blocking { try Self.prune(folder, keeping: keep, made.value) }
     return output
   }
 
+  /// A backup that somebody asks for is of the present; what an earlier attempt has left is removed.
   package func addToBucket(keeping keep: Int) async throws(Problem) -> Backup.Output {
+    try await running.run { () throws(Problem) in try await addToBucketNow(keeping: keep, continues: false) }
+  }
+
+  /// Adds a backup to the bucket, or what is missing there of one that an earlier attempt has begun. A failure leaves what is
+  /// there to the next attempt.
+  func continueInBucket(keeping keep: Int) async throws(Problem) -> Backup.Output {
+    try await running.run { () throws(Problem) in try await addToBucketNow(keeping: keep, continues: true) }
+  }
+
+  private func addToBucketNow(keeping keep: Int, continues: Bool) async throws(Problem) -> Backup.Output {
     guard let bucket = bucket?() else {
       throw Problem(
         .unsupported, "bucket-absent", "No bucket for backups is configured: set backup.s3 or uploads.s3.")
     }
     try bucketLock.take()
     defer { bucketLock.release() }
-    let (files, now) = (files, parley.clock.now)
+    running.use(bucket)
+    let (files, now, folder, cancellation) = (files, parley.clock.now, folder, running.cancellation)
+    if !continues { UnsentCopy.removeAll(in: folder) }
+    let unsent = UnsentCopy.find(in: folder, at: now)
     let name = try await Self.blocking {
-      try bucket.begin()
+      try bucket.begin(continuing: unsent?.name)
       let taken = try bucket.names().all
-      return BackupName(at: now) { taken.contains($0) }
+      return unsent?.name ?? BackupName(at: now) { taken.contains($0) }
     }
     // The database is copied here first: it is sent as it was at one moment, for as long as that takes.
-    unlink(copy)
-    defer { unlink(copy) }
-    try Self.make(copy)
-    try await parley.copy(to: copy)
-    let copy = copy
-    return try await Self.blocking {
-      var output = try bucket.add(copy, as: name, at: now, files: files)
-      output.files = try bucket.prune(keeping: keep, output.files ?? Backup.Output.Files())
+    let copy = UnsentCopy(of: name, in: folder)
+    if unsent == nil {
+      let part = folder + "/" + DataFolder.backupCopy
+      unlink(part)
+      defer { unlink(part) }
+      try Self.make(part)
+      try await parley.copy(to: part)
+      try await Self.blocking { try Folder.rename(part, copy.path) }
+    }
+    do throws(Problem) {
+      let output = try await Self.blocking {
+        var output = try bucket.add(copy.path, as: name, files: files, cancellation)
+        output.files = try bucket.prune(keeping: keep, output.files ?? Backup.Output.Files())
+        Folder.shorten(copy.path)
+        return output
+      }
       return output
+    } catch {
+      if !continues {
+        unlink(copy.path)
+        // What cannot be aborted now is when the next backup begins.
+        _ = try? await Self.blocking { try bucket.begin() }
+      }
+      throw error
     }
   }
 
   /// Returns the time of the newest backup in the bucket; nil if there is none.
   func newestInBucket() async throws(Problem) -> Timestamp? {
     guard let bucket = bucket?() else { return nil }
-    return try await Self.blocking { try bucket.names().complete.last?.time }
+    return try await running.run { () throws(Problem) in
+      running.use(bucket)
+      return try await Self.blocking { try bucket.names().complete.last?.time }
+    }
   }
 
   /// Copies the files that a database names and the folder lacks.
   private static func copy(
-    _ files: (any BlobStore)?, namedBy database: String, to folder: BackupFolder
+    _ files: (any BlobStore)?, namedBy database: String, to folder: BackupFolder, _ cancellation: Cancellation
   ) throws -> Backup.Output.Files {
     var told = Backup.Output.Files()
     guard let files else { return told }
     var shards: Set<String> = []
     try BackupFile(path: database).forEachFile { file in
+      try cancellation.check()
       told.named += 1
       for part in BlobName.Part.allCases where part == .file || file.hasThumbnail {
         let name = BlobName(file.id, part)
@@ -126,6 +165,7 @@ package struct DataBackup: BackupWriter {
         }
         var offset: Int64 = 0
         try Folder.write(target + ".part") {
+          try cancellation.check()
           let bytes = try reader.read(at: offset, count: ServerLimits.copiedAtOnce)
           offset += Int64(bytes.count)
           return bytes
@@ -146,8 +186,9 @@ package struct DataBackup: BackupWriter {
   ) throws -> Backup.Output.Files {
     var told = told
     let databases = folder.databases
+    folder.removeRemains()
     for old in databases.dropLast(keep) {
-      unlink(old)
+      try folder.remove(old)
       told.removedDatabases += 1
     }
     var named: Set<BlobID> = []

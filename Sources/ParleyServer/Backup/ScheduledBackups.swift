@@ -72,7 +72,7 @@ final class ScheduledBackups: Sendable {
       let made =
         switch settings.place {
         case .folder: try await backup.add(to: settings.folder, keeping: settings.keep)
-        case .s3: try await backup.addToBucket(keeping: settings.keep)
+        case .s3: try await backup.continueInBucket(keeping: settings.keep)
         }
       let now = clock.now
       current.withLock { $0 = BackupStatus(last: now) }
@@ -90,6 +90,8 @@ final class ScheduledBackups: Sendable {
   }
 
   private func fail(_ problem: Problem) {
+    // It is made at the next start.
+    if problem.code == RunningBackups.stopping.code { return }
     let now = clock.now
     current.withLock { $0.fail(problem.text, at: now) }
     logger.error("no backup could be made", metadata: ["reason": "\(problem.text)"])

@@ -61,7 +61,8 @@ package struct DataRestore {
     }
     guard !replacing else { return }
     let inside = Folder.names(place.data).filter { name in
-      !Self.harmless.contains(name) && !name.hasPrefix("replaced-") && place.data + "/" + name != source.name
+      !Self.harmless.contains(name) && !name.hasPrefix("replaced-") && !name.hasPrefix(UnsentCopy.prefix)
+        && place.data + "/" + name != source.name
     }
     if let first = inside.sorted().first {
       throw StartupError(

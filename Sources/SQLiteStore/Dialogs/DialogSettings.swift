@@ -23,7 +23,8 @@ extension Reader {
 extension Writer {
   func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws {
     try connection(
-      .putSettings, user, dialog, settings == DialogSettings() ? nil : FactCoding.encode(dialogSettings: settings)
+      .putSettings, user, dialog, settings == DialogSettings() ? nil : FactCoding.encode(dialogSettings: settings),
+      settings.retentionDays.map { Int64($0) }
     ).run()
   }
 }
@@ -33,13 +34,16 @@ extension FactCoding {
     var out = ByteWriter()
     out.write(version)
     write(settings, &out)
+    out.write(settings.retentionDays) { $0.write(Int64($1)) }
     return out.bytes
   }
 
   static func decode(dialogSettings bytes: [UInt8]) throws(StoreFailure) -> DialogSettings {
     var from = ByteReader(bytes)
     guard try from.int() == version else { throw damaged }
-    return try settings(&from)
+    var settings = try settings(&from)
+    settings.retentionDays = try days(&from)
+    return settings
   }
 
   private static func write(_ settings: DialogSettings, _ out: inout ByteWriter) {
@@ -49,6 +53,12 @@ extension FactCoding {
     out.write(settings.isArchived)
     out.write(settings.unreadAt) { $0.write($1.number) }
     out.write(settings.position.number)
+  }
+
+  /// Reads the days behind the other settings; the first ones have none.
+  private static func days(_ from: inout ByteReader) throws(StoreFailure) -> Int? {
+    if from.isAtEnd { return nil }
+    return try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
   }
 
   private static func settings(_ from: inout ByteReader) throws(StoreFailure) -> DialogSettings {
@@ -71,11 +81,15 @@ extension FactCoding {
     out.write(change.dialog.number)
     write(change.settings, &out)
     out.write(change.isMarkedUnread)
+    out.write(change.settings.retentionDays) { $0.write(Int64($1)) }
   }
 
   static func settingsChange(_ from: inout ByteReader) throws(StoreFailure) -> DialogSettingsChange {
-    DialogSettingsChange(
-      dialog: DialogID(try from.int()), settings: try settings(&from), isMarkedUnread: try from.flag())
+    let dialog = DialogID(try from.int())
+    var settings = try settings(&from)
+    let isMarkedUnread = try from.flag()
+    settings.retentionDays = try days(&from)
+    return DialogSettingsChange(dialog: dialog, settings: settings, isMarkedUnread: isMarkedUnread)
   }
 }
 
@@ -83,6 +97,8 @@ extension Query {
   fileprivate static let settings = Query("SELECT settings FROM members WHERE user = ?1 AND dialog = ?2")
   fileprivate static let allSettings = Query(
     "SELECT dialog, settings FROM members WHERE user = ?1 AND settings IS NOT NULL")
-  static let forgetSettings = Query("UPDATE members SET settings = NULL WHERE user = ?1 AND settings IS NOT NULL")
-  fileprivate static let putSettings = Query("UPDATE members SET settings = ?3 WHERE user = ?1 AND dialog = ?2")
+  static let forgetSettings = Query(
+    "UPDATE members SET settings = NULL, retention_days = NULL WHERE user = ?1 AND settings IS NOT NULL")
+  fileprivate static let putSettings = Query(
+    "UPDATE members SET settings = ?3, retention_days = ?4 WHERE user = ?1 AND dialog = ?2")
 }

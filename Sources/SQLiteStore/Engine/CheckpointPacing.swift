@@ -9,7 +9,8 @@ import Synchronization
 /// behind some ten megabytes (measured: one message in a hundred, at 300 a second). This layer has the pages written in
 /// slices: it syncs after each `StoreLimits.checkpointSliceBytes`, and leaves the disk to the commits for three times as
 /// long as that took. It does so for as long as the log has room; when it does not, the checkpoint is `isUrgent` and
-/// runs at full speed. A copy is never urgent, and has slices of its own.
+/// runs at full speed. A copy is never urgent; its slices are only written back, without the file system's journal, which
+/// commits wait for where the log grows, and it is synced as a whole at its end.
 ///
 /// Only `xWrite` of the database file differs from the system's layer, so the file's table of methods is a copy with
 /// that one entry replaced, and the layer's state stands behind the system's own in the memory of the file.
@@ -68,8 +69,8 @@ enum CheckpointPacing {
 
   private struct State {
     var pressure: Unmanaged<Pressure>?
-    /// Whether it is the file of a copy.
-    var isCopy = false
+    /// The path of a copy's file, as the engine keeps it while the file is open; `nil` for others.
+    var copyPath: UnsafePointer<CChar>?
     /// The bytes that were written since the last slice ended.
     var count: Int32 = 0
   }
@@ -120,7 +121,7 @@ enum CheckpointPacing {
   }
 
   private static let openCopy: Open = { _, path, file, flags, outFlags in
-    CheckpointPacing.open(path, file, flags, outFlags, State(pressure: nil, isCopy: true))
+    CheckpointPacing.open(path, file, flags, outFlags, State(pressure: nil, copyPath: path))
   }
 
   private static func open(
@@ -152,21 +153,30 @@ enum CheckpointPacing {
       guard let file, let code = system.plain.pointee.xWrite?(file, bytes, count, offset) else { return SQLITE_IOERR }
       let state = state(of: file)
       guard code == SQLITE_OK else { return code }
-      let slice: Int
-      if state.pointee.isCopy {
-        slice = StoreLimits.copySliceBytes
+      let (copyPath, slice, share): (UnsafePointer<CChar>?, Int, Int)
+      if let path = state.pointee.copyPath {
+        (copyPath, slice, share) = (path, StoreLimits.copySliceBytes, StoreLimits.copyPauseShare)
       } else {
         guard let pressure = state.pointee.pressure?.takeUnretainedValue(), !pressure.isUrgent else { return code }
-        slice = StoreLimits.checkpointSliceBytes
+        (copyPath, slice, share) = (nil, StoreLimits.checkpointSliceBytes, StoreLimits.checkpointPauseShare)
       }
       state.pointee.count += count
       guard state.pointee.count >= slice else { return code }
       state.pointee.count = 0
       let start = ContinuousClock.now
-      guard let code = system.plain.pointee.xSync?(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY), code == SQLITE_OK
-      else { return SQLITE_IOERR }
-      let pause = min((ContinuousClock.now - start) * 3, StoreLimits.checkpointPauseMax)
-      usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))
+      // Opening and closing the file once more ends the engine's locks on it, which a copy's file needs none of. A file
+      // system that cannot write back is synced.
+      if copyPath.map({ write_back($0) }) != 0 {
+        guard let code = system.plain.pointee.xSync?(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY), code == SQLITE_OK
+        else { return SQLITE_IOERR }
+      }
+      pause(since: start, share: share)
       return code
     }
+
+  /// Leaves the disk to the commits for `share` times as long as it was used since `start`.
+  static func pause(since start: ContinuousClock.Instant, share: Int) {
+    let pause = min((ContinuousClock.now - start) * share, StoreLimits.checkpointPauseMax)
+    usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))
+  }
 }

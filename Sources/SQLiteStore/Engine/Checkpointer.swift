@@ -13,7 +13,8 @@ import Synchronization
 /// restarts the log from its beginning. A log that is never restarted would grow for ever under load; and rewriting the
 /// same blocks costs half of what new blocks cost. For that reason the log's blocks are also written once, as zeros,
 /// before the first commits need them: a commit into new blocks waits for the file system's journal as well. That is
-/// done when the log has a thirty-second of its length, since a server that is hardly used does not need it.
+/// done when the log has a thirty-second of its length, since a server that is hardly used does not need it, and again
+/// before a log that a reader holds has used them up.
 ///
 /// A reader of an earlier state, such as a backup or a program that replicates the log, keeps it from being restarted
 /// for as long as it reads. The writer would wait for it in vain, so a pass that finds nothing to copy although there is
@@ -26,15 +27,15 @@ import Synchronization
 final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
   private let isPending = Atomic<Bool>(false)
-  private let isPrepared = Atomic<Bool>(false)
   private let path: String
   private let pool: ConnectionPool
   private let framesMax: Int32
   /// The pages of the log at which the next run is asked for.
   let asking: Atomic<Int32>
-  /// The bytes of the log whose blocks are written beforehand, and the pages at which that is done.
+  /// The bytes of the log whose blocks are written beforehand at first, and the pages at which blocks are written next.
   private let preparedBytes: Int64
-  private let preparingFrames: Int32
+  private let preparing: Atomic<Int32>
+  private let pageSize: Int64
   private let keepsLog: Bool
   private let busyTimeout: Duration
   private let seconds: Histogram<Single>
@@ -58,7 +59,8 @@ final class Checkpointer: Sendable {
     // Most of the log that a replicator should never need is not written beforehand.
     let usual = keepsLog ? min(bytesMax, StoreLimits.walBytesCheckpoint) : bytesMax
     preparedBytes = usual + usual / 4
-    preparingFrames = Int32(clamping: usual / pageSize / 32)
+    preparing = Atomic(Int32(clamping: usual / pageSize / 32))
+    self.pageSize = pageSize
     self.busyTimeout = busyTimeout
     pressure = CheckpointPacing.Pressure(usualFrames: framesMax)
   }
@@ -75,7 +77,7 @@ final class Checkpointer: Sendable {
         guard let itself else { return SQLITE_OK }
         let checkpointer = Unmanaged<Checkpointer>.fromOpaque(itself).takeUnretainedValue()
         checkpointer.pressure.pages = frames
-        if frames >= checkpointer.preparingFrames { checkpointer.prepareLog() }
+        if frames >= checkpointer.preparing.load(ordering: .relaxed) { checkpointer.prepareLog(after: frames) }
         let asking = checkpointer.asking.load(ordering: .relaxed)
         if frames >= asking {
           checkpointer.ask()
@@ -101,7 +103,12 @@ final class Checkpointer: Sendable {
     let start = ContinuousClock.now
     pressure.begin()
     let isRestarted = (try? restartLog()) ?? false
-    if isRestarted { seconds.observe(since: start) }
+    if isRestarted {
+      seconds.observe(since: start)
+      // The engine now shortens a log that was longer.
+      let kept = StoreLimits.walBytesKept - StoreLimits.preparedRestBytes
+      preparing.min(Int32(clamping: kept / pageSize), ordering: .relaxed)
+    }
     asking.store(
       isRestarted ? framesMax : pressure.pages + max(1, framesMax / StoreLimits.checkpointsAsked), ordering: .relaxed)
   }
@@ -139,36 +146,48 @@ final class Checkpointer: Sendable {
 
   // MARK: Preparation
 
-  /// Writes the blocks that the log will need until a checkpoint is urgent, in slices between transactions. Zeros behind
-  /// the log are no frames (sqlite.org/fileformat2.html 4.1), so they change nothing for readers, nor after a crash. A
-  /// disk that is nearly full is left as it is.
-  private func prepareLog() {
-    guard !isPrepared.load(ordering: .relaxed), !isPrepared.exchange(true, ordering: .relaxed) else { return }
-    let bytes = preparedBytes
-    guard Self.freeBytes(path) / StoreLimits.preparedShareOfDisk >= bytes else { return }
+  /// Writes the blocks that the log will need until a checkpoint is urgent, or next if it is longer than that, in slices
+  /// between transactions. Zeros behind the log are no frames (sqlite.org/fileformat2.html 4.1), so they change nothing for
+  /// readers, nor after a crash. A disk that is nearly full is left as it is.
+  private func prepareLog(after frames: Int32) {
+    guard preparing.exchange(.max, ordering: .relaxed) != .max else { return }
+    let used = Int64(frames) * pageSize
+    let bytes = max(preparedBytes, used + StoreLimits.preparedAheadBytes)
+    guard Self.freeBytes(path) / StoreLimits.preparedShareOfDisk >= bytes else {
+      return prepare(next: used + StoreLimits.preparedAheadBytes)
+    }
     queue.async { [self] in
+      var prepared = used
+      defer { prepare(next: max(prepared - StoreLimits.preparedRestBytes, used + StoreLimits.preparedRestBytes)) }
       let zeros = [UInt8](repeating: 0, count: StoreLimits.gatheredBytesMax)
       while !pressure.isUrgent {
-        let isLong = try? pool.write { writer in
-          guard let log = writer.connection.log, let methods = log.pointee.pMethods?.pointee else { return true }
+        let start = ContinuousClock.now
+        let size = try? pool.write { writer -> Int64? in
+          guard let log = writer.connection.log, let methods = log.pointee.pMethods?.pointee else { return nil }
           var size: Int64 = 0
-          guard methods.xFileSize?(log, &size) == SQLITE_OK else { return true }
+          guard methods.xFileSize?(log, &size) == SQLITE_OK else { return nil }
           let end = min(size + StoreLimits.preparedSliceBytes, bytes)
           while size < end {
-            guard methods.xWrite?(log, zeros, Int32(zeros.count), size) == SQLITE_OK else { return true }
+            guard methods.xWrite?(log, zeros, Int32(zeros.count), size) == SQLITE_OK else { return nil }
             size += Int64(zeros.count)
           }
-          return size >= bytes
+          return size
         }
         // Synced beside the transactions, so that none of them waits for more than a slice.
         try? connected { connection in
           _ = try connection.int("PRAGMA schema_version")
           if let log = connection.log { _ = log.pointee.pMethods?.pointee.xSync?(log, SQLITE_SYNC_NORMAL) }
         }
-        if isLong != false { return }
+        guard let size = size ?? nil else { return }
+        prepared = size
+        if size >= bytes { return }
+        CheckpointPacing.pause(since: start, share: StoreLimits.checkpointPauseShare)
       }
     }
   }
+
+  /// Has blocks written as soon as the log has so many bytes.
+  private func prepare(next bytes: Int64) { preparing.store(Int32(clamping: bytes / pageSize), ordering: .relaxed) }
 
   private static func freeBytes(_ path: String) -> Int64 {
     var status = statvfs()

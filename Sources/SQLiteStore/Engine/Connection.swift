@@ -122,6 +122,16 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
     return try body(statement)
   }
 
+  /// The number of rows that were changed since the connection was opened.
+  var changedRows: Int64 { sqlite3_total_changes64(handle) }
+
+  /// Syncs the write-ahead log.
+  func syncLog() throws(StoreFailure) {
+    guard let log, let sync = log.pointee.pMethods?.pointee.xSync else { return }
+    let code = sync(log, SQLITE_SYNC_NORMAL)
+    if code != SQLITE_OK { throw .engine(code: code, "the log could not be synced") }
+  }
+
   /// Returns the first column of the first row; `nil` if there is no row.
   func int(_ text: String) throws -> Int64? {
     try once(text) { try $0.first { $0.int(0) } }

@@ -262,7 +262,7 @@ extension Query {
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
   fileprivate static let knownOwn = Query(
     """
-    SELECT CASE m.displayed WHEN 0 THEN a.since ELSE m.displayed END, m.own_at_displayed
+    SELECT max(CASE m.displayed WHEN 0 THEN a.since ELSE m.displayed END, m.aged), m.own_at_displayed
     FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
     WHERE m.user = ?1 AND m.dialog = ?2
     """)

@@ -11,6 +11,14 @@ extension Reader {
     }
   }
 
+  func agingMembers(after: (dialog: DialogID, user: UserID), limit: Int) throws -> [AgingMember] {
+    try connection(.agingMembers, after.dialog, after.user, bound(limit)).all { row in
+      AgingMember(
+        dialog: DialogID(row.int(0)), user: UserID(row.int(1)), days: Int(clamping: row.int(2)),
+        oldest: row.intOrNil(3).map { Position($0) })
+    }
+  }
+
   func expiring(in dialog: DialogID, through end: Position) throws -> Int {
     try connection(.expiringCount, dialog, end).first { Int($0.int(0)) } ?? 0
   }
@@ -111,6 +119,17 @@ extension Writer {
     return piece
   }
 
+  func age(_ dialog: DialogID, through end: Position, for user: UserID) throws {
+    guard let last = try connection(.lastUpTo, dialog, end).first({ Position($0.int(0)) }) else { return }
+    let counts = try counting(in: dialog, upTo: last, by: user)
+    try connection(.hideUpTo, user, dialog, last).run()
+    for query in [Query.unhide, .unstar] { try connection(query, user, dialog, last).run() }
+    let hidden = try hiddenCount(of: user, in: dialog, after: last)
+    try connection(.countAsRead, user, dialog, counts.all, counts.own, hidden).run()
+    // Last, as the counts are found from where it was.
+    try connection(.setAged, user, dialog, last).run()
+  }
+
   /// Removes what changes a message, however young: its edits, reactions, retractions and pins. Returns how many of them.
   private func removeChanges(
     of message: Position, in dialog: DialogID, limit: Int, endingFiles time: Timestamp?
@@ -136,20 +155,45 @@ extension Query {
       """
       SELECT d.id, coalesce(r.realm, u.realm), d.kind,
         (SELECT e.position FROM entries e WHERE e.dialog = d.id AND e.position > d.expired ORDER BY e.position LIMIT 1),
-        r.retention_days
+        \(days)
       FROM dialogs d LEFT JOIN rooms r ON r.dialog = iif(d.kind = \(Reader.roomKind), d.id, d.via)
         LEFT JOIN users u ON u.id = d.first
       WHERE d.id > ?1 AND coalesce(r.realm, u.realm) IS NOT NULL AND \(condition) ORDER BY d.id LIMIT ?2
       """)
   }
+  /// Those of a room, or of a private dialog the most that its users want, if all of them want some: one of notes to
+  /// oneself has one user.
+  private static let days = """
+    iif(r.dialog IS NOT NULL, r.retention_days,
+      (SELECT iif(count(*) = iif(d.first = d.second, 1, 2), max(m.retention_days), NULL) FROM members m
+        WHERE m.dialog = d.id AND m.user IN (d.first, d.second) AND m.retention_days IS NOT NULL))
+    """
   fileprivate static let agingDialogs = agingDialogs(where: "TRUE")
-  /// Found by an index: where the operators let everything stay, few rooms have an age.
+  /// Found by indexes: where the operators let everything stay, few dialogs have an age.
   fileprivate static let ownAgingDialogs = agingDialogs(
     where: """
       d.id IN (SELECT dialog FROM rooms WHERE retention_days IS NOT NULL
         UNION ALL SELECT w.id FROM rooms o CROSS JOIN dialogs w
-          ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = o.dialog WHERE o.retention_days IS NOT NULL)
+          ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = o.dialog WHERE o.retention_days IS NOT NULL
+        UNION SELECT dialog FROM members WHERE retention_days IS NOT NULL)
       """)
+  fileprivate static let agingMembers = Query(
+    """
+    SELECT m.dialog, m.user, m.retention_days, (SELECT e.position FROM entries e
+      WHERE e.dialog = m.dialog AND e.position > max(m.cleared, d.expired) ORDER BY e.position LIMIT 1)
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog
+    WHERE m.retention_days IS NOT NULL AND (m.dialog, m.user) > (?1, ?2) ORDER BY m.dialog, m.user LIMIT ?3
+    """)
+  fileprivate static let lastUpTo = Query(
+    "SELECT position FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
+  fileprivate static let hideUpTo = Query(
+    "UPDATE members SET cleared = max(cleared, ?3) WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let countAsRead = Query(
+    """
+    UPDATE members SET displayed_ordinal = ?3, own_at_displayed = ?4, hidden = ?5
+    WHERE user = ?1 AND dialog = ?2 AND displayed_ordinal < ?3
+    """)
+  fileprivate static let setAged = Query("UPDATE members SET aged = max(aged, ?3) WHERE user = ?1 AND dialog = ?2")
   /// A destroyed room keeps its last entry, which says so.
   private static func expiring(_ columns: String, _ rest: String) -> Query {
     Query(
@@ -176,7 +220,7 @@ extension Query {
   fileprivate static let expiredOfUser = Query(
     """
     SELECT max(at) FROM (
-      SELECT d.expired AS at FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+      SELECT max(d.expired, m.aged) AS at FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
       UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w
         ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = m.dialog AND w.first = ?1 WHERE m.user = ?1
       UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w

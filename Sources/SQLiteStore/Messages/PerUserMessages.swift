@@ -87,8 +87,8 @@ extension Query {
     "SELECT count(*) FROM hidden WHERE user = ?1 AND position > ?3 AND dialog = ?2 AND counts = 1")
   fileprivate static let hide = Query(
     "INSERT OR IGNORE INTO hidden (user, position, dialog, counts) VALUES (?1, ?2, ?3, ?4)")
-  fileprivate static let unhide = Query("DELETE FROM hidden WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
-  fileprivate static let unstar = Query("DELETE FROM stars WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
+  static let unhide = Query("DELETE FROM hidden WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
+  static let unstar = Query("DELETE FROM stars WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
   fileprivate static let clear = Query(
     "UPDATE members SET cleared = max(cleared, ?3), left_list = ?4 WHERE user = ?1 AND dialog = ?2")
   fileprivate static let removeMention = Query(

@@ -12,7 +12,7 @@ struct Migration: Sendable {
     .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .userSettings, .messages, .unsent,
     .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms, .userNotes,
     .temporaryRooms, .nodeCreators, .registeredNicks, .outbox, .federationRules, .messagesFrom, .blocklist,
-    .forwardedReports, .audit, .epochs, .contactGroups, .retention, .changes,
+    .forwardedReports, .audit, .epochs, .contactGroups, .retention, .changes, .administrators, .wishesAndLinks,
   ]
 
   /// The identifier in the database's own record.

@@ -39,6 +39,7 @@ final class ComponentLink: RemoteLink {
     switch delivery {
     case .entry(let entry, _):
       if case .contact(let change) = entry.fact { return connection.told(change, of: entry.author) }
+      RemoteCalls.ended(entry, by: self)
       guard let message = Outbound.message(of: entry) else { return }
       connection.write {
         Outbound.writeStanza(
@@ -51,7 +52,8 @@ final class ComponentLink: RemoteLink {
       case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
       case .closed: connection.fail(StreamError(.systemShutdown))
       case .node(let event): tell(event)
-      case .presence, .profile, .occupant, .notice, .announcement, .call, .undelivered: break
+      case .call(let signal): RemoteCalls.told(signal, by: self)
+      case .presence, .profile, .occupant, .notice, .announcement, .undelivered: break
       }
     case .outcome(_, let result): connection.work?.settled(result)
     case .handedOver, .owed: break

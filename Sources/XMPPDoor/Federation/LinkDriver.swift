@@ -65,6 +65,7 @@ final class LinkDriver {
     // The rows of a domain that is denied are being returned.
     case .owed where !link.isAdmitted: break
     case .owed(let row):
+      if case .entry(let entry) = row.item { RemoteCalls.ended(entry, by: link) }
       owe(through: row.position)
       handle(.owed)
       if stream != nil, cursor.arrived(row.position, lags: lags) { write(row) }
@@ -75,6 +76,7 @@ final class LinkDriver {
         RemoteCards.shown(presence, to: to, by: link)
       case .stanza(let stanza): send(.stanza(stanza))
       case .node(let event): link.tell(event)
+      case .call(let signal): RemoteCalls.told(signal, by: link)
       default: break
       }
     case .outcome(let token, let result):

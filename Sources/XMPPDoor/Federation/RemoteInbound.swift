@@ -61,6 +61,7 @@ enum RemoteInbound {
     // XEP-0280 6.1: the room sends it to each of the user's clients that is there.
     if draft.roomElsewhere == .whisper { draft.isUncopied = true }
     let type = stanza.messageType
+    if let call = draft.call, call.act == .finish { RemoteCalls.finished(call.name, arrival) }
     if type == .chat || type == .normal, draft.isPosted {
       return arrival.link.post(
         Inbound.post(
@@ -173,6 +174,7 @@ enum RemoteInbound {
         return
       }
     }
+    if target == .session, try RemoteCalls.received(arrival) { return }
     guard type.isRequest else {
       _ = arrival.link.door.questions.answered(stanza, from: arrival.from)
       return

@@ -3,7 +3,7 @@ import Dialogs
 import XMPP
 
 /// The residents of a link: one session for each user elsewhere, by their full address, while it is an occupant of rooms
-/// here. Theory:
+/// here; and another for each client that is in a call with an app here (`RemoteCalls`). Theory:
 ///
 /// Rooms know sessions, and a resident is one: its handle is its seat, its place in the log is its own, and its stanzas
 /// leave by the link. It is in no hub, so nothing but rooms reaches it. It is made with the stored identity of its user
@@ -14,6 +14,8 @@ import XMPP
 final class Residents {
   private unowned let work: LinkWork
   private var outlets: [FullJID: RemoteOutlet] = [:]
+  /// The sessions of clients in calls with apps here.
+  private var callers: [FullJID: RemoteOutlet] = [:]
   /// The sessions of those who are in no room, until what they have asked is answered.
   private var visitors: [ObjectIdentifier: RemoteOutlet] = [:]
 
@@ -22,7 +24,8 @@ final class Residents {
   subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
   var count: Int { outlets.count }
   /// Whether there is none, so that the link may rest.
-  var isEmpty: Bool { outlets.isEmpty && visitors.isEmpty }
+  var isEmpty: Bool { outlets.isEmpty && callers.isEmpty && visitors.isEmpty }
+  private var all: [RemoteOutlet] { Array(outlets.values) + Array(callers.values) + Array(visitors.values) }
 
   /// Returns the reason why nobody else may enter a room by this link; `nil` if there is none.
   func refusal(of room: BareJID, to address: FullJID) -> StanzaError? {
@@ -43,6 +46,19 @@ final class Residents {
     return session
   }
 
+  /// Returns the session of a client in a call; `nil` if it has none.
+  func caller(at address: FullJID) -> XMPPSession? { callers[address]?.session }
+  /// Whether there is room for another client in a call.
+  var takesCallers: Bool { callers.count < DoorLimits.remoteCallersMax }
+
+  /// Makes a session for a client that is in a call, unless it has one.
+  func callBegins(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
+    if let known = caller(at: address) { return known }
+    let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
+    callers[address] = RemoteOutlet(session, work)
+    return session
+  }
+
   /// Returns the session for a stanza to a room by somebody who is in none.
   func visitor(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
@@ -56,16 +72,19 @@ final class Residents {
     if !session.isEnded { session.end() }
     visitors.removeValue(forKey: ObjectIdentifier(session))?.close()
     if self[session.jid] === session { outlets.removeValue(forKey: session.jid)?.close() }
+    if caller(at: session.jid) === session { callers.removeValue(forKey: session.jid)?.close() }
   }
 
   func resumeReading() {
-    for outlet in Array(outlets.values) + Array(visitors.values) { outlet.session?.resumeReading() }
+    for outlet in all { outlet.session?.resumeReading() }
   }
 
-  /// Ends all residents, since their server is gone: the other occupants are told so (XEP-0045 11.1, status 333).
+  /// Ends all residents, since their server is gone: the other occupants are told so (XEP-0045 11.1, status 333), and
+  /// their calls have failed.
   func end() {
-    let all = Array(outlets.values) + Array(visitors.values)
+    let all = all
     outlets = [:]
+    callers = [:]
     visitors = [:]
     for outlet in all {
       outlet.session?.end(isLost: true)

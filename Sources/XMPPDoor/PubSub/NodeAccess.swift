@@ -26,7 +26,7 @@ struct NodeAccess {
       if try !isOwn && reader.blocks(of: user.id).contains(where: { $0.matches(jid.jid) }) { return nil }
       contact = isOwn ? nil : try reader.contact(of: user.id, viewer.address)
     }
-    isAdmin = services.isAdmin(viewer.address, of: owner)
+    isAdmin = services.isAdmin(viewer, of: owner)
     affiliations = try reader.affiliations(of: viewer.address, with: owner)
     subscriptions = try reader.subscriptions(of: viewer.address, with: owner).map { ($0.node, $0.1) }
   }

@@ -295,8 +295,11 @@ final class XMPPSession {
     }
   }
 
-  /// Whether the session has nothing to do any more: it is in no room, and everything is answered.
-  var isIdle: Bool { rooms.isEmpty && posts.isEmpty && unsent.isEmpty && hasAnswered && paced.isEmpty }
+  /// Whether the session has nothing to do any more: it is in no room and in no call, and everything is answered.
+  var isIdle: Bool {
+    rooms.isEmpty && self[JingleSessions.open].isEmpty && posts.isEmpty && unsent.isEmpty && hasAnswered
+      && paced.isEmpty
+  }
 
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {

@@ -122,6 +122,7 @@ public struct ImportedRecords: Sendable {
     }
     message.traits.insert(.archived)
     message.traits.remove(.transient)
+    Self.findFiles(of: &message.content)
     return ImportedMessage(
       time: time, peer: peer, isInbound: isInbound, draft: message, isInArchive: isInArchive, isOffline: isOffline)
   }
@@ -165,12 +166,14 @@ public struct ImportedRecords: Sendable {
     guard draft.isSaid || draft.isStored || draft.marker != nil || topic != nil else {
       throw Self.refusal("it has nothing that is kept", field: "message")
     }
+    var content = topic == nil ? draft.content(extras, nil) : Content(kind: .none, extras: extras)
+    Self.findFiles(of: &content)
     var traits: Message.Traits = [.archived]
     if draft.isMarkable { traits.insert(.markable) }
     return ImportedRoomMessage(
       room: room, time: time, nick: nick, author: author, topic: topic,
       draft: RoomMessageDraft(
-        content: topic == nil ? draft.content(extras, nil) : Content(kind: .none, extras: extras),
+        content: content,
         envelope: Envelope(type: .groupchat, id: stanza.id, language: stanza.language), traits: traits, key: nil,
         reference: draft.reference))
   }
@@ -181,6 +184,13 @@ public struct ImportedRecords: Sendable {
   }
 
   // MARK: Pieces
+
+  /// Names the files of this server that may have come with the message: those that did not are ordinary links to the core.
+  private static func findFiles(of content: inout Content) {
+    for index in content.attachments.indices {
+      content.attachments[index].blob = BlobID(formerURL: content.attachments[index].url)
+    }
+  }
 
   private static func element(_ xml: String) throws(Problem) -> Element {
     do throws(XMLViolation) {

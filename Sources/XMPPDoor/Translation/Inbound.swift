@@ -375,7 +375,7 @@ enum Inbound {
       throw StanzaError(.forbidden)
     }
     // An app's session speaks no XMPP: the server answers for it.
-    if type.isRequest, let user = session.parley.hub.user(at: to.bare),
+    if type.isRequest, !session.isRemote(to.domain), let user = session.parley.hub.user(at: to.bare),
       session.parley.hub.onlineSessions(of: user).contains(where: { $0.door == .app && $0.resource == to.resource }),
       let payload = stanza.payload,
       let handler = session.door.table.iqHandler(payload, isSet: type == .set, target: .session)

@@ -11,7 +11,9 @@ enum Outbound {
 
   static func entry(_ entry: Entry, _ form: Form, delayed: Bool, to session: XMPPSession) {
     if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
-    if case .call(let change) = entry.fact { JingleSessions.ended(change.call, session) }
+    if case .call(let change) = entry.fact {
+      JingleSessions.ended(change.call, with: change.call.peer(of: session.party.id).party.address, session)
+    }
     switch entry.fact {
     case .message, .call, .marker:
       guard let message = message(of: entry) else { return }

@@ -22,6 +22,7 @@ struct ContactGroupShow: AdminCommand {
     var table = TextTable("Group", shown.group.name)
     table.add(["shown as", shown.group.displayName])
     table.add(["everyone", shown.group.everyone ? "yes" : "no"])
+    for other in shown.group.sees { table.add(["sees", other]) }
     for member in shown.members { table.add(["member", member]) }
     return table.text()
   }

@@ -15,7 +15,7 @@ struct Dialog: AsyncParsableCommand {
       """,
     subcommands: [
       DialogList.self, DialogShow.self, DialogCreate.self, DialogMembers.self, DialogAdd.self, DialogRemove.self,
-      DialogRoleChange.self, DialogDelete.self,
+      DialogRoleChange.self, DialogDelete.self, DialogDeleteMessage.self,
     ])
 }
 

@@ -47,9 +47,9 @@ struct ImportProsody: AsyncParsableCommand {
     commandName: "prosody",
     abstract: "Imports the data of Prosody (0.10 to 0.12): its data folder, or its SQLite database.",
     discussion: """
-      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, archives, and \
-      rooms with their people, settings and archives. Archives and unreceived messages are taken as long as nothing newer \
-      has been written on this server. Stop Prosody first.
+      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, archives, \
+      rooms with their people, settings and archives, and the files of mod_http_file_share. Archives and unreceived messages \
+      are taken as long as nothing newer has been written on this server. Stop Prosody first.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -67,16 +67,17 @@ struct ImportProsody: AsyncParsableCommand {
 struct ImportEjabberd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ejabberd",
-    abstract: "Imports the data of ejabberd: a dump of Mnesia, its SQLite database, or a dump of PostgreSQL.",
+    abstract: "Imports the data of ejabberd: a dump of Mnesia or of an SQL database, or its SQLite database.",
     discussion: """
-      Takes what ejabberdctl dump writes of ejabberd's own database, Mnesia; the file of sql_type sqlite; or what pg_dump \
-      writes of a PostgreSQL database, with its default format. Accounts, rosters, vCards, private data, personal nodes, \
+      Takes what ejabberdctl dump writes of ejabberd's own database, Mnesia; the file of sql_type sqlite; or what pg_dump, \
+      mysqldump or mariadb-dump writes of its database, in the default format. Accounts, rosters, vCards, private data, personal nodes, \
       blocks, messages that were not received yet, archives, rooms with their people, settings and archives, and shared \
-      roster groups. Archives and unreceived messages are taken as long as nothing newer has been written on this server.
+      roster groups; with --uploads the files of mod_http_upload. Archives and unreceived messages are taken as long as \
+      nothing newer has been written on this server.
 
       Examples:
         parley import ejabberd dump.txt --dry-run
-        parley import ejabberd dump.txt --report failures.txt
+        parley import ejabberd dump.txt --report failures.txt --uploads /var/lib/ejabberd/upload
         parley import ejabberd dump.sql --domain localhost
       """)
 
@@ -84,10 +85,14 @@ struct ImportEjabberd: AsyncParsableCommand {
   @Option(
     name: .long, help: "The domain of the users in an SQL database, whose tables tell it only with new_sql_schema.")
   var domain: String?
+  @Option(name: .long, help: "The folder of uploaded files (docroot of mod_http_upload).", completion: .directory)
+  var uploads: String?
   @OptionGroup var importing: ImportOptions
   @OptionGroup var options: CommandOptions
 
-  func run() async throws { try await importing.run(EjabberdSource.at(source, domain: domain), options) }
+  func run() async throws {
+    try await importing.run(EjabberdSource.at(source, domain: domain, uploads: uploads), options)
+  }
 }
 
 /// The options and the run that all imports from other servers have in common.
@@ -119,7 +124,8 @@ struct ImportOptions: ParsableArguments {
         },
         send: { [isTrial] records in
           try await context.call(ImportRecords.self, ImportRecords.Input(records: records, isTrial: isTrial))
-        })
+        },
+        sendPiece: isTrial ? nil : { try await context.call(ImportFile.self, $0) })
       try await run.run()
       if draws { Terminal.note("") }
       try options.output.print(

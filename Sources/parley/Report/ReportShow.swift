@@ -25,7 +25,14 @@ struct ReportShow: AdminCommand {
     table.add(["made", shown.report.createdAt])
     table.add(["may be told", Self.consent(shown)])
     if let forwarding = shown.forwarding { table.add(["to its server", Self.words[forwarding] ?? forwarding]) }
-    for message in shown.messages { table.add(["message \(message.id)", message.text ?? "(not readable)"]) }
+    for message in shown.messages {
+      table.add(["message \(message.id)", message.text ?? "(not readable)"])
+      if let dialog = message.dialog {
+        let name = message.dialogName.map { "\($0), " } ?? ""
+        let state = message.deleted ? ", deleted" : ""
+        table.add(["in \(dialog)", "\(name)\(message.dialogType ?? "")\(state), \(message.sentAt ?? "")"])
+      }
+    }
     return table.text()
   }
 

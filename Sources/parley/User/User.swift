@@ -14,6 +14,6 @@ struct User: AsyncParsableCommand {
     subcommands: [
       UserAdd.self, UserList.self, UserShow.self, UserPassword.self, UserDisconnect.self, UserDisable.self,
       UserEnable.self, UserDelete.self, UserExport.self, UserImport.self, UserEmail.self, UserPhone.self,
-      UserSecondFactor.self, UserNoteChange.self,
+      UserSecondFactor.self, UserNoteChange.self, UserRole.self,
     ])
 }

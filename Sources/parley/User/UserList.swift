@@ -11,19 +11,21 @@ struct UserList: ListCommand {
         parley user list
         parley user list --matching ali
         parley user list --domain example.org --json
+        parley user list --role admin
       """)
 
   @Option(name: .long, help: "Users of this domain; else of the first.") var domain: String?
   @Option(
     name: .long, help: ArgumentHelp("Names that begin with this text, or display names with it.", valueName: "text"))
   var matching: String?
+  @Option(name: .long, help: "Administrators (admin); else everybody.") var role: SetRole.Role?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no users."
   static let table = TextTable("User", "Name", "State", "Online", "Created", "Last seen")
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input {
-    .init(domain: domain, matching: matching, after: cursor, limit: 500)
+    .init(domain: domain, matching: matching, after: cursor, limit: 500, role: role)
   }
 
   func cells(_ user: UserRow) -> [String] {

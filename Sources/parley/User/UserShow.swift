@@ -22,6 +22,7 @@ struct UserShow: AdminCommand {
     table.add(["name", shown.user.name ?? ""])
     table.add(["status", shown.status ?? ""])
     table.add(["state", shown.user.state])
+    table.add(["role", shown.user.role])
     table.add(["created", shown.user.createdAt])
     table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
     table.add(["last login", shown.lastLoginAt ?? "never"])

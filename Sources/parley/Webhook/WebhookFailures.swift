@@ -14,13 +14,15 @@ struct WebhookFailures: ListCommand {
       """)
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
-  @Flag(name: .long, help: "Sends all of them again, with the webhook-ids that they had.") var again = false
-  @Flag(name: .long, help: "Forgets all of them.") var forget = false
+  @Flag(name: .long, help: "Sends them again, with the webhook-ids that they had.") var again = false
+  @Flag(name: .long, help: "Forgets them.") var forget = false
+  @Option(name: .long, help: "Only this failure, by its number, is sent again or forgotten.") var failure: Int64?
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func validate() throws {
     if again, forget { throw ValidationError("--again and --forget exclude each other") }
+    if failure != nil, !again, !forget { throw ValidationError("--failure is of --again and --forget") }
   }
 
   static let none = "There are no failures."
@@ -29,12 +31,12 @@ struct WebhookFailures: ListCommand {
   func run() async throws {
     guard again || forget else { return try await perform() }
     try await options.withData { context in
-      let all = WebhookFailuresInput(domain: domain, id: id, failure: nil)
+      let those = WebhookFailuresInput(domain: domain, id: id, failure: failure)
       if again {
-        let done = try await context.call(RedriveWebhookFailures.self, all)
+        let done = try await context.call(RedriveWebhookFailures.self, those)
         try options.output.print(done, "\(done.count) are sent again.")
       } else {
-        let done = try await context.call(RemoveWebhookFailures.self, all)
+        let done = try await context.call(RemoveWebhookFailures.self, those)
         try options.output.print(done, "\(done.count) are forgotten.")
       }
     }

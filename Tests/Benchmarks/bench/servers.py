@@ -1,5 +1,6 @@
 """Starts, fills and stops the servers that are compared."""
 import contextlib
+import glob
 import os
 import select
 import signal
@@ -164,16 +165,17 @@ class Server:
 
     @contextlib.contextmanager
     def backups(self):
-        """Backups of Parley's database one after the other, from before the body to behind it; gives a row's figures, which are
-        complete at the end: the median of the seconds, and the size."""
-        target, took, size, failures = os.path.join(self.dir, "backup.db"), [], [0], []
+        """Backups of Parley's database one after the other, of which the last stays, from before the body to behind it; gives a
+        row's figures, which are complete at the end: the median of the seconds, and the size."""
+        target, took, size, failures = os.path.join(self.dir, "backups"), [], [0], []
         ending, begun = threading.Event(), threading.Event()
 
         def repeat():
             environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
             while not ending.is_set():
                 begin = time.monotonic()
-                process = subprocess.Popen([self.binary, "backup", target, "--data", os.path.join(self.dir, "data")], cwd=self.dir,
+                process = subprocess.Popen([self.binary, "backup", "--files", target, "--keep", "1", "--data",
+                                            os.path.join(self.dir, "data")], cwd=self.dir,
                                            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                 begun.set()
                 error = process.communicate()[1]
@@ -181,8 +183,7 @@ class Server:
                     failures.append(error.strip())
                     return
                 took.append(time.monotonic() - begin)
-                size[0] = os.path.getsize(target)
-                os.remove(target)
+                size[0] = max(os.path.getsize(path) for path in glob.glob(os.path.join(target, "*.db")))
 
         thread = threading.Thread(target=repeat)
         thread.start()

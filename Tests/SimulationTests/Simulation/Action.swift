@@ -34,6 +34,8 @@ public enum Action: Hashable, Sendable {
   // Retention
   /// The entries of a message's dialog up to it go, some in each piece.
   case expire(through: Int, limit: Int)
+  /// The entries of a message's dialog up to it go from the view of a user, who wants an age of their own.
+  case age(Int, through: Int)
   /// The operators hold a message's dialog, or a user, and release everything.
   case holdDialog(of: Int)
   case holdUser(Int)

@@ -145,8 +145,14 @@ final class Core {
     case .go(let user, _): return session.map { (user, .room(.vacate($0.id))) }
     case .expire(let through, let limit):
       guard let (dialog, end) = entries[through].map({ ($0.dialog, $0.position) }) else { return nil }
-      return work(changing: dialog) { writer in
+      return work(agingIn: dialog) { writer in
         while try writer.expire(dialog, through: end, limit: limit, within: .seconds(3_600), endingFiles: nil).isMore {}
+      }
+    case .age(let user, let through):
+      guard let (dialog, end) = entries[through].map({ ($0.dialog, $0.position) }) else { return nil }
+      let id = parties[user].id
+      return work(agingIn: dialog) { writer in
+        if try writer.hasEntry(at: end, in: dialog) { try writer.age(dialog, through: end, for: id) }
       }
     case .holdDialog(let target): return entries[target].flatMap { hold(.dialog($0.dialog)) }
     case .holdUser(let user): return hold(.user(parties[user].id))
@@ -158,16 +164,13 @@ final class Core {
 
   /// What no user posts.
   private func work(
-    changing dialog: DialogID? = nil, _ body: @escaping @Sendable (any StoreWriter) throws -> Void
+    agingIn dialog: DialogID? = nil, _ body: @escaping @Sendable (any StoreWriter) throws -> Void
   ) -> (Int, Intent) {
-    (
-      0,
-      .work(
-        WriteTransaction(keepsCaches: true, changing: dialog) {
-          try body($0)
-          return 0
-        })
-    )
+    let body: @Sendable (any StoreWriter) throws -> any Sendable = {
+      try body($0)
+      return 0
+    }
+    return (0, .work(dialog.map { WriteTransaction(agingIn: $0, body) } ?? WriteTransaction(keepsCaches: true, body)))
   }
 
   private func hold(_ subject: Hold.Subject) -> (Int, Intent) {

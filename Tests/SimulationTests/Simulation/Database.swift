@@ -121,8 +121,8 @@ final class FailingStore: Store {
 
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try inner.read(body) }
 
-  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
-    try inner.write { writer in
+  func write<Result>(synced: Bool, _ body: (any StoreWriter) throws -> Result) throws -> Result {
+    try inner.write(synced: synced) { writer in
       let result = try body(writer)
       let fails = plan.withLock { plan in
         if plan.isDead { return true }

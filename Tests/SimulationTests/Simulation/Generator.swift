@@ -28,8 +28,8 @@ struct Generator {
       case .people, .seats, .sessions: 8
       case .hide: 6
       case .clear: 4
-      case .block, .fail: 3
-      case .room, .wait, .age: 2
+      case .block, .fail, .age: 3
+      case .room, .wait: 2
       case .restart: 1
       }
     }
@@ -160,6 +160,7 @@ struct Generator {
       case 0: return .holdDialog(of: target)
       case 1: return .holdUser(user)
       case 2: return .release
+      case 3, 4: return .age(user, through: target)
       default: return .expire(through: target, limit: 1 + random.below(8))
       }
     case .wait: return .wait(random.below(5_000) - 500)

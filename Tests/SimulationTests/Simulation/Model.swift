@@ -148,7 +148,7 @@ struct Model {
       return room.affiliation(user) == .owner ? .accepted : .refused
     case .destroy(let user, let room):
       return known(room, to: user)?.affiliation(user) == .owner ? .accepted : .refused
-    case .come, .go, .block, .unblock, .expire, .holdDialog, .holdUser, .release: return .accepted
+    case .come, .go, .block, .unblock, .expire, .age, .holdDialog, .holdUser, .release: return .accepted
     case .again, .reuse, .stall, .resume, .lag, .catchUp, .fetch, .show, .wait, .commit, .fail, .restart, .crash:
       return .refused
     }
@@ -246,7 +246,7 @@ struct Model {
   }
 
   /// Behind which position the user follows a place; nil: they do not.
-  private func since(_ user: Int, in place: Place) -> Int64? {
+  func since(_ user: Int, in place: Place) -> Int64? {
     guard case .room(let number) = place else { return place.has(user) == true ? 0 : nil }
     guard let room = rooms[number], !room.isDestroyed, let person = room.people[user], person.affiliation.isMember
     else {
@@ -261,7 +261,8 @@ struct Model {
   /// Returns the user whose unread count an action changes, and the place; `nil` for none.
   func reading(by action: Action) -> (user: Int, place: Place)? {
     switch action {
-    case .mark(let user, _, let target), .hide(let user, let target): messages[target].map { (user, $0.place) }
+    case .mark(let user, _, let target), .hide(let user, let target), .age(let user, let target):
+      messages[target].map { (user, $0.place) }
     case .expire(let target, _): messages[target].map { ($0.author, $0.place) }
     case .clear(let user, let chat): (user, Place(user, chat))
     default: nil
@@ -386,6 +387,7 @@ struct Model {
       cleared = cleared.filter { $0.key.place != .room(room) }
       return append(user, .room(room), .notice, at: at, audience: members, owners: members)
     case .expire(let target, _): if let target = messages[target] { expire(target.place, through: target.position) }
+    case .age(let user, let target): if let target = messages[target] { age(target, for: user) }
     case .holdDialog(let target): if let place = messages[target]?.place { heldPlaces.insert(place) }
     case .holdUser(let user): heldUsers.insert(user)
     case .release: (heldPlaces, heldUsers) = ([], [])

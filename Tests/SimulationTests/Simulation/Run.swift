@@ -219,7 +219,7 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
       if isEnding { return false }
       if let room = model.rooms[number], !room.isDestroyed || room.affiliation(user) != .owner { post(action) }
     case .forward, .change, .mark, .hide, .clear, .block, .unblock, .create, .affiliate, .join, .exit, .kick,
-      .configure, .destroy, .expire, .holdDialog, .holdUser, .release:
+      .configure, .destroy, .expire, .age, .holdDialog, .holdUser, .release:
       post(action)
     }
     return true

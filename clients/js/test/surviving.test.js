@@ -47,6 +47,47 @@ test("kill -9 of the server in the middle of sends: each message once, in order,
   assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => said.includes(each)), said);
 });
 
+test("after an absence the unread numbers are right without a request, in however many dialogs", async () => {
+  const asked = [];
+  const counting = (url, input) => { asked.push(`${input.method} ${url}`); return fetch(url, input); };
+  const mercutio = await person("mercutio"), benvolio = await person("benvolio", { fetch: counting });
+  const groups = [];
+  for (let i = 0; i < 70; i++) groups.push(await mercutio.createDialog({ type: "group", name: `Brawl ${i}`, memberIds: ["benvolio"] }));
+  const isKnown = (number) => groups.every(({ id }) => benvolio.dialogs.find((each) => each.id === id)?.me?.unreadCount === number);
+  if (!isKnown(0)) await benvolio.next("dialogs", () => isKnown(0));
+  await benvolio.disconnect();
+  const said = [];
+  for (const { id } of groups) said.push(await mercutio.sendNow(id, "A plague on both your houses"), await mercutio.sendNow(id, "A scratch"));
+  await mercutio.deleteMessage(groups[0].id, said[0].id, "everyone");
+  asked.length = 0;
+  await benvolio.connect();
+  const counts = () => groups.map(({ id }) => benvolio.dialogs.find((each) => each.id === id).me.unreadCount);
+  const right = () => counts().every((each) => each === 2) && benvolio.totalUnread >= 140;
+  if (!right()) await benvolio.next("dialogs", right);
+  assert.deepEqual(asked, []);
+});
+
+test("lost answers to a refresh of the tokens: the login goes on", async () => {
+  const proxy = await lossy();
+  try {
+    const paris = client({ url: proxy.url });
+    await paris.signIn({ username: "paris", password });
+    const { current } = paris.session;
+    await paris.session.replace({ ...current, accessToken: "spent" });
+    proxy.cut(2, '"grant":"refresh"');
+    await refuses(paris.me(), "network", { temporary: true });
+    assert.equal(proxy.left, 0);
+    assert.equal((await paris.me()).id, "paris");
+    assert.notEqual(paris.session.current.refreshToken, current.refreshToken);
+    // Once the new tokens are used, the old one is a stolen one.
+    const thief = client({ url: proxy.url });
+    await thief.open();
+    await thief.session.replace({ ...current, accessToken: "spent" });
+    await refuses(thief.me(), "refresh-token-invalid");
+    await refuses(paris.me(), "refresh-token-invalid");
+  } finally { proxy.close(); }
+});
+
 test("lost answers: a repeat is the same message, over the WebSocket and over HTTP", async () => {
   const proxy = await lossy();
   try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ParleyError } from "../node.js";
-import { ask, client, everybodyLeaves, password, person, refuses, sees } from "./people.js";
+import { ask, client, everybodyLeaves, password, person, refuses, sees, url } from "./people.js";
 
 let romeo, juliet, talk;
 
@@ -123,6 +123,35 @@ test("editing, reacting, replying, forwarding, pinning, starring, deleting", asy
   await sees(view, (messages) => !messages.some((each) => each.id === reply.id));
   await juliet.report(talk, (await romeo.sendNow(talk, "Buy roses")).id, { reason: "spam" });
   view.close();
+});
+
+test("opening a dialog costs one request, which has its members, pins, markers and people", async () => {
+  const asked = [];
+  const counting = (url, input) => { asked.push(`${input.method} ${url}`); return fetch(url, input); };
+  const group = await romeo.createDialog({ type: "group", name: "Tomb", memberIds: ["juliet"] });
+  const said = await juliet.sendNow(group.id, "O happy dagger");
+  await romeo.pin(group.id, said.id);
+  await romeo.markRead(group.id, said.id);
+  const later = await person("juliet", { fetch: counting });
+  asked.length = 0;
+  const view = await later.view(group.id);
+  await view.fresh;
+  assert.equal(view.messages.find((each) => each.id === said.id).status, "read");
+  assert.deepEqual([...view.members.keys()].sort(), ["juliet", "romeo"]);
+  assert.deepEqual(view.pins.map((each) => each.id), [said.id]);
+  assert.equal((await later.getUser("romeo")).id, "romeo");
+  assert.equal(view.dialog.me.role, "member");
+  // Changes come as events.
+  await romeo.pin(group.id, said.id, false);
+  await sees(view, () => !view.pins.length);
+  await romeo.putMember(group.id, "nurse");
+  await sees(view, () => view.members.has("nurse"));
+  await romeo.removeMember(group.id, "nurse");
+  await sees(view, () => !view.members.has("nurse"));
+  await romeo.sendNow(group.id, "Here");
+  await sees(view, (messages) => messages.at(-1).content.text === "Here");
+  assert.deepEqual(asked, [`GET ${url}/v1/dialogs/${group.id}/messages?limit=50&include=dialog%2Cmembers%2Cpins%2Cmarkers%2Cusers`]);
+  await later.close();
 });
 
 test("history in pages, a jump into it, and back to the end", async () => {

@@ -56,6 +56,7 @@ function browser(app, draw) {
       if (!isOn) { preferences.set("notifications", false); return; }
       if (!await allowNotifications(app)) { toast(t("notifications.denied")); setTimeout(draw, 0); }
     }),
+    toggle("call", t("settings.rings"), preferences.get("rings"), (isOn) => preferences.set("rings", isOn)),
     toggle("send", t("settings.sendsOnEnter"), preferences.get("sendsOnEnter"), (isOn) => preferences.set("sendsOnEnter", isOn)),
   ];
 }

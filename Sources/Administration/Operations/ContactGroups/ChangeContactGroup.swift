@@ -2,8 +2,8 @@ import Addresses
 package import Dialogs
 import HTTPPort
 
-/// Puts users into a contact group and takes others out of it: all of them or none. Those who are in it already, or not
-/// in it, change nothing.
+/// Puts users into a contact group and takes others out of it, and lets its members and those of other groups see each
+/// other, or no longer: all of that or none. What is so already changes nothing.
 package enum ChangeContactGroup: AdminOperation {
   package static let name = "contact-groups.change"
   package static let routes = [AdminRoute(.patch, "/contact-groups/{group}/members", .usersWrite)]
@@ -14,27 +14,41 @@ package enum ChangeContactGroup: AdminOperation {
     let domain: String?
     let add: [String]?
     let remove: [String]?
-    package init(group: String, domain: String?, add: [String], remove: [String]) {
+    /// The names of groups.
+    let see: [String]?
+    let unsee: [String]?
+    package init(
+      group: String, domain: String?, add: [String] = [], remove: [String] = [], see: [String] = [],
+      unsee: [String] = []
+    ) {
       self.group = group
       self.domain = domain
       self.add = add
       self.remove = remove
+      self.see = see
+      self.unsee = unsee
     }
   }
 
   package typealias Output = ContactGroupRow
 
-  /// Returns the group, and whom it gains (+) and loses (-).
+  /// Returns the group, and whom and what it gains (+) and loses (-).
   package static func object(of input: Input) -> String {
     let users = (input.add ?? []).map { "+" + $0 } + (input.remove ?? []).map { "-" + $0 }
-    return ([input.group] + users).joined(separator: " ")
+    let groups = (input.see ?? []).map { "+group " + $0 } + (input.unsee ?? []).map { "-group " + $0 }
+    return ([input.group] + users + groups).joined(separator: " ")
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> ContactGroupRow {
     let realm = try context.realm(input.domain)
+    let (seeing, unseeing) = (input.see ?? [], input.unsee ?? [])
+    if seeing.count + unseeing.count > Limits.contactGroupsMax {
+      throw Problem(
+        .tooLarge, "too-many-contact-groups", "One call names at most \(Limits.contactGroupsMax) groups.", field: "see")
+    }
     let intent = ContactGroupIntent.change(
       realm.id, name: input.group, adding: try addresses(input.add, "add", in: context),
-      removing: try addresses(input.remove, "remove", in: context))
+      removing: try addresses(input.remove, "remove", in: context), seeing: seeing, unseeing: unseeing)
     try await context.parley.post(.contactGroup(intent), by: Parley.nobody)
     return try await context.contactGroup(input.group, in: input.domain) { try ContactGroupRow($0, $1) }
   }

@@ -9,12 +9,17 @@ package struct ContactGroupRow: Codable, Hashable, Sendable {
   /// Whether all users of the domain are in it.
   package let everyone: Bool
   package let members: Int
+  /// The names of the other groups whose members and those of this one see each other.
+  package let sees: [String]
 
   init(_ group: ContactGroup, _ reader: any StoreReader) throws {
     name = group.name
     displayName = group.displayName
     everyone = group.hasEveryone
     members = try reader.memberCount(ofContactGroup: group.id)
+    sees = try reader.contactGroups(seenBy: group.id).compactMap {
+      try reader.record(ContactGroup.self, .equal(.id, $0))?.name
+    }.sorted()
   }
 }
 

@@ -12,7 +12,7 @@ package enum ImportRecords: AdminOperation {
   package static let name = "records.import"
 
   package struct Input: Codable, Sendable {
-    /// At most `AdminLimits.importBatchRows` records: accounts before what belongs to them, messages in the order of
+    /// At most `AdminLimits.importBatchRecords` records: accounts before what belongs to them, messages in the order of
     /// their time.
     let records: [ImportRecord]
     /// Whether the records are checked only.
@@ -31,8 +31,8 @@ package enum ImportRecords: AdminOperation {
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
-    guard input.records.count <= AdminLimits.importBatchRows else {
-      throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) records.")
+    guard input.records.count <= AdminLimits.importBatchRecords else {
+      throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRecords) records.")
     }
     var outcomes = [RowOutcome](repeating: RowOutcome(.done), count: input.records.count)
     try await accounts(input, in: context, &outcomes)
@@ -57,7 +57,7 @@ package enum ImportRecords: AdminOperation {
         users.append(try newUser(account, at: address))
         places.append(place)
       } catch {
-        outcomes[place] = failure(error)
+        outcomes[place] = RowOutcome(error)
       }
     }
     if users.isEmpty { return }
@@ -71,7 +71,7 @@ package enum ImportRecords: AdminOperation {
     for ((_, place), result) in zip(fresh, await context.accounts.importUsers(fresh.map(\.0))) {
       if case .failure(let problem) = result {
         if problem.kind == .overloaded { throw problem }
-        outcomes[place] = failure(problem)
+        outcomes[place] = RowOutcome(problem)
       }
     }
   }
@@ -143,7 +143,7 @@ package enum ImportRecords: AdminOperation {
           let intents = try await ofNobody(record, reading, context, &outcomes[place])
           if !intents.isEmpty { wishes.append(Wish(place: place, owner: Parley.nobody, intents: intents)) }
         } catch {
-          outcomes[place] = failure(error)
+          outcomes[place] = RowOutcome(error)
         }
         continue
       }
@@ -158,7 +158,7 @@ package enum ImportRecords: AdminOperation {
         let intents = try intents(for: record, of: address, reading)
         if let party { wishes.append(Wish(place: place, owner: party, intents: intents)) }
       } catch {
-        outcomes[place] = failure(error)
+        outcomes[place] = RowOutcome(error)
       }
     }
     if input.isTrial || wishes.isEmpty { return }
@@ -210,12 +210,8 @@ package enum ImportRecords: AdminOperation {
     case .success(let receipt): RowOutcome(receipt.isRepeat ? .exists : .done)
     // A node that exists is configured by the next post.
     case .failure(let problem) where problem.code == Problem.nodeTaken.code: RowOutcome(.exists)
-    case .failure(let problem): failure(problem)
+    case .failure(let problem): RowOutcome(problem)
     }
-  }
-
-  private static func failure(_ problem: Problem) -> RowOutcome {
-    RowOutcome(.failed, problem.field.map { "\($0): \(problem.text)" } ?? problem.text, code: problem.code)
   }
 
   // MARK: Intents
@@ -226,6 +222,7 @@ package enum ImportRecords: AdminOperation {
     switch record {
     case .account, .copy, .room, .roomPerson, .roomMessage, .contactGroup: return []
     case .contact(let contact): return [.imported(.contact(try self.contact(contact)))]
+    case .file(let file): return [.imported(.file(file.slot))]
     case .request(let request):
       let children = try request.children.map { xml throws(Problem) in try reading.children(xml) }
       return [.imported(.request(from: try AdminContext.contact(request.from), stanza: children))]
@@ -302,7 +299,9 @@ package enum ImportRecords: AdminOperation {
       let realm = try context.realm(group.domain)
       let put = ContactGroupIntent.put(
         realm.id, name: group.name, displayName: group.label, hasEveryone: group.hasEveryone)
-      if group.hasEveryone { return [.contactGroup(put)] }
+      let see = ContactGroupIntent.change(realm.id, name: group.name, adding: [], removing: [], seeing: group.sees)
+      let seeing: [Intent] = group.sees.isEmpty ? [] : [.contactGroup(see)]
+      if group.hasEveryone { return [.contactGroup(put)] + seeing }
       let members = try group.members.map { jid throws(Problem) in try AdminContext.account(jid) }
       let known = try await context.parley.read { reader in
         try members.filter { try reader.user($0).map { $0.state != .deleted } ?? false }
@@ -314,7 +313,8 @@ package enum ImportRecords: AdminOperation {
       }
       return [.contactGroup(put)]
         + (known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))])
-    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message: return []
+        + seeing
+    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message, .file: return []
     }
   }
 
@@ -393,6 +393,7 @@ extension ImportRecord {
     case .block(let record): record.owner
     case .copy(let record): record.owner
     case .message(let record): record.owner
+    case .file(let record): record.owner
     }
   }
 }

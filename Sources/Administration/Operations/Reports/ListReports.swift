@@ -3,7 +3,7 @@ import Basics
 package import Dialogs
 import HTTPPort
 
-/// Lists the reports by users of a domain (XEP-0377), without the quoted messages.
+/// Lists the reports by users of a domain (XEP-0377), with the first of the quoted messages.
 package enum ListReports: AdminOperation {
   package static let name = "reports.list"
   package static let routes = [
@@ -34,6 +34,8 @@ package struct ReportRow: Codable, Hashable, Sendable {
   package let reason: String
   package let text: String
   package let messages: Int
+  /// The text of the first message that has one; nil if there is none.
+  package let quote: String?
   package let createdAt: String
 
   init(_ report: Report, _ reader: any StoreReader) throws {
@@ -47,6 +49,7 @@ package struct ReportRow: Codable, Hashable, Sendable {
     }
     text = report.text
     messages = report.messages.count
+    quote = report.messages.lazy.compactMap(\.text).first
     createdAt = report.createdAt.description
   }
 }

@@ -1,3 +1,5 @@
+import Addresses
+import Basics
 package import Dialogs
 import HTTPPort
 
@@ -17,6 +19,31 @@ package enum ShowReport: AdminOperation {
     package let id: String
     /// nil if the reporter may not read it or it is encrypted.
     package let text: String?
+    /// The dialog's id for apps, by which the message can be deleted; nil of a message that is not here, or not any more.
+    package let dialog: String?
+    /// The name of a group or public dialog, or its address; nil for a private one.
+    package let dialogName: String?
+    /// `private`, `group` or `public`; nil as `dialog` is.
+    package let dialogType: String?
+    package let sentAt: String?
+    /// Whether it has been deleted for everybody.
+    package let deleted: Bool
+
+    init(_ message: Report.Message, in realm: RealmID, _ parley: Parley, _ reader: any StoreReader) throws {
+      (id, text) = (message.id, message.text)
+      guard let dialog = message.dialog,
+        let position = PublicID(message.id).flatMap({ parley.position(of: $0, in: realm) }),
+        let entry = try reader.entry(position, in: .server(dialog, .administration))
+      else {
+        (self.dialog, dialogName, dialogType, sentAt, deleted) = (nil, nil, nil, nil, false)
+        return
+      }
+      (sentAt, deleted) = (entry.time.description, entry.state?.retraction != nil)
+      let room = try reader.room(dialog)
+      self.dialog = room?.isDestroyed == true ? nil : parley.dialogID(dialog, in: realm).description
+      dialogName = room.map { $0.settings.name ?? $0.address.description }
+      dialogType = room.map { $0.settings.isMembersOnly ? "group" : "public" } ?? "private"
+    }
   }
 
   package struct Output: Codable, Hashable, Sendable {
@@ -33,10 +60,17 @@ package enum ShowReport: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let report = try await context.report(input.id)
+    let parley = context.parley
+    let (row, messages) = try await parley.read { reader in
+      (
+        try ReportRow(report, reader),
+        try report.messages.map { try Message($0, in: report.realm, parley, reader) }
+      )
+    }
     return Output(
-      report: try await context.parley.read { try ReportRow(report, $0) },
+      report: row,
       mayTellOrigin: report.consent.contains(.origin), mayTellThirdParties: report.consent.contains(.thirdParty),
       forwarding: report.forwarding.map { "\($0.state)" },
-      messages: report.messages.map { Message(id: $0.id, text: $0.text) })
+      messages: messages)
   }
 }

@@ -26,6 +26,7 @@ package enum CreateSession: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
+    try context.requireReach(over: user.party)
     if let client = input.client, client.utf8.count > Limits.displayNameBytesMax {
       throw Problem(
         .tooLarge, "client-too-long", "client has at most \(Limits.displayNameBytesMax) bytes.", field: "client")

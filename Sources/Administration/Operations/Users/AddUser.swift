@@ -37,6 +37,7 @@ package enum AddUser: AdminOperation {
         throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
       }
       (realm, provision.name) = (found, address.local)
+      try context.requireReach(overNew: address)
     } else if input.externalId == nil, input.email == nil {
       throw Problem(.malformed, "user-nameless", "A user has a jid, an externalId or an email.", field: "jid")
     }

@@ -10,6 +10,8 @@ package struct UserRow: Codable, Hashable, Sendable {
   package let name: String?
   /// `active`, `disabled` or `deleted`.
   package let state: String
+  /// `admin` for an administrator of the domain, else `user`.
+  package let role: String
   package let createdAt: String
   package let lastSeenAt: String?
   package let online: Bool
@@ -19,6 +21,7 @@ package struct UserRow: Codable, Hashable, Sendable {
     jid = user.address.description
     name = user.profile.displayName
     state = user.state.word
+    role = (context.parley.registries.administrators.contains(user.party) ? SetRole.Role.admin : .user).rawValue
     createdAt = user.createdAt.description
     lastSeenAt = user.lastSeenAt.map(\.description)
     online = context.parley.hub.isOnline(user.id)
@@ -53,6 +56,11 @@ package struct RowOutcome: Codable, Hashable, Sendable {
     self.status = status
     self.reason = reason
     self.code = code
+  }
+
+  /// Creates the outcome of a row that was refused.
+  init(_ problem: Problem) {
+    self.init(.failed, problem.field.map { "\($0): \(problem.text)" } ?? problem.text, code: problem.code)
   }
 }
 

@@ -39,6 +39,7 @@ package enum ImportUsers: AdminOperation {
     for (index, row) in input.rows.enumerated() {
       do throws(Problem) {
         let address = try context.account(row.jid)
+        try context.requireReach(overNew: address)
         users.append(Accounts.NewUser(address: address, password: row.password, displayName: row.name))
         places.append(index)
       } catch {

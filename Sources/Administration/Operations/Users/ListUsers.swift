@@ -1,3 +1,4 @@
+import Accounts
 package import Dialogs
 import HTTPPort
 
@@ -17,7 +18,10 @@ package enum ListUsers: AdminOperation {
     /// Restricts the list to the user with this id of the backend; `email` likewise with this address.
     let externalId: String?
     let email: String?
-    package init(domain: String?, matching: String?, after: String?, limit: Int) {
+    /// Restricts the list to those with this role: `admin`, of whom there is one page.
+    let role: SetRole.Role?
+    package init(domain: String?, matching: String?, after: String?, limit: Int, role: SetRole.Role? = nil) {
+      self.role = role
       externalId = nil
       email = nil
       self.domain = domain
@@ -41,6 +45,9 @@ package enum ListUsers: AdminOperation {
         return try reader.user(id).map { $0.state == .deleted ? [] : [$0] } ?? []
       }
       return Output(items: users.map { UserRow($0, in: context) })
+    }
+    if input.role == .admin {
+      return Output(items: try await context.accounts.administrators(in: realm.id).map { UserRow($0, in: context) })
     }
     let limit = Output.limit(input.limit)
     let users = try await context.parley.read {

@@ -19,6 +19,7 @@ package enum RemoveSecondFactorOf: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
+    try context.requireReach(over: user.party)
     let removed = try await context.accounts.removeSecondFactor(of: user.id)
     return Output(user: UserRow(user, in: context), removed: removed)
   }

@@ -27,6 +27,7 @@ package enum SetAddress: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
+    try context.requireReach(over: user.party)
     guard let address = input.address else {
       try await context.accounts.unbind(input.kind == .email ? .email : .phone, from: user.party)
       return Output(user: UserRow(user, in: context), address: nil)

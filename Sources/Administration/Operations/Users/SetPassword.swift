@@ -22,6 +22,7 @@ package enum SetPassword: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
     let user = try await context.user(input.jid)
+    try context.requireReach(over: user.party)
     try await context.accounts.setPassword(of: user.id, input.password)
     return UserRow(user, in: context)
   }

@@ -20,6 +20,7 @@ package enum UpdateUser: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
+    if input.externalId != nil || input.email != nil { try context.requireReach(over: user.party) }
     var draft = ProfileDraft()
     if let name = input.name { draft.displayName = .some(name.isEmpty ? nil : name) }
     if let status = input.status { draft.status = .some(status.isEmpty ? nil : status) }

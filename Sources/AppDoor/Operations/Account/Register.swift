@@ -3,7 +3,7 @@ import Addresses
 import Dialogs
 import HTTPPort
 
-/// Creates an account, if registration is on.
+/// Creates an account, if registration is on or the guest is invited.
 enum Register: ServedOperation {
   typealias Input = RegisterInput
   typealias Output = UserBody
@@ -14,6 +14,7 @@ enum Register: ServedOperation {
   static let needsCaller = false
 
   static func perform(_ input: RegisterInput, _ call: RequestContext) async throws(Problem) -> Outcome<UserBody> {
+    if let token = input.invitation { return try await invited(token, input, call) }
     guard call.door.settings.registration else {
       throw Problem(.forbidden, "registration-off", "This server's operator makes the accounts.")
     }
@@ -39,6 +40,28 @@ enum Register: ServedOperation {
     let user = try await call.accounts.register(
       address, password: input.password, displayName: input.name, by: identity, code: code, in: call.realm.id,
       from: call.address)
+    return .created(call.rendering.user(user))
+  }
+
+  /// Creates the account of an invitation, which is used up in the same transaction; its inviter becomes a contact.
+  private static func invited(
+    _ token: String, _ input: RegisterInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<UserBody> {
+    if input.email != nil || input.phone != nil {
+      throw Problem(
+        .malformed, "invitation-misplaced", "An invitation is instead of an email or a phone.", field: "invitation")
+    }
+    if let name = input.name { try Checks.text(name, field: "name") }
+    try Accounts.checkNew(input.password)
+    let open = try await GetInvitation.find(token, call, field: "invitation")
+    var input = input
+    input.username = input.username ?? open.invite.name
+    guard let address = try address(input, call) else {
+      throw Problem(.malformed, "input-malformed", "username is missing.", field: "username")
+    }
+    try call.accounts.pace(.registration(network: call.address))
+    let user = try await call.accounts.register(
+      address, password: input.password, displayName: input.name, invite: open.invite)
     return .created(call.rendering.user(user))
   }
 

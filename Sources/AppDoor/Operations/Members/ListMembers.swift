@@ -25,11 +25,18 @@ enum ListMembers: ServedOperation {
           if access.among.isEmpty { throw Problem.notAdmin }
         }
         let after = try call.member(ofCursor: input.cursor, in: room)
-        let naming = readable.naming(parley)
-        let (page, last) = try reader.members(of: access, after: after, limit: limit + 1).page(limit)
-        return PageBody(
-          items: try page.map { rendering.member($0, user: try reader.user($0.party.id), naming) },
-          nextCursor: last.map { parley.memberCursor($0.party.id, in: room) })
+        let page = try reader.members(of: access, after: after, limit: limit + 1).page(limit)
+        return try body(page, of: room, readable.naming(parley), rendering, reader)
       })
+  }
+
+  /// Returns a page of a room's members. Blocks: for `Parley.read`.
+  static func body(
+    _ page: (items: ArraySlice<Member>, last: Member?), of room: RoomName, _ naming: ParticipantNaming,
+    _ rendering: Rendering, _ reader: any StoreReader
+  ) throws -> Output {
+    PageBody(
+      items: try page.items.map { rendering.member($0, user: try reader.user($0.party.id), naming) },
+      nextCursor: page.last.map { rendering.parley.memberCursor($0.party.id, in: room) })
   }
 }

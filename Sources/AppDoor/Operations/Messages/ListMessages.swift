@@ -3,24 +3,28 @@ import Dialogs
 import HTTPPort
 import ServerMetrics
 
-/// Lists a dialog's messages, newest first, for its members. Nothing is marked as read.
+/// Lists a dialog's messages, newest first, for its members, and includes what else an opened dialog shows. Nothing is
+/// marked as read.
 enum ListMessages: ServedOperation {
   typealias Input = HistoryInput
-  typealias Output = PageBody<MessageBody>
+  typealias Output = HistoryBody
   static let name = "message.list"
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/messages"
 
   static func perform(_ input: HistoryInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
+    let parts = try OpenedDialog.parts(input.include)
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let range: Range
     do throws(Problem) { range = try Range(input, call) } catch {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
-    let (entries, naming) = try await call.parley.read(as: .archive) { reader in
+    let rendering = call.rendering
+    let body = try await call.parley.read(as: .archive) { reader -> HistoryBody in
       // Read with the messages, so that a member removed meanwhile sees none.
-      let (messages, _, naming) = try place.reading(for: caller, call.parley, reader)
+      let reading = try place.reading(for: caller, call.parley, reader)
+      let (messages, _, naming) = reading
       // A message of another dialog is unknown here.
       for (position, field) in range.named where try !reader.hasEntry(at: position, in: place.id) {
         throw Range.unknown(field)
@@ -28,14 +32,14 @@ enum ListMessages: ServedOperation {
       let entries = try reader.history(
         of: messages, after: range.after ?? .zero, before: range.before, limit: range.limit + 1,
         ascending: range.ascending)
-      return (entries, naming)
+      let (page, last) = entries.page(range.limit)
+      let items = page.compactMap { rendering.message($0, naming) }
+      let opened = OpenedDialog(place, reading, for: caller, rendering)
+      return HistoryBody(
+        items: range.ascending ? items.reversed() : items, nextCursor: last.map { rendering.cursor($0.position) },
+        opened: try opened.body(parts, authors: page.map(\.author), reader))
     }
-    let (page, last) = entries.page(range.limit)
-    let items = page.compactMap { call.rendering.message($0, naming) }
-    return .ok(
-      PageBody(
-        items: range.ascending ? items.reversed() : items,
-        nextCursor: last.map { call.rendering.cursor($0.position) }))
+    return .ok(body)
   }
 
   private struct Range: Sendable {

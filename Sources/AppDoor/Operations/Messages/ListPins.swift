@@ -18,10 +18,17 @@ enum ListPins: ServedOperation {
     return .ok(
       try await parley.read { reader in
         let (messages, _, naming) = try place.reading(for: caller, parley, reader)
-        return PageBody(
-          items: try reader.pins(of: messages).compactMap { position in
-            try reader.entry(position, in: messages).flatMap { rendering.message($0, naming) }
-          })
+        return try body(of: messages, naming, rendering, reader)
+      })
+  }
+
+  /// Returns the pinned messages, at most `Limits.pinsMax`. Blocks: for `Parley.read`.
+  static func body(
+    of messages: MessageAccess, _ naming: ParticipantNaming, _ rendering: Rendering, _ reader: any StoreReader
+  ) throws -> Output {
+    PageBody(
+      items: try reader.pins(of: messages).compactMap { position in
+        try reader.entry(position, in: messages).flatMap { rendering.message($0, naming) }
       })
   }
 }

@@ -14,6 +14,7 @@ enum GetInfo: ServedOperation {
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<InfoBody> {
     let settings = call.door.settings
     let base = settings.publicURL ?? "\(call.isSecure ? "https" : "http")://\(call.host ?? call.realm.domain)"
+    let verifier = call.accounts.options.signIn.verifier
     // http becomes ws, https becomes wss.
     let address = base.hasPrefix("http") ? "ws" + base.dropFirst(4) : base
     return .ok(
@@ -21,7 +22,11 @@ enum GetInfo: ServedOperation {
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
         features: call.door.features + (settings.registration ? ["registration"] : []),
         grants: SignIns.all.filter { $0.isOffered(call) }.map { $0.grant },
-        providers: call.accounts.options.signIn.verifier?.providers(of: call.realm.domain) ?? [],
+        providers: verifier?.providers(of: call.realm.domain) ?? [],
+        authorizationEndpoints: (verifier?.authorizationEndpoints(of: call.realm.domain) ?? []).map {
+          InfoBody.Authorization(
+            provider: $0.provider, url: $0.url, clientId: $0.clientID, scope: $0.scope, redirectUris: $0.redirectURIs)
+        },
         registration: settings.registration,
         webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
         limits: InfoBody.Bounds(

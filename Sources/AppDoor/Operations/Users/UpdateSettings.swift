@@ -3,8 +3,8 @@ import Basics
 import Dialogs
 import HTTPPort
 
-/// Changes the caller's settings of a dialog: notifications, pinned, archived, marked as unread. Their other clients
-/// are told; an XMPP client's bookmark of the dialog is updated too.
+/// Changes the caller's settings of a dialog: notifications, pinned, archived, marked as unread, how long messages
+/// stay for them. Their other clients are told; an XMPP client's bookmark of the dialog is updated too.
 enum UpdateSettings: ServedOperation {
   typealias Input = UpdateSettingsInput
   typealias Output = DialogSettingsBody
@@ -42,6 +42,11 @@ enum UpdateSettings: ServedOperation {
     case .keep: break
     case .clear: draft.mutedUntil = .some(nil)
     case .set(let time): draft.mutedUntil = time
+    }
+    switch input.retentionDays {
+    case .keep: break
+    case .clear: draft.retentionDays = .some(nil)
+    case .set(let days): draft.retentionDays = days
     }
     return draft
   }

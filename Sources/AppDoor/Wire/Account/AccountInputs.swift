@@ -81,6 +81,8 @@ struct RegisterInput: Decodable, Hashable, Sendable {
   var email: String?
   var phone: String?
   var code: String?
+  /// The token of an invitation, by which an account may be created even if registration is off.
+  var invitation: String?
 }
 
 struct LogInInput: Decodable, Hashable, Sendable {

@@ -51,6 +51,8 @@ struct UpdateSettingsInput: Decodable, Hashable, Sendable {
   var pinned: Bool?
   var archived: Bool?
   var markedUnread: Bool?
+  /// The days after which messages go from the caller's view; null: they stay.
+  var retentionDays: Change<Int> = .keep
 }
 
 struct UpdateDialogInput: Decodable, Hashable, Sendable {

@@ -15,6 +15,8 @@ struct DialogSettingsBody: Hashable, Sendable, JSONObjectWritable {
   var pinned: Bool
   var archived: Bool
   var markedUnread: Bool
+  /// The days after which messages go from the caller's view; absent: they stay.
+  var retentionDays: Int?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
@@ -27,5 +29,6 @@ struct DialogSettingsBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("pinned", pinned)
     writer.member("archived", archived)
     writer.member("markedUnread", markedUnread)
+    writer.member("retentionDays", retentionDays)
   }
 }

@@ -16,12 +16,16 @@ struct MessageDeletedBody: Hashable, Sendable, JSONObjectWritable {
   var reason: String?
   /// The users for whom it was deleted.
   var whom: Audience = .everyone
+  /// The message as it is left, or as it is later: it replaces the one before. Absent if it was deleted for the caller
+  /// alone.
+  var message: MessageBody?
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("dialogId", dialogId)
     writer.member("messageId", messageId)
     writer.member("by", by)
     writer.member("reason", reason)
     writer.member("for", whom.rawValue)
+    writer.member("message", message)
   }
 }
 

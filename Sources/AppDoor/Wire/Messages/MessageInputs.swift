@@ -8,6 +8,8 @@ struct HistoryInput: Decodable, Hashable, Sendable {
   /// A message's id or a `nextCursor`; the page has newer messages. Excludes `before`.
   var after: String?
   var limit: Int?
+  /// The parts of the dialog to include (`OpenedDialogBody.Part`), separated by commas.
+  var include: String?
 }
 
 struct SendMessageInput: Decodable, Hashable, Sendable {

@@ -23,6 +23,24 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
     }
   }
 
+  /// The place where users of a provider get an authorization code (RFC 6749 3.1).
+  struct Authorization: Hashable, Sendable, JSONObjectWritable {
+    /// One of `providers`.
+    var provider: String
+    var url: String
+    var clientId: String
+    var scope: String?
+    var redirectUris: [String]
+
+    func writeMembers(to writer: inout JSONWriter) {
+      writer.member("provider", provider)
+      writer.member("url", url)
+      writer.member("clientId", clientId)
+      writer.member("scope", scope)
+      writer.member("redirectUris", redirectUris)
+    }
+  }
+
   /// The name of the software, `parley`.
   var server: String
   var version: String
@@ -33,8 +51,9 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
   var features: [String]
   /// The ways to sign in: values of `grant` in `POST /v1/sessions`.
   var grants: [String]
-  /// The providers whose ID tokens are accepted.
+  /// The providers whose ID tokens or codes are accepted.
   var providers: [String]
+  var authorizationEndpoints: [Authorization] = []
   var registration: Bool
   var webSocketUrl: String
   var limits: Bounds
@@ -51,6 +70,7 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("features", features)
     writer.member("grants", grants)
     writer.member("providers", providers)
+    writer.member("authorizationEndpoints", authorizationEndpoints)
     writer.member("registration", registration)
     writer.member("webSocketUrl", webSocketUrl)
     writer.member("limits", limits)

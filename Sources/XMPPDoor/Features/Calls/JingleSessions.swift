@@ -6,14 +6,15 @@ import XMLStream
 import XMPP
 
 /// XEP-0166: calls between a client, which negotiates media by Jingle, and an app, which does by SDP. For the client
-/// the app's device is a Jingle client; what either says is translated (`JingleSession`), in the session of the client.
-/// The core decides whether the two are in a call, and relays.
+/// the app's device is a Jingle client; what either says is translated (`JingleSession`), in the session of the client,
+/// or in the one that a client elsewhere has at its link (`RemoteCalls`). The core decides whether the two are in a
+/// call, and relays.
 struct JingleSessions: Feature {
   static let xep = XEP(
     166, "1.1.2", "Jingle",
     note: """
       Between clients unread. Between a client and an app translated to SDP, for calls begun by XEP-0353: media are \
-      not changed later, and not of users of other servers ([decision 0044](decisions/0044-jingle.md)).
+      not changed later ([decision 0044](decisions/0044-jingle.md)).
       """)
 
   /// A session by its id and the other user.
@@ -43,7 +44,8 @@ struct JingleSessions: Feature {
 
   // MARK: The client
 
-  private static func received(_ turn: Turn, _ jingle: Element) throws(StanzaError) {
+  /// Takes a client's request to an app's device.
+  static func received(_ turn: Turn, _ jingle: Element) throws(StanzaError) {
     guard let to = turn.to, let resource = to.resource else { throw StanzaError(.serviceUnavailable) }
     let session = turn.session
     let sid: String
@@ -199,9 +201,9 @@ struct JingleSessions: Feature {
   }
 
   /// Tells the client of the end of a call.
-  static func ended(_ call: Call, _ session: XMPPSession) {
+  static func ended(_ call: Call, with peer: BareJID, _ session: XMPPSession) {
     guard call.state == .ended else { return }
-    let key = Key(sid: call.name, with: call.peer(of: session.party.id).party.address)
+    let key = Key(sid: call.name, with: peer)
     guard let open = session[Self.open].removeValue(forKey: key) else { return }
     let reason = JingleMessages.condition(call.reason ?? .hungUp)
     send(.terminate(reason: "\(reason)", text: nil), key, open.resource, app: open.session.app, session)

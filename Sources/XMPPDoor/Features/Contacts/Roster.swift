@@ -213,7 +213,7 @@ struct Roster: Feature {
       if isWanted { sendPush(ContactChange(contact: contact, removed: found == nil, push: true), to: session) }
       contacts.append(contact)
     }
-    if change.act == .joined { PEP.subscribed(to: contacts, session) }
+    if change.act.isGain { PEP.subscribed(to: contacts, session) }
     if !rest.isEmpty { session.whenTaken { push(rest, of: change, at: position, to: session) } }
   }
 

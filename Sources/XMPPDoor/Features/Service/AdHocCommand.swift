@@ -15,7 +15,7 @@ public struct AdHocCommand: Sendable {
     case users
     /// Users whose session may manage the account, as it was not opened with an app password.
     case managers
-    /// `Parley.admins`, in such a session.
+    /// Administrators, in such a session.
     case admins
   }
 

@@ -76,7 +76,7 @@ struct AdHocCommands: Feature {
   private static func audiences(of turn: Turn) -> Set<AdHocCommand.Audience> {
     var audiences: Set = [AdHocCommand.Audience.everybody]
     let isLimited = turn.accounts.isLimited(turn.session.handle)
-    if !isLimited, turn.parley.options.admins.contains(turn.party.address) { audiences.insert(.admins) }
+    if !isLimited, turn.parley.registries.administrators.contains(turn.party) { audiences.insert(.admins) }
     let isAtHome = turn.to.map { $0.domain == turn.party.address.domain } ?? true
     guard isAtHome, !turn.parley.isGuest(turn.party.id) else { return audiences }
     audiences.insert(.users)

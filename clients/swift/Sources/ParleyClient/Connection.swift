@@ -138,7 +138,7 @@ extension Parley {
     guard mine == generation else { return }
     socket = nil
     failReplies()
-    replayed = nil
+    isReplay = false
   }
 
   private func failReplies() {
@@ -208,7 +208,7 @@ extension Parley {
   private func handle(_ event: ServerEvent, _ cursor: String?, _ prevCursor: String?) async throws {
     switch event {
     case .ready(let data):
-      replayed = []
+      isReplay = true
       session?.user = data.user
     case .resync(let data): return try await resync(data)
     case .goaway(let data): away = data
@@ -233,8 +233,6 @@ extension Parley {
     let totals = (store.totalUnread, store.totalMentions)
     store.apply(event, me: userId)
     applyToViews(event)
-    let isReplay = replayed != nil
-    if let dialogId = event.dialogId, isReplay { replayed?.insert(dialogId) }
     switch event {
     case .messageCreated(let message):
       let isOwn = message.senderId == userId
@@ -260,9 +258,7 @@ extension Parley {
     trail.end(at: data.cursor)
     advance()
     attempts = 0
-    // Counts are told live only.
-    store.missing.formUnion((replayed ?? []).filter { store.dialogs[$0] != nil })
-    replayed = nil
+    isReplay = false
     turn(.online)
     if let wish { Task { _ = try? await command("presence", wish) } }
     storeChanged()
@@ -324,19 +320,6 @@ extension Parley {
       } else if error.code != "signed-out", error.code != "network" {
         failed(error)
       }
-    }
-  }
-}
-
-extension ServerEvent {
-  /// The dialog whose counts the event may have changed.
-  var dialogId: String? {
-    switch self {
-    case .messageCreated(let message), .messageUpdated(let message): message.dialogId
-    case .messageDeleted(let data): data.dialogId
-    case .markerUpdated(let marker): marker.dialogId
-    case .dialogCleared(let data): data.dialogId
-    default: nil
     }
   }
 }

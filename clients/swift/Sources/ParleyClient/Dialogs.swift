@@ -69,7 +69,7 @@ extension Parley {
     try await tell("DELETE", path("dialogs", id, "messages"), query: [("for", "me")])
   }
 
-  /// Sets one's own settings: `notify`, `mutedUntil`, `pinned`, `archived`, `markedUnread`.
+  /// Sets one's own settings: `notify`, `mutedUntil`, `pinned`, `archived`, `markedUnread`, `retentionDays`.
   @discardableResult public func updateSettings(_ id: String, _ changes: JSONObject) async throws -> DialogSettings {
     let settings: DialogSettings = try await ask("PATCH", path("dialogs", id, "me"), body: .object(changes))
     store.apply(settings)
@@ -119,8 +119,8 @@ extension Parley {
   }
   public func dialogAvatar(_ id: String) async throws -> Data? { try await picture(path("dialogs", id, "avatar")) }
 
-  private func took(_ dialog: Dialog) -> Dialog {
-    if dialog.me != nil { store.put([dialog], asked: store.clock) }
+  @discardableResult func took(_ dialog: Dialog, asked: Int? = nil) -> Dialog {
+    if dialog.me != nil { store.put([dialog], asked: asked ?? store.clock) }
     storeChanged()
     return dialog
   }
@@ -133,6 +133,11 @@ extension Parley {
     try await ask(
       "GET", path("dialogs", id, "messages"),
       query: [("before", before), ("after", after), ("limit", limit.map(String.init))])
+  }
+
+  func openDialog(_ id: String, limit: Int) async throws -> OpenedDialog {
+    try await ask(
+      "GET", path("dialogs", id, "messages"), query: [("limit", String(limit)), ("include", "dialog,markers,users")])
   }
 
   public func message(_ dialogId: String, _ id: String) async throws -> Message {

@@ -82,6 +82,8 @@ public enum ServerEvent: Hashable, Sendable {
     public var reason: String?
     /// `me` or `everyone`.
     public var `for`: String
+    /// The message as it is left; nil if it was deleted for the user alone.
+    public var message: Message?
   }
   public struct MessageStarred: Codable, Hashable, Sendable {
     public var dialogId, messageId: String

@@ -120,6 +120,8 @@ public struct DialogSettings: Codable, Hashable, Sendable {
   public var notify: Notify?
   public var mutedUntil: Date?
   public var pinned, archived, markedUnread: Bool
+  /// The days after which messages go from the user's view; `nil`: they stay.
+  public var retentionDays: Int?
 }
 
 public struct DialogType: Word {
@@ -142,6 +144,7 @@ public struct Dialog: Codable, Hashable, Sendable, Identifiable {
     public var pinned = false
     public var archived = false
     public var markedUnread = false
+    public var retentionDays: Int?
     public var draft: Draft?
   }
 
@@ -402,6 +405,15 @@ public struct StorageUse: Codable, Hashable, Sendable {
 public struct Page<Item: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
   public var items: [Item]
   public var nextCursor: String?
+}
+
+/// The newest messages of a dialog, with what else it shows when it is opened.
+struct OpenedDialog: Codable, Sendable {
+  var items: [Message]
+  var nextCursor: String?
+  var dialog: Dialog
+  var markers: Page<Marker>
+  var users: Page<User>
 }
 
 /// A page of the user's dialogs.

@@ -38,8 +38,8 @@ public actor Parley {
   var away: ServerEvent.GoAway?
   var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
   var waits = 0
-  /// Dialogs with events in the replay; nil while events are live.
-  var replayed: Set<String>?
+  /// Whether the events that come are missed ones.
+  var isReplay = false
   var pauses: [Int: Task<Void, Never>] = [:]
 
   // State

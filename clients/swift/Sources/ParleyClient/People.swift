@@ -158,6 +158,15 @@ extension Parley {
     try await ask("PUT", "/users/me/terms", body: ["version": .string(version)])
   }
   public func setMyAvatar(_ picture: Data?) async throws { try await put(picture, "/users/me/avatar") }
+  /// Shares where the user is, to about a kilometre, for ``searchUsers(query:field:ids:externalId:near:radius:cursor:limit:)``, and returns until
+  /// when: `ttl` seconds from now.
+  @discardableResult public func shareLocation(
+    latitude: Double, longitude: Double, ttl: Int? = nil
+  ) async throws -> Date {
+    let body = JSONObject([("latitude", .number(latitude)), ("longitude", .number(longitude)), ("ttl", JSONValue(ttl))])
+    return try await (ask("PUT", "/users/me/location", body: .object(body)) as Expiry).expiresAt
+  }
+  public func endSharingLocation() async throws { try await tell("DELETE", "/users/me/location") }
   public func changePassword(_ password: String, current: String? = nil) async throws {
     try await tell(
       "PUT", "/users/me/password",
@@ -177,6 +186,8 @@ extension Parley {
       body: .object(
         JSONObject([("email", .string(email)), ("code", .string(code)), ("password", JSONValue(password))])))
   }
+  public func removeMyEmail() async throws { try await tell("DELETE", "/users/me/email") }
+  public func removeMyPhone() async throws { try await tell("DELETE", "/users/me/phone") }
   public func setMyPhone(_ phone: String, code: String, password: String? = nil) async throws {
     try await tell(
       "PUT", "/users/me/phone",

@@ -98,7 +98,7 @@ extension Parley {
   }
 
   /// Replaces the access token `used`, unless it has been replaced meanwhile: once for all requests at a time, because a refresh token
-  /// works once, and a second use would end the login. Ends the session if the login has ended.
+  /// works once, but for a client that did not get the answer. Ends the session if the login has ended.
   func refresh(_ used: String) async throws {
     let task = refreshing ?? Task { try await replaceToken(used) }
     refreshing = task
@@ -112,8 +112,10 @@ extension Parley {
     do {
       let address = url.appendingPathComponent("v1/sessions")
       let body: JSONValue = ["grant": "refresh", "refreshToken": .string(session.refreshToken)]
-      let answer = try await once(
-        "POST", address, headers: [("Content-Type", "application/json")], body: JSON.encode(body))
+      // A repeat has the same answer, as long as its tokens are not used.
+      let answer = try await persist {
+        try await once("POST", address, headers: [("Content-Type", "application/json")], body: JSON.encode(body))
+      }
       try await keep(try decoded(answer))
     } catch let error as ParleyError {
       if error.status == 401 || error.status == 403 { await ended(error) }

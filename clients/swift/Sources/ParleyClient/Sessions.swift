@@ -137,7 +137,7 @@ extension Parley {
   /// Creates an account and signs in.
   @discardableResult public func signUp(
     username: String, password: String, name: String? = nil, email: String? = nil, phone: String? = nil,
-    code: String? = nil
+    code: String? = nil, invitation: String? = nil
   ) async throws -> User {
     let user: User = try await ask(
       "POST", "/users",
@@ -145,6 +145,7 @@ extension Parley {
         JSONObject([
           ("username", .string(username)), ("password", .string(password)), ("name", JSONValue(name)),
           ("email", JSONValue(email)), ("phone", JSONValue(phone)), ("code", JSONValue(code)),
+          ("invitation", JSONValue(invitation)),
         ])), token: false)
     return try await signIn(.password(username: user.id, password: password))
   }

@@ -141,6 +141,7 @@ struct Store: Equatable, Sendable {
     changeMine(settings.dialogId) {
       ($0.notify, $0.mutedUntil) = (settings.notify, settings.mutedUntil)
       ($0.pinned, $0.archived, $0.markedUnread) = (settings.pinned, settings.archived, settings.markedUnread)
+      $0.retentionDays = settings.retentionDays
     }
   }
 
@@ -162,10 +163,10 @@ struct Store: Equatable, Sendable {
     case .messageCreated(let message): add(message)
     case .messageUpdated(let message): update(message.id, in: message.dialogId) { newer($0, message) }
     case .messageDeleted(let data):
-      if data.for == "me" {
-        if dialogs[data.dialogId]?.lastMessage?.id == data.messageId { missing.insert(data.dialogId) }
-      } else {
-        update(data.messageId, in: data.dialogId) { $0.deleted(data) }
+      if let message = data.message {
+        update(data.messageId, in: data.dialogId) { newer($0, message) }
+      } else if dialogs[data.dialogId]?.lastMessage?.id == data.messageId {
+        missing.insert(data.dialogId)
       }
     case .markerUpdated(let marker): apply(marker, me: me)
     case .userUpdated(let user):
@@ -192,17 +193,6 @@ struct Store: Equatable, Sendable {
     case .presenceUpdated(let presence): presences[presence.userId] = presence
     default: break
     }
-  }
-}
-
-extension Message {
-  /// What remains of a message that was deleted for everyone.
-  func deleted(_ event: ServerEvent.MessageDeleted) -> Message {
-    Message(
-      id: id, seq: seq, dialogId: dialogId, senderId: senderId, senderNick: senderNick, clientId: clientId,
-      sentAt: sentAt,
-      content: Content(type: .deleted, text: "", members: JSONObject([("reason", JSONValue(event.reason))])),
-      deletedAt: Date(), deletedBy: event.by, version: (version ?? 0) + 1)
   }
 }
 

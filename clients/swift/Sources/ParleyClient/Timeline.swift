@@ -94,17 +94,9 @@ struct Reached: Equatable, Sendable {
 
   private var members: [String: One] = [:]
 
-  mutating func mark(_ userId: String, delivered: String?, read: String?) {
-    members[userId, default: One()].delivered = delivered ?? members[userId]?.delivered
-    members[userId, default: One()].read = read ?? members[userId]?.read
-  }
-
-  /// Whether this member has received and read the message with this number.
-  mutating func mark(_ receipt: Receipt, seq: Int) {
-    var one = members[receipt.userId] ?? One()
-    if receipt.delivered { one.deliveredSeq = max(one.deliveredSeq, seq) }
-    if receipt.read { one.readSeq = max(one.readSeq, seq) }
-    members[receipt.userId] = one
+  mutating func mark(_ marker: Marker) {
+    members[marker.userId, default: One()].delivered = marker.delivered ?? members[marker.userId]?.delivered
+    members[marker.userId, default: One()].read = marker.read ?? members[marker.userId]?.read
   }
 
   mutating func resolve(_ messages: some Sequence<Message>) {

@@ -1,13 +1,25 @@
-#if canImport(Darwin)
+// On Linux it is compiled for the repository's tests only: FoundationNetworking would bring libcurl into every app.
+#if canImport(Darwin) || PARLEY_URLSESSION
   public import Foundation
+  #if canImport(FoundationNetworking)
+    public import FoundationNetworking
+  #endif
 
   /// HTTP and WebSockets of Apple's platforms.
   public final class URLSessionTransport: Transport {
     private let session: URLSession
 
-    /// Creates a transport. The default configuration stores neither cookies nor answers.
-    public init(configuration: URLSessionConfiguration = .ephemeral) {
-      session = URLSession(configuration: configuration, delegate: NoRedirection(), delegateQueue: nil)
+    /// Creates a transport. The default configuration keeps neither cookies nor answers.
+    public init(configuration: URLSessionConfiguration? = nil) {
+      session = URLSession(configuration: configuration ?? Self.forgetful)
+    }
+
+    private static var forgetful: URLSessionConfiguration {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpCookieStorage = nil
+      configuration.urlCache = nil
+      configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+      return configuration
     }
 
     deinit { session.finishTasksAndInvalidate() }
@@ -17,7 +29,7 @@
       own.httpMethod = request.method
       own.httpBody = request.body
       for (name, value) in request.headers { own.addValue(value, forHTTPHeaderField: name) }
-      let (body, answer) = try await session.data(for: own)
+      let (body, answer) = try await session.data(for: own, delegate: NoRedirection())
       guard let answer = answer as? HTTPURLResponse else { throw URLError(.badServerResponse) }
       guard body.count <= Limits.answerBytes else { throw URLError(.dataLengthExceedsMaximum) }
       var headers: [String: String] = [:]
@@ -36,8 +48,8 @@
   private final class NoRedirection: NSObject, URLSessionTaskDelegate {
     func urlSession(
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest
-    ) async -> URLRequest? { nil }
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) { completionHandler(nil) }
   }
 
   private struct URLSessionWebSocket: WebSocket {
@@ -51,11 +63,11 @@
       } catch {
         guard task.closeCode != .invalid else { throw error }
         let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        throw WebSocketClosed(code: UInt16(task.closeCode.rawValue), reason: reason)
+        throw WebSocketClosed(code: UInt16(clamping: task.closeCode.rawValue), reason: reason)
       }
     }
 
-    /// Codes of the application's range cannot be sent here: the server takes the loss of the connection as the client's return.
+    /// A code that the platform cannot send becomes a loss of the connection, which the server takes as a client that returns.
     func close(code: UInt16) async {
       guard let code = URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) else { return task.cancel() }
       task.cancel(with: code, reason: nil)

@@ -4,6 +4,8 @@ struct View {
   let limit: Int
   var timeline = Timeline()
   var reached = Reached()
+  /// The markers that arrived before the first answer, which may be older.
+  var markers: [Marker] = []
   var isFresh = false
   var isLoading = false
   var error: ParleyError?
@@ -171,15 +173,16 @@ extension Parley {
     case .messageUpdated(let message): updateInViews(message)
     case .messageDeleted(let data):
       each(data.dialogId) {
-        if data.for == "me" {
-          $0.timeline.remove(data.messageId)
+        if let message = data.message {
+          $0.timeline.change(data.messageId) { newer($0, message) }
         } else {
-          $0.timeline.change(data.messageId) { $0.deleted(data) }
+          $0.timeline.remove(data.messageId)
         }
       }
     case .markerUpdated(let marker):
       each(marker.dialogId) { view in
-        view.reached.mark(marker.userId, delivered: marker.delivered, read: marker.read)
+        view.reached.mark(marker)
+        if !view.isFresh { view.markers.append(marker) }
         view.reached.resolve(view.timeline.messages.filter { $0.id == marker.delivered || $0.id == marker.read })
       }
     case .dialogCleared(let data): each(data.dialogId) { $0.timeline.clear() }
@@ -223,15 +226,20 @@ extension Parley {
     guard let view = views[number] else { return }
     let attempt = view.attempt + 1
     views[number]!.attempt = attempt
-    let (page, arrived) = try await asking(number) { try await listMessages(view.dialogId, limit: view.limit) }
+    views[number]!.markers = []
+    let asked = store.clock
+    let (page, arrived) = try await asking(number) { try await openDialog(view.dialogId, limit: view.limit) }
     guard views[number]?.attempt == attempt else { return }
+    for user in page.users.items { store.put(user) }
+    took(page.dialog, asked: asked)
     change(number) {
+      for marker in page.markers.items + $0.markers { $0.reached.mark(marker) }
+      $0.markers = []
       $0.timeline.replace(page.items, older: page.nextCursor, newer: nil, arrived: arrived)
       ($0.isFresh, $0.error) = (true, nil)
     }
     for waiter in views[number]!.fresh { waiter.resume() }
     views[number]!.fresh = []
-    await askReceipts(number)
   }
 
   func fresh(_ number: Int) async throws {
@@ -282,16 +290,6 @@ extension Parley {
       $0.timeline.replace(
         newer.items + [message] + older.items, older: older.nextCursor, newer: newer.nextCursor, arrived: arrived)
     }
-  }
-
-  /// Markers are told as they change. For one's newest message from before, the server is asked once.
-  private func askReceipts(_ number: Int) async {
-    guard let view = views[number], let userId, store.dialogs[view.dialogId]?.type != .public,
-      let mine = view.timeline.messages.last(where: { $0.senderId == userId && $0.content.type != .system }),
-      view.reached.step(mine.seq, of: userId).status != .read,
-      let page = try? await listReceipts(view.dialogId, mine.id)
-    else { return }
-    change(number) { view in for receipt in page.items { view.reached.mark(receipt, seq: mine.seq) } }
   }
 
   func markRead(_ number: Int) async throws {

@@ -142,8 +142,11 @@ struct EventTests {
     #expect(store.dialogs == once)
     store.put([dialog], asked: asked)
     #expect(store.dialogs == once && store.missing == ["d1"])
-    try apply("message.deleted", #"{"dialogId":"d1","messageId":"m1","by":"romeo","for":"everyone"}"#)
-    #expect(store.list.first?.lastMessage?.content.type == .deleted)
+    let left = Self.message.replacing(#""location""#, with: #""deleted""#)
+      .replacing(#""seq":7"#, with: #""seq":7,"version":1"#)
+    try apply(
+      "message.deleted", #"{"dialogId":"d1","messageId":"m1","by":"romeo","for":"everyone","message":\#(left)}"#)
+    #expect(store.list.first?.lastMessage?.content.type == .deleted && store.list.first?.lastMessage?.version == 1)
     try apply(
       "member.updated", #"{"dialogId":"d1","member":{"userId":"juliet","role":"none"},"dialog":\#(Self.dialog)}"#)
     #expect(store.list.isEmpty)

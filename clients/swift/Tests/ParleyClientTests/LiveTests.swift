@@ -118,6 +118,8 @@ struct LiveTests {
     #expect(try await juliet.listContacts().items.contains { $0.userId == "romeo" && $0.state == .mutual })
     #expect(try await juliet.getUser("romeo")?.id == "romeo")
     #expect(try await juliet.getUser("nobody") == nil)
+    #expect(try await romeo.shareLocation(latitude: 45.4386, longitude: 10.9928, ttl: 600) > Date())
+    try await romeo.endSharingLocation()
 
     let group = try await romeo.createDialog(.group, name: "Orchard", memberIds: ["juliet"]).id
     for line in 0..<50 { try await romeo.send(group, "line \(line)") }
@@ -180,6 +182,23 @@ struct LiveTests {
     _ = await refuses("client-id-reused") { try await mercutio.sendNow(talk, reused) }
     await mercutio.close()
     await benvolio.close()
+  }
+
+  @Test("A lost answer to a refresh of the tokens: the login goes on; and a view is one request")
+  func lostRefresh() async throws {
+    let network = try LossyTransport()
+    let paris = try Control.client(MemoryStorage(), network)
+    try await paris.signIn(.password(username: "paris", password: Control.password))
+    await paris.spendToken()
+    await network.lose(1, "\"refresh\"")
+    #expect(try await paris.me().id == "paris")
+    #expect(await network.left == 0)
+    let talk = try await paris.openPrivate("rosaline")
+    let before = await network.sent.count
+    let view = try await paris.view(talk.id)
+    try await view.fresh()
+    #expect(await Array(network.sent.dropFirst(before)) == ["GET /v1/dialogs/\(talk.id)/messages "])
+    try await paris.signOut()
   }
 
   @Test(
@@ -365,6 +384,26 @@ struct LiveTests {
       await romeo.close()
       let careful = try Parley(url: url)
       _ = await refuses("network") { _ = try await careful.info() }
+    }
+
+    @Test("The transport names what it cannot do, and is not led elsewhere")
+    func transport() async throws {
+      let url = try #require(Control.url)
+      let transport = try Control.transport()
+      let control = try #require(Control.environment["PARLEY_CONTROL"].flatMap { URL(string: "\($0)/elsewhere") })
+      // Linux's URLSession, told not to follow a redirection, gives no answer at all.
+      if transport is NIOTransport {
+        let moved = try await transport.send(
+          HTTPRequest(method: "POST", url: control, headers: [], body: Data("{}".utf8)))
+        #expect(moved.status == 307 && moved.headers["location"] == "/letter")
+      }
+      let nobody = try Parley(url: #require(URL(string: "http://127.0.0.1:9")), transport: transport)
+      #expect(await refuses("network") { _ = try await nobody.info() }?.isTemporary == true)
+      #if PARLEY_URLSESSION
+        // Where this starts to work (a libcurl with WebSockets), URLSession takes the place of SwiftNIO in URLSessionRequests.
+        let socket = try await URLSessionTransport().open(url, subprotocol: "parley.v1")
+        await #expect(throws: (any Error).self) { _ = try await socket.receive() }
+      #endif
     }
   #endif
 }

@@ -60,15 +60,15 @@ struct OutboxTests {
     var reached = Reached()
     let messages = (1...3).map { message($0) }
     #expect(reached.step(1, of: "romeo").status == .sent)
-    reached.mark("juliet", delivered: "3", read: "2")
+    reached.mark(Marker(dialogId: "d", userId: "juliet", delivered: "3", read: "2"))
     #expect(reached.step(1, of: "romeo").status == .sent, "the message with this id is not known yet")
     reached.resolve(messages)
     #expect(reached.step(3, of: "romeo").status == .delivered)
     #expect(reached.step(2, of: "romeo") == (.read, ["juliet"]))
-    reached.mark("juliet", delivered: nil, read: "1")
+    reached.mark(Marker(dialogId: "d", userId: "juliet", delivered: nil, read: "1"))
     reached.resolve(messages)
     #expect(reached.step(2, of: "romeo").status == .read, "nothing goes back")
-    reached.mark("romeo", delivered: nil, read: "3")
+    reached.mark(Marker(dialogId: "d", userId: "romeo", delivered: nil, read: "3"))
     reached.resolve(messages)
     #expect(reached.step(3, of: "romeo").status == .delivered, "one's own marker says nothing")
   }

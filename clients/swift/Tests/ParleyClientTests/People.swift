@@ -12,14 +12,22 @@ enum Control {
   /// Asks the check for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
   @discardableResult static func ask(_ what: String, _ body: JSONObject = [:]) async throws -> JSONObject {
     let control = try #require(environment["PARLEY_CONTROL"].flatMap { URL(string: "\($0)/\(what)") })
-    let answer = try await SystemTransport().send(
+    let answer = try await transport().send(
       HTTPRequest(method: "POST", url: control, headers: [], body: JSON.encode(body)))
     #expect(answer.status == 200, "\(what): \(String(decoding: answer.body, as: UTF8.self))")
     return try JSON.decode(JSONObject.self, from: answer.body)
   }
 
   static func client(_ storage: any Storage = MemoryStorage(), _ transport: (any Transport)? = nil) throws -> Parley {
-    try Parley(url: #require(url), storage: storage, transport: transport)
+    try Parley(url: #require(url), storage: storage, transport: transport ?? self.transport())
+  }
+
+  /// That of the platform, or with `PARLEY_TRANSPORT=URLSession` that of Apple's on Linux, where it has requests only.
+  static func transport() throws -> any Transport {
+    #if PARLEY_URLSESSION && !canImport(Darwin)
+      if environment["PARLEY_TRANSPORT"] == "URLSession" { return try URLSessionRequests() }
+    #endif
+    return try SystemTransport()
   }
 
   /// Somebody who is signed in and connected.
@@ -31,6 +39,11 @@ enum Control {
     try await made.connect()
     return made
   }
+}
+
+extension Parley {
+  /// Makes the access token one that the server does not know.
+  func spendToken() { session?.accessToken = "spent" }
 }
 
 /// Waits for an event that fits.
@@ -79,7 +92,7 @@ actor LossyTransport: Transport {
   private(set) var sent: [String] = []
   private var sockets: [LossySocket] = []
 
-  init() throws { real = try SystemTransport() }
+  init() throws { real = try Control.transport() }
 
   func lose(_ count: Int, _ text: String) { (left, self.text) = (count, text) }
   func up() { isDown = false }
@@ -135,3 +148,18 @@ actor LossySocket: WebSocket {
 
   func close(code: UInt16) async { await real.close(code: code) }
 }
+
+#if PARLEY_URLSESSION && !canImport(Darwin)
+  /// Every request by URLSession; WebSockets by SwiftNIO, because this platform's URLSession has none.
+  struct URLSessionRequests: Transport {
+    let requests = URLSessionTransport()
+    let sockets: NIOTransport
+
+    init() throws { sockets = try NIOTransport() }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await requests.send(request) }
+    func open(_ url: URL, subprotocol: String) async throws -> any WebSocket {
+      try await sockets.open(url, subprotocol: subprotocol)
+    }
+  }
+#endif

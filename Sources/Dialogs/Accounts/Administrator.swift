@@ -1,0 +1,76 @@
+public import Addresses
+public import Basics
+import Synchronization
+
+/// A user who has been made an administrator (`parley user role`), beside those whom the configuration names.
+public struct Administrator: Hashable, Sendable {
+  public let user: UserID
+  public let since: Timestamp
+
+  public init(user: UserID, since: Timestamp) {
+    self.user = user
+    self.since = since
+  }
+}
+
+extension Administrator: Record {
+  public enum Field: String, CaseIterable, Sendable { case user, since }
+  public static let kind = "administrators"
+  public static let key: [Field] = [.user]
+  public var fields: [FieldValue] { [user.field, since.field] }
+  public init(_ fields: inout FieldReader) throws {
+    user = try fields.next()
+    since = try fields.next()
+  }
+}
+
+extension RecordReader {
+  /// Returns the users who have been made administrators, of all realms.
+  public func administrators() throws -> [Administrator] { try records(Administrator.self) }
+}
+
+/// The administrators of all realms, in memory: both doors ask it for each act, so that who is none any more is refused
+/// at once. An administrator looks after the users of their own realm, whichever door they come by.
+public final class AdministratorRegistry: Sendable {
+  private struct State {
+    var made: Set<UserID>
+    /// The change that `made` is of, and the last one that has begun.
+    var reached: UInt64 = 0
+    var begun: UInt64 = 0
+  }
+  /// The addresses that the configuration names.
+  private let configured: Set<BareJID>
+  private let state: Mutex<State>
+
+  /// Loads the registry; blocks.
+  init(_ reader: any StoreReader, configured: Set<BareJID>) throws {
+    self.configured = configured
+    state = Mutex(State(made: Set(try reader.administrators().map(\.user))))
+  }
+
+  public func contains(_ party: Party) -> Bool {
+    configured.contains(party.address) || state.withLock { $0.made.contains(party.id) }
+  }
+
+  /// Returns whether the configuration names the address, of which only the configuration can take that back.
+  public func isConfigured(_ address: BareJID) -> Bool { configured.contains(address) }
+
+  /// The addresses that the configuration names.
+  public var configuredAddresses: Set<BareJID> { configured }
+
+  /// Returns the number of a change, within its transaction: transactions run one after the other.
+  package func beginChange() -> UInt64 {
+    state.withLock { state in
+      state.begun += 1
+      return state.begun
+    }
+  }
+
+  /// Replaces those who were made administrators, once that is committed. An earlier change than the last is ignored.
+  package func set(_ made: Set<UserID>, change: UInt64) {
+    state.withLock { state in
+      guard change > state.reached else { return }
+      (state.made, state.reached) = (made, change)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import Administration
+import ArgumentParser
+
+struct ContactGroupUnsee: AdminCommand {
+  typealias Operation = ChangeContactGroup
+  static let configuration = CommandConfiguration(
+    commandName: "unsee",
+    abstract: "Ends that the members of a group and those of others see each other.",
+    discussion: """
+      They keep the contacts that they have of their own or by another group.
+
+      Examples:
+        parley contact-group unsee sales support
+      """)
+
+  @Argument(help: "The group.") var group: String
+  @Argument(help: "The other groups.") var others: [String]
+  @Option(name: .long, help: "Groups of this domain; else of the first.") var domain: String?
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input { .init(group: group, domain: domain, unsee: others) }
+
+  func text(_ changed: ContactGroupRow) -> String { changed.sight }
+}

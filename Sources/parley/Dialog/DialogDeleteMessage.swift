@@ -1,0 +1,29 @@
+import Administration
+import ArgumentParser
+
+struct DialogDeleteMessage: AdminCommand {
+  typealias Operation = DeleteMessage
+  static let configuration = CommandConfiguration(
+    commandName: "delete-message",
+    abstract: "Deletes a message for everybody, as in a report.",
+    discussion: """
+      parley report show names the dialog and the messages of a report. In a group or public dialog the message goes in the \
+      name of the first owner, in a private one in that of its author. Clients are told, but not those of a user who has blocked \
+      the author: there it is gone from what the server has.
+
+      Examples:
+        parley dialog delete-message team@conference.localhost 01j2s9sdqm1xq6
+        parley dialog delete-message team 01j2s9sdqm1xq6 --reason "Spam"
+      """)
+
+  @Argument(help: "The dialog; a private one by its id.") var dialog: String
+  @Argument(help: "The message's id.") var message: String
+  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @OptionGroup var options: CommandOptions
+
+  func input(in context: CommandContext) -> Operation.Input {
+    .init(dialog: dialog, message: message, reason: reason)
+  }
+
+  func text(_ output: Operation.Output) -> String { "The message \(message) is deleted." }
+}
