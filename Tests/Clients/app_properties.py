@@ -31,6 +31,7 @@ ALONE = "me.password.put"
 LAST = "me.delete"
 # What cannot succeed here, and what sees it succeed.
 EXCUSED = {
+    "invitation.get": "needs an invitation: app_contract.py",
     "passwordReset.use": "needs the link of a letter: app_contract.py",
     "me.email.put": "needs the code of a letter: app_contract.py",
     "me.email.delete": "needs an address: app_contract.py",

@@ -13,7 +13,7 @@ import tempfile
 import threading
 
 from lib.apps import App
-from lib.bucket import SECRET, Bucket
+from lib.bucket import DROP, SECRET, Bucket
 from lib.files import ask, attach, delete, upload
 from lib.harness import PATIENCE, Failure, Server, expect, small_disk
 
@@ -26,17 +26,22 @@ def run(checks):
         with Server(**bucket.backup_settings) as server:
             server.add_users("romeo", "juliet")
             server.befriend("romeo", "juliet")
-            # More than a part, so that the database is a multipart upload.
-            with contextlib.closing(sqlite3.connect(os.path.join(server.data, "parley.db"))) as database, database:
-                database.execute("CREATE TABLE ballast AS SELECT randomblob(?) AS bytes", [3 * PART])
+            ballast(server)
             server.start()
             lost(checks, server, bucket)
             broken(checks, server, bucket)
             damaged(checks, server, bucket)
         full_disk(checks, bucket)
         scheduled(checks, bucket)
+        continued(checks, bucket)
         with checks.check("backups in a bucket: every request was signed, with its body's hash"):
             expect(bucket.mistakes == [], "\n".join(bucket.mistakes[:3]))
+
+
+def ballast(server):
+    """More than a part, so that the database is a multipart upload."""
+    with contextlib.closing(sqlite3.connect(os.path.join(server.data, "parley.db"))) as database, database:
+        database.execute("CREATE TABLE ballast AS SELECT randomblob(?) AS bytes", [3 * PART])
 
 
 def fails(server, *arguments):
@@ -117,6 +122,14 @@ def broken(checks, server, bucket):
         made(server)
         bucket.refuses = None
         expect(sum("partNumber=2&" in path for _, path in bucket.requests) == 3, "not asked again")
+    with checks.check("backups in a bucket: a connection that breaks at a part is made again, for that part alone"):
+        bucket.requests.clear()
+        broken_ones = iter([DROP, DROP])
+        bucket.refuses = lambda command, path: next(broken_ones, None) if "partNumber=3" in path else None
+        made(server)
+        bucket.refuses = None
+        asked = [sum(f"partNumber={number}&" in path for _, path in bucket.requests) for number in (1, 2, 3)]
+        expect(asked == [1, 1, 3] and bucket.uploads() == [], f"{asked} {bucket.uploads()}")
     with checks.check("backups in a bucket: kill -9 amid an upload leaves no backup, and the next one removes the parts"):
         before = listed(server)
         stage = threading.Event()
@@ -220,6 +233,52 @@ def scheduled(checks, bucket):
             server.command("health")
             server.stop()
             expect("parley: backup " not in server.log.text and len(listed(server)) == 1, f"{listed(server)}")
+
+
+def continued(checks, bucket):
+    with Server(backup__every="1d", backup__store="s3", **bucket.backup_settings, backup__s3__prefix="on/") as server:
+        server.add_users("romeo", "juliet")
+        ballast(server)
+
+        def unsent():
+            return [name for name in os.listdir(server.data) if name.startswith(("unsent-", "backup.db"))]
+        with checks.check("backups in a bucket: a refused part fails the run, which keeps what it needs to go on"):
+            bucket.refuses = lambda command, path: 403 if "partNumber=3" in path else None
+            server.start()
+            server.log.until("a failure", lambda text: "no backup could be made" in text)
+            server.stop()
+            expect(len(unsent()) == 1 and len(bucket.uploads()) == 1 and listed(server) == [], f"{unsent()} {bucket.uploads()}")
+        with checks.check("backups in a bucket: the next run sends the rest, and a stop of the server amid a part ends it"):
+            bucket.requests.clear()
+            stage = threading.Event()
+
+            def hold(command, path):
+                if "partNumber=3" in path:
+                    stage.set()
+                    bucket.let.wait(PATIENCE)
+                return None
+            bucket.let.clear()
+            bucket.refuses = hold
+            server.start()
+            expect(stage.wait(PATIENCE), "no third part")
+            server.stop()
+            bucket.refuses = None
+            expect(not bucket.let.is_set() and "no backup could be made" not in server.log.text, server.log.text)
+            bucket.let.set()
+            expect(len(unsent()) == 1 and len(bucket.uploads()) == 1, f"{unsent()} {bucket.uploads()}")
+            server.start()
+            server.log.until("a backup", lambda text: "parley: backup " in text)
+            server.stop()
+            asked = [sum(f"partNumber={number}&" in path for _, path in bucket.requests) for number in (1, 2, 3)]
+            expect(asked[:2] == [0, 0] and asked[2] >= 1, f"{asked}")
+            expect(unsent() == [] and bucket.uploads() == [] and len(listed(server)) == 1, f"{unsent()} {bucket.uploads()}")
+            expect("2 users" in server.command("restore", "--s3", "--replace"), "it is not restored")
+        with checks.check("backups in a bucket: one that somebody asks for is of the present, and removes what was begun"):
+            bucket.refuses = lambda command, path: 403 if "partNumber=2" in path else None
+            server.start()
+            fails(server, "backup", "--s3")
+            bucket.refuses = None
+            expect(unsent() == [] and bucket.uploads() == [], f"{unsent()} {bucket.uploads()}")
 
 
 def _quiet(body):

@@ -93,6 +93,7 @@ STAND_INS = {
         *) exit 1 ;; esac''',
     "generate-users": 'cat users.csv',
     "pg_dump": "cat dump.sql",
+    "mariadb-dump": "cat mysql.sql",
     "ejabberdctl": '[ "$1" = dump ] && cp dump.txt "$2"',  # the test `moving` has a real one
 }
 
@@ -104,6 +105,7 @@ FILES = {
     "export.xml": f"<server-data xmlns='urn:xmpp:pie:0'><host jid='localhost'><user name='erin' password='{PASSWORD}'/></host></server-data>\n",
     "dump.txt": '{tables,[]}.\n{passwd,{<<"erin">>,<<"localhost">>},<<"' + PASSWORD + '">>}.\n',
     "dump.sql": f"--\nCOPY public.users (username, password) FROM stdin;\nfrank\t{PASSWORD}\n\\.\n",
+    "mysql.sql": f"-- MariaDB dump\nINSERT INTO `users` (`username`, `password`) VALUES\n('grace','{PASSWORD}');\n",
     "../var/lib/prosody/localhost/accounts/erin.dat": f'return {{ ["password"] = "{PASSWORD}"; }};\n',
     "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
 }
@@ -123,7 +125,7 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
         self.work, self.log = self.folder / "work", None
         for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/parley", "usr/local/bin",
-                     "var/lib/prosody/localhost/accounts", "var/backups", "var/tmp"]:
+                     "var/lib/prosody/localhost/accounts", "var/lib/ejabberd/upload", "var/backups", "var/tmp"]:
             (self.folder / name).mkdir(parents=True)
         for name, text in STAND_INS.items():
             (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
@@ -485,6 +487,7 @@ def helps(checks, book, prepared):
                       parley hold add alice@localhost
                       parley roster add alice@localhost bob@localhost --mutual
                       parley contact-group create sales
+                      parley contact-group create support
                       parley contact-group add sales alice@localhost
                       parley dialog create team --owner alice@localhost --member bob@localhost
                       parley dialog create garden --owner alice@localhost""")
@@ -513,6 +516,8 @@ def helps(checks, book, prepared):
                         federating(server, text)
                     elif wants_session(text):
                         without_session(server, text)
+                    elif wants_message(text):
+                        without_message(server, text)
                     elif wants_network(text):
                         somewhere(server, text)
                     elif wants_authority(text):
@@ -554,6 +559,16 @@ def wants_network(command):
 def somewhere(server, command):
     output = server.shell(f"{command} 2>&1 || true")
     expect("descriptors" in output and "disk sync" in output, output)
+
+
+def wants_message(command):
+    """A command that names a message, which is not there; `admin_page` deletes some."""
+    return command.startswith("parley dialog delete-message")
+
+
+def without_message(server, command):
+    output = server.shell(f"{command} 2>&1 || true")
+    expect("There is no such message" in output, output)
 
 
 def wants_session(command):
@@ -611,6 +626,9 @@ def examples(prepared, server, text):
             output = server.shell(example)
         elif wants_session(example):
             without_session(server, example)
+            continue
+        elif wants_message(example):
+            without_message(server, example)
             continue
         elif "webhook test" in example:
             output = server.shell(f"{example} || true")  # nobody is there

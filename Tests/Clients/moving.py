@@ -9,6 +9,9 @@ import json
 import pathlib
 import re
 import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 
 from slixmpp import JID
@@ -17,7 +20,7 @@ from slixmpp.xmlstream.handler import Collector
 from slixmpp.xmlstream.matcher import StanzaPath
 
 from lib.apps import App
-from lib.former import DOMAIN, ROOMS, Ejabberd, Prosody
+from lib.former import DOMAIN, ROOMS, UPLOADS, Ejabberd, Prosody
 from lib.harness import BINARY, PASSWORD, PATIENCE, Checks, Failure, Server, expect
 from lib.peers import ROSE, Client, text
 
@@ -81,6 +84,23 @@ class Person(Client):
         self.send_message(room, body, mtype="groupchat")
         await self.saw("message", text(body))
 
+    async def upload(self, name, data):
+        """The URL of a new file (XEP-0363)."""
+        answer = await self.ask("get", f"""<request xmlns='urn:xmpp:http:upload:0' filename='{name}' size='{len(data)}'
+            content-type='image/png'/>""", UPLOADS)
+        put = answer.find(".//{urn:xmpp:http:upload:0}put")
+        headers = {each.get("name"): each.text for each in put} | {"Content-Type": "image/png"}
+        # The names of the upload hosts are in no DNS.
+        url = urllib.parse.urlsplit(put.get("url"))._replace(netloc=f"127.0.0.1:{urllib.parse.urlsplit(put.get('url')).port}")
+        request = urllib.request.Request(url.geturl(), data=data, method="PUT", headers=headers)
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=PATIENCE).close())
+        return answer.find(".//{urn:xmpp:http:upload:0}get").get("url")
+
+    async def share(self, to, url, kind="chat"):
+        message = self.make_message(to, url, mtype=kind)
+        message.append(ElementTree.fromstring(f"<x xmlns='jabber:x:oob'><url>{url}</url></x>"))
+        message.send()
+
     async def configure(self, room, **fields):
         lines = "".join(f"<field var='muc#roomconfig_{name}'><value>{value}</value></field>" for name, value in fields.items())
         await self.ask("set", f"""<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'>
@@ -113,6 +133,9 @@ async def fill(server):
         one, other, to = (juliet, romeo, ROMEO) if number == 2 else (romeo, juliet, JULIET)
         one.send_message(to, body, mtype="chat")
         await other.saw("message", text(body))
+    picture = await romeo.upload("die Rose.png", ROSE)
+    await romeo.share(JULIET, picture)
+    await juliet.saw("message", text(picture))
     romeo.send_message(NURSE, "Bid her be patient", mtype="chat")
 
     await romeo.ask("set", f"<query xmlns='jabber:iq:private'>{PRIVATE}</query>")
@@ -129,7 +152,7 @@ async def fill(server):
     await romeo.ask("set", "<block xmlns='urn:xmpp:blocking'><item jid='paris@localhost'/><item jid='spam.example'/></block>")
     for person in (romeo, juliet, tybalt):
         await person.ask("get", "<ping xmlns='urn:xmpp:ping'/>")  # what was sent before is stored
-    archives = {ROMEO: await romeo.archive(), JULIET: await juliet.archive(), **await fill_rooms(romeo, juliet, tybalt)}
+    archives = {"file": picture, ROMEO: await romeo.archive(), JULIET: await juliet.archive(), **await fill_rooms(romeo, juliet, tybalt)}
     for person in (romeo, juliet, tybalt):
         await person.leave()
     return archives
@@ -216,6 +239,33 @@ def shown_by_app(server, name, title):
     return [each["content"]["text"] for each in said], [each["senderId"] for each in said]
 
 
+def look_at_file(checks, where, server, url):
+    with checks.check(f"{where}: the link to a file leads to it at the path that it had, and an app has it as its own"):
+        path = urllib.parse.urlsplit(url).path
+        with fetch(server, path) as answer:
+            expect(answer.read() == ROSE, "other bytes")
+            expect("sandbox" in answer.headers["Content-Security-Policy"], f"{answer.headers}")
+        for other in ("/file_share/0123456789abcdef/x.png", path + "x", "/nothing"):
+            try:
+                fetch(server, other).close()
+                raise Failure(f"{other} is there")
+            except urllib.error.HTTPError as error:
+                expect(error.code == 404 and json.load(error)["code"] == "path-unknown", f"{other}: {error.code}")
+        app = App(server, "juliet")
+        dialog = next(each for each in app.call("GET", "/v1/dialogs")[1]["items"] if each.get("user", {}).get("id") == "romeo")
+        said = app.call("GET", f"/v1/dialogs/{dialog['id']}/messages")[1]["items"]
+        (file,) = [each["content"]["attachments"][0] for each in said if each["content"]["type"] == "image"]
+        expect(file["size"] == len(ROSE) and file["name"].endswith("Rose.png") and "/uploads/" in file["url"], f"{file}")
+        with fetch(server, urllib.parse.urlsplit(file["url"]).path) as answer:
+            expect(answer.read() == ROSE, "other bytes")
+        use = App(server, "romeo").call("GET", "/v1/users/me/storage")[1]
+        expect(use["bytes"] == len(ROSE), f"{use}")
+
+
+def fetch(server, path):
+    return urllib.request.urlopen(f"http://127.0.0.1:{server.http}{path}", timeout=PATIENCE)
+
+
 async def look(checks, where, server, archives=None):
     with checks.check(f"{where}: slixmpp logs in with its old password, and finds its contacts"):
         romeo = await Person(server, ROMEO).arrive()
@@ -236,6 +286,8 @@ async def look(checks, where, server, archives=None):
             nothing_lost(archives[ROMEO], await romeo.archive())
             nothing_lost(archives[JULIET], await juliet.archive())
         await look_at_rooms(checks, where, server, romeo, juliet, archives)
+        if archives.get("file"):
+            await asyncio.to_thread(look_at_file, checks, where, server, archives["file"])
     with checks.check(f"{where}: blocks are in force"):
         blocked = await romeo.ask("get", "<blocklist xmlns='urn:xmpp:blocking'/>")
         jids = {item.get("jid") for item in blocked.iter("{urn:xmpp:blocking}item")}
@@ -266,11 +318,11 @@ def imported(checks, where, server, *source):
         expect(not json.loads(parley(server, "user", "list", "--json")), "there are users")
     with checks.check(f"{where}: everything is imported, and a repeat finds it there"):
         said = json.loads(parley(server, "import", *source, "--json"))
-        kinds = ("accounts", "rooms", "messages", "records")
-        expect(sum(said[kind]["failed"] for kind in kinds) + said["unreadable"] == 0, f"{said}")
+        kinds = ("accounts", "files", "rooms", "messages", "records")
+        expect(sum(said[kind]["failed"] for kind in kinds) + said["unreadable"] + (where != "XEP-0227" and said["links"]) == 0, f"{said}")
         again = json.loads(parley(server, "import", *source, "--json"))
         expect(all(again[kind]["failed"] == 0 for kind in kinds), f"{again}")
-        expect(all(again[kind]["imported"] == 0 for kind in kinds[:3]), f"{again}")
+        expect(all(again[kind]["imported"] == 0 for kind in kinds[:4]), f"{again}")
         expect(again["messages"]["present"] == said["messages"]["imported"], f"{said} {again}")
 
 
@@ -304,7 +356,7 @@ async def from_ejabberd(checks):
         ejabberd.stop()
         (host,) = ejabberd.folder.glob(f"*_{DOMAIN}.xml")
         portable = host.with_name(host.name.replace(f"_{DOMAIN}", ""))
-        await look_after_import(checks, "ejabberd", archives, "ejabberd", dump)
+        await look_after_import(checks, "ejabberd", archives, "ejabberd", dump, "--uploads", ejabberd.uploads)
         await look_after_import(checks, "ejabberd, XEP-0227", None, "xep0227", portable)
 
 
@@ -312,13 +364,13 @@ async def from_ejabberd_sql(checks, storage):
     where = f"ejabberd, {storage}"
     with Ejabberd(storage) as ejabberd:
         archives = await fill_ejabberd(ejabberd)
-        if storage == "pgsql":
-            source = ejabberd.folder / "dump.sql"
-            source.write_text(ejabberd.postgres.dump())
-        else:
+        if storage == "sqlite":
             source = ejabberd.database
+        else:
+            source = ejabberd.folder / "dump.sql"
+            source.write_text(ejabberd.sql.dump())
         ejabberd.stop()
-        await look_after_import(checks, where, archives, "ejabberd", source, "--domain", DOMAIN)
+        await look_after_import(checks, where, archives, "ejabberd", source, "--domain", DOMAIN, "--uploads", ejabberd.uploads)
 
 
 async def fill_ejabberd(ejabberd):
@@ -390,7 +442,7 @@ async def scenario(checks):
     await from_prosody(checks, "sql")
     exported = await from_prosody(checks, "internal")
     await from_ejabberd(checks)
-    for storage in ("sqlite", "pgsql"):
+    for storage in ("sqlite", "pgsql", "mysql"):
         await from_ejabberd_sql(checks, storage)
     await round_trip(checks, exported)
     bad_rooms(checks)

@@ -25,8 +25,8 @@ def listed(server, *arguments):
 
 
 class Admin(slixmpp.ClientXMPP):
-    def __init__(self, server):
-        super().__init__("romeo@localhost/orchard", PASSWORD)
+    def __init__(self, server, name="romeo", password=PASSWORD):
+        super().__init__(f"{name}@localhost/orchard", password)
         self.ca_certs = pathlib.Path(server.certificate)
         self.register_plugin("xep_0050")
         self.ready = asyncio.Event()
@@ -52,6 +52,21 @@ async def by_xmpp(server, secret):
     await admin.disconnect()
 
 
+async def by_role(server, secret):
+    """juliet is made an administrator, and is one no more, while her client is online."""
+    juliet = Admin(server, "juliet", secret)
+    juliet.connect("127.0.0.1", server.xmpp)
+    await asyncio.wait_for(juliet.ready.wait(), PATIENCE)
+    for role, outcome in [("user", "forbidden"), ("admin", "completed"), ("user", "forbidden")]:
+        server.command("user", "role", "juliet", role)
+        try:
+            answer = (await juliet.add_user(f"peter-{role}", secret))["command"]["status"]
+        except slixmpp.exceptions.IqError as error:
+            answer = error.condition
+        expect(answer == outcome, f"{role}: {answer}")
+    await juliet.disconnect()
+
+
 def audit(checks, server):
     secret = "s3cret-" + uuid.uuid4().hex
     with checks.check("audit: an act is listed by whichever surface it was done"):
@@ -69,6 +84,9 @@ def audit(checks, server):
         expect(http["actor"] == "backend" and key["secret"].startswith(http["keyPrefix"]) and http["origin"] == "127.0.0.1", f"{http}")
         for row in (socket, folder):
             expect(row["actor"] == f"uid {os.getuid()}" and row["origin"].startswith("process ") and row["status"] == 200, f"{row}")
+    with checks.check("roles: an administrator's XMPP client has the commands from the next one on, and no longer than the role"):
+        asyncio.run(by_role(server, secret))
+        expect("by the key admins" in fails(server, "user", "role", "romeo", "user"), "romeo was demoted")
     with checks.check("audit: what was refused is listed with its code; what only reads is not"):
         try:
             server.command("user", "add", "juliet@localhost", "--password-stdin", stdin=secret + "\n")

@@ -1,4 +1,5 @@
-"""Makes the pictures of the web client in docs/images: its main screens in both themes and two sizes (`make screenshots`).
+"""Makes the pictures of the web client and of the page at /admin in docs/images: main screens in both themes, and two sizes of the client's
+(`make screenshots`).
 
 The pictures have 256 colours, so that all of them together are smaller than one photograph; text and lines lose nothing.
 """
@@ -7,7 +8,7 @@ import subprocess
 import tempfile
 
 from lib.browser import browsing
-from lib.harness import ROOT, Server
+from lib.harness import PASSWORD, ROOT, Server
 from lib.scenes import Scene
 
 FOLDER = ROOT / "docs/images"
@@ -23,12 +24,12 @@ async def settled(page):
     await page.wait_for_timeout(300)
 
 
-async def take(page, name, folder):
+async def take(page, name, folder, of="web"):
     await settled(page)
-    path = f"{folder}/{name}.png"
+    path, kept = f"{folder}/{name}.png", FOLDER / f"{of}-{name}.png"
     await page.screenshot(path=path)
-    subprocess.run(["vips", "copy", path, f"{FOLDER / f'web-{name}.png'}[palette,compression=9,effort=10,strip]"], check=True)
-    print(FOLDER / f"web-{name}.png", (FOLDER / f"web-{name}.png").stat().st_size)
+    subprocess.run(["vips", "copy", path, f"{kept}[palette,compression=9,effort=10,strip]"], check=True)
+    print(kept, kept.stat().st_size)
 
 
 async def photograph(server, talk, garden, folder):
@@ -67,11 +68,32 @@ async def photograph(server, talk, garden, folder):
                 await take(page, f"settings-{size}-{theme}", folder)
 
 
+async def photograph_admin(server, folder):
+    """laurence looks after the town."""
+    server.command("user", "role", "laurence", "admin")
+    async with browsing(server) as browser:
+        page = await browser.page(**SIZES["desktop"])
+        await page.goto(server.base + "/admin")
+        await page.fill("#username", "laurence")
+        await page.fill("#password", PASSWORD)
+        await page.click("button[type=submit]")
+        for name, awaited in [("overview", ".figures dt"), ("users", "tbody tr"), ("reports", "blockquote")]:
+            await page.click(f"nav a[href='#{name}']")
+            await page.locator(awaited).first.wait_for()
+            await page.mouse.move(0, 0)
+            for theme in ("light", "dark"):
+                await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                await take(page, f"{name}-{theme}", folder, of="admin")
+
+
 def main():
     with Server() as server, tempfile.TemporaryDirectory() as folder:
         server.start()
-        talk, garden = Scene(server).play()
+        scene = Scene(server)
+        talk, garden = scene.play()
         asyncio.run(photograph(server, talk, garden, folder))
+        scene.complain()
+        asyncio.run(photograph_admin(server, folder))
 
 
 if __name__ == "__main__":

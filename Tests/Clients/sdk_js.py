@@ -18,7 +18,7 @@ from lib.services import Hook, new_secret
 
 SDK = ROOT / "clients/js"
 SIZE_MAX = 25_000  # bytes
-MESSAGES = int(os.environ.get("SDK_MESSAGES", "2000"))  # of the test of memory; 10,000 by hand
+MESSAGES = int(os.environ.get("SDK_MESSAGES", "10000"))  # of the test of memory
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 
 

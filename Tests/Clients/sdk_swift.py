@@ -1,12 +1,17 @@
 """The Swift SDK (clients/swift): built as a package of its own, its tests against a server of this script, and the terminal chat of its
-tutorial in a terminal.
+tutorial in a terminal. What its documentation shows is compiled, and its sources as on a platform whose only transport is URLSession.
 
 The tests ask this script for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
 """
+import contextlib
+import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import subprocess
+import tempfile
 
 from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
 from lib.sdk import SECRET, Control
@@ -14,30 +19,109 @@ from lib.services import Hook, new_secret
 from lib.terminal import Terminal
 
 SDK = ROOT / "clients/swift"
+SOURCES = SDK / "Sources/ParleyClient"
+PAGES = [SDK / "README.md", *sorted(SOURCES.glob("*.docc/*.md")), *sorted(SOURCES.glob("*.swift"))]
+CHAT = SDK / "Sources/terminal-chat/main.swift"
 BUILD = ROOT / ".build/clients-swift"
 BUILD_TIME = 15 * PATIENCE  # the first build compiles BoringSSL
+MESSAGES = int(os.environ.get("SDK_MESSAGES", "10000"))  # of the test of memory
+# Of what a platform has that is not Linux; and the transport of Linux alone.
+IMPORTS = {"Foundation", "FoundationNetworking"}
+NIO = {"NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOWebSocket"}
+# What the code of the documentation takes for given.
+IMPORTED = "import Foundation\nimport FoundationNetworking\nimport ParleyClient\n\n"
+GIVEN = """
+let (me, password, ownToken) = ("juliet", "wherefore-art-thou", "a token")
+let (file, picture) = (URL(fileURLWithPath: "juliet.store"), Data())
+let parley = try! Parley(url: URL(string: "http://localhost:8080")!)
+func show(_ what: Any...) {}
+func lines() -> AsyncStream<String> { AsyncStream { $0.finish() } }
+"""
 
 
 def environment(**more):
     return {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")} | more
 
 
+def swift(*arguments, **more):
+    done = subprocess.run(
+        arguments, env=environment(PARLEY_STRICT="1"), capture_output=True, text=True, timeout=BUILD_TIME, **more)
+    expect(done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
 def build():
-    done = subprocess.run(
-        ["swift", "build", "--build-tests", "--package-path", SDK, "--scratch-path", BUILD],
-        env=environment(PARLEY_STRICT="1"), capture_output=True, text=True, timeout=BUILD_TIME)
-    expect(done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-2000:]}")
+    # Nobody debugs it.
+    swift("swift", "build", "--build-tests", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc", "-g0", "-Xswiftc", "-gnone")
 
 
-def test(server, control):
+def elsewhere(folder):
+    """The sources as Apple's platforms compile them: URLSession is the transport, and SwiftNIO is not there."""
+    for source in SOURCES.glob("*.swift"):
+        text = source.read_text()
+        imported = set(re.findall(r"^\s*(?:@\S+ )?(?:public |internal )?import (?:\w+ )?(\w+)", text, re.M))
+        expect(imported <= IMPORTS | (NIO if source.name == "NIOTransport.swift" else set()), f"{source.name}: {imported}")
+        forbidden = re.findall(r"os\(Linux\)|canImport\(Glibc\)|/proc/|@unchecked|nonisolated\(unsafe\)|@preconcurrency", text)
+        expect(not forbidden, f"{source.name}: {forbidden}")
+        (folder / source.name).write_text(text.replace("canImport(Darwin)", "true"))
+    settings = re.findall(r'enableUpcomingFeature\("(\w+)"\)', (SDK / "Package.swift").read_text())
+    swift(
+        "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors", "-module-name", "ParleyClient",
+        *(word for name in settings for word in ("-enable-upcoming-feature", name)), *folder.glob("*.swift"))
+
+
+def documented(folder):
+    """The Swift code of each page of the documentation, in its order, as one function; what is for a manifest, as one of a package."""
+    manifest = []
+    for page in PAGES:
+        text = page.read_text()
+        if page.suffix == ".swift":
+            text = "".join(re.findall(r"^ */// ?(.*\n)", text, re.M))
+        blocks = re.findall(r"^```swift\n(.*?)^```$", text, re.M | re.S)
+        manifest += [block for block in blocks if block.startswith(".package(")]
+        code = [block for block in blocks if not block.startswith((".package(", "// A chat"))]
+        if code:
+            body = "".join(code).replace("import ParleyClient\n", "")
+            (folder / f"{page.stem}.swift").write_text(f"{IMPORTED}func {page.stem}() async throws {{\n{body}}}\n")
+    names = sorted(path.stem for path in folder.glob("*.swift"))
+    expect(names == ["BringYourOwnLogin", "Parley", "README", "TerminalChat"], f"{names}")
+    (folder / "Given.swift").write_text(IMPORTED + GIVEN)
+    maps = [*BUILD.glob("debug/*.build/module.modulemap"), *BUILD.glob("checkouts/*/Sources/*/include/module.modulemap")]
+    swift(
+        "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", BUILD / "debug/Modules",
+        *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")), *folder.glob("*.swift"))
+
+    (dependency, product), = [re.findall(r"^(\.\w+\(.*\)),$", block, re.M) for block in manifest]
+    (folder / "Package.swift").write_text(
+        f"// swift-tools-version: 6.1\nimport PackageDescription\nlet package = Package(name: \"app\", dependencies: [{dependency}],"
+        f" targets: [.executableTarget(name: \"app\", dependencies: [{product}])])\n")
+    app = json.loads(swift("swift", "package", "--package-path", folder, "dump-package"))
+    own = json.loads(swift("swift", "package", "--package-path", SDK, "dump-package"))
+    name, package, *_ = app["targets"][0]["dependencies"][0]["product"]
+    expect(name in {each["name"] for each in own["products"]}, f"{name} is no product")
+    path = app["dependencies"][0]["fileSystem"][0]["path"]
+    expect(pathlib.Path(path).name == package and path.endswith(str(SDK.relative_to(ROOT))), f"{package} in {path}")
+
+
+def tutorial():
+    """The chat has the length of its name, and the tutorial ends with it, as it is."""
+    program = CHAT.read_text()
+    expect(program.count("\n") <= 60, f"{program.count(chr(10))} lines")
+    page = (SOURCES / "ParleyClient.docc/TerminalChat.md").read_text()
+    expect(f"```swift\n{program}```\n" in page, "TerminalChat.md has another program than terminal-chat/main.swift")
+
+
+def test(server, control, suite="--skip", **more):
+    """The suites but that of memory; or that one, alone in its process."""
     done = subprocess.run(
-        [BUILD / "debug/ParleyClientPackageTests.xctest", "--testing-library", "swift-testing"], cwd=SDK,
+        [BUILD / "debug/ParleyClientPackageTests.xctest", "--testing-library", "swift-testing", suite, "MemoryTests"], cwd=SDK,
         env=environment(
             PARLEY_URL=server.base, PARLEY_PASSWORD=PASSWORD, PARLEY_CONTROL=control.url,
-            PARLEY_TLS_URL=server.settings["http__url"], PARLEY_CERTIFICATE=server.certificate),
+            PARLEY_TLS_URL=server.settings["http__url"], PARLEY_CERTIFICATE=server.certificate, **more),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=5 * PATIENCE)
     print(done.stdout[-6000:])
-    expect(done.returncode == 0 and "LiveTests passed" in done.stdout, done.stdout[-8000:])  # none is skipped
+    ran = "LiveTests passed" if suite == "--skip" else "MemoryTests passed"
+    expect(done.returncode == 0 and ran in done.stdout, done.stdout[-8000:])  # none is skipped
 
 
 def chat(server, user, other):
@@ -98,9 +182,33 @@ def killed(server):
 
 def run(checks):
     expect(shutil.which("swift"), "the Swift compiler is missing")
+    failed = len(checks.failed)
     with checks.check("sdk: the package builds"):
         build()
-    expect(not checks.failed, "nothing to run")
+    if len(checks.failed) > failed:
+        return
+    for name, look in [("it compiles where only URLSession is", elsewhere), ("the code of its documentation compiles", documented)]:
+        with checks.check(f"sdk: {name}"), tempfile.TemporaryDirectory() as folder:
+            look(pathlib.Path(folder))
+    with checks.check("sdk: the terminal chat has 60 lines, and its tutorial the same"):
+        tutorial()
+    with site() as (server, control):
+        with checks.check("sdk: its tests, all requests by URLSession"):
+            test(server, control, PARLEY_TRANSPORT="URLSession")
+    with site() as (server, control):
+        with checks.check("sdk: its tests"):
+            test(server, control)
+        with checks.check(f"sdk: {MESSAGES} messages with memory flat"):
+            test(server, control, "--filter", PARLEY_MESSAGES=str(MESSAGES))
+        with checks.check("sdk: the terminal chat"):
+            chats(server)
+        with checks.check("sdk: kill -9 of the terminal chat"):
+            killed(server)
+
+
+@contextlib.contextmanager
+def site():
+    """A server with its users, and what the tests ask for."""
     secret, port, https = new_secret(), free_port(), free_port()
     hook = Hook(port, secret)
     settings = dict(
@@ -114,12 +222,7 @@ def run(checks):
             server.befriend(one, other)
         control = Control(server, hook)
         try:
-            with checks.check("sdk: its tests"):
-                test(server, control)
-            with checks.check("sdk: the terminal chat"):
-                chats(server)
-            with checks.check("sdk: kill -9 of the terminal chat"):
-                killed(server)
+            yield server, control
         finally:
             control.close()
             hook.close()

@@ -131,7 +131,7 @@ async def served(checks, server, juliet):
     with checks.check("commands, slixmpp: a user is shown their own (XEP-0050), and ping answers"):
         items = await juliet["xep_0050"].get_commands("localhost", timeout=PATIENCE)
         nodes = {item[1] for item in items["disco_items"]["items"]}
-        own = {OWN + name for name in ("sessions", "change-password", "app-passwords", "export")}
+        own = {OWN + name for name in ("sessions", "change-password", "app-passwords", "message-age", "export")}
         expect(nodes == {"ping"} | own, f"{nodes}")
         answer = await execute(juliet, "ping")
         expect(answer["command"]["status"] == "completed" and notes(answer) == "Pong", f"{answer}")

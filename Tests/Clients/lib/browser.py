@@ -6,6 +6,34 @@ from playwright.async_api import async_playwright
 
 from lib.harness import PASSWORD, PATIENCE, expect
 
+# A page's connections, for their figures, which go as `mediaPolicy` says.
+PEERS = """
+(() => {
+  const Real = window.RTCPeerConnection;
+  const peers = (window.peers = []);
+  window.RTCPeerConnection = class extends Real {
+    constructor(configuration) {
+      super({ ...configuration, ...window.mediaPolicy });
+      peers.push(this);
+    }
+    setConfiguration(configuration) { super.setConfiguration({ ...configuration, ...window.mediaPolicy }); }
+  };
+})();
+"""
+RELAYED = "window.mediaPolicy = { iceTransportPolicy: 'relay' };"
+# Waits until the page gets all of these kinds of media: sound that is none of silence, and pictures that it can show. It gives what it lacks.
+PERCEIVES = """async ([kinds, patience]) => {
+  const lacks = new Set(kinds);
+  for (const end = Date.now() + patience; lacks.size && Date.now() < end; await new Promise((done) => setTimeout(done, 100))) {
+    for (const peer of window.peers.filter((each) => each.connectionState === "connected")) {
+      for (const each of (await peer.getStats()).values()) {
+        if (each.type !== "inbound-rtp") continue;
+        if (each.kind === "video" ? each.framesDecoded >= 5 : each.packetsReceived > 20 && each.totalAudioEnergy > 0) lacks.delete(each.kind);
+      }
+    }
+  }
+  return [...lacks];
+}"""
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 
 
@@ -26,6 +54,13 @@ class Browser:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         return page
 
+    async def watched(self, *scripts):
+        """A page whose connections are known to `perceives`."""
+        context = await self.context()
+        for script in (PEERS, *scripts):
+            await context.add_init_script(script)
+        return await self.page(context)
+
     async def sign_in(self, name, page=None, **settings):
         page = page or await self.page(**settings)
         await page.goto(self.server.base + "/")
@@ -34,6 +69,12 @@ class Browser:
         await page.click("form button[type=submit]")
         await page.wait_for_selector(".side .dialogs")
         return page
+
+
+async def perceives(page, *kinds):
+    """Waits until the page gets these kinds of media."""
+    lacks = await page.evaluate(PERCEIVES, [kinds, PATIENCE * 1000])
+    expect(not lacks, f"the page does not get {lacks}")
 
 
 @contextlib.asynccontextmanager

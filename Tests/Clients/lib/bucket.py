@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import http.server
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import xml.etree.ElementTree as ElementTree
 from lib.harness import PATIENCE, Log, expect, free_port
 
 BUCKET = "files"
+DROP = "drop"  # in place of a status: the connection breaks without an answer
 KEY, SECRET = "AKIAVERONA", "wherefore"
 # What moto takes for a signature.
 BELIEVED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={KEY}/20200101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"}
@@ -56,7 +58,7 @@ class Bucket:
         self.log.until("the bucket's server runs", lambda text: "Running on" in text, 60)
         self.direct("PUT", "/" + BUCKET)
         self.is_away = False
-        self.refuses = None  # of the command and the path of a request: a status, or None
+        self.refuses = None  # of the command and the path of a request: a status, DROP, or None
         self.mistakes = []
         self.requests = []  # their commands and paths
         self.held = None  # set: the next PUT that has been stored is told so only when `let` is
@@ -73,6 +75,10 @@ class Bucket:
                     bucket.mistakes.append(f"{self.command} {self.path}: {wrong}")
                 bucket.requests.append((self.command, self.path))
                 refused = 503 if bucket.is_away else bucket.refuses and bucket.refuses(self.command, self.path)
+                if refused == DROP:
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
                 if refused:
                     self.send_response(refused)
                     self.send_header("Content-Length", "0")

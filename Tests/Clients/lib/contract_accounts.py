@@ -43,6 +43,14 @@ def accounts(base, given):
     return pair, info, True
 
 
+def invited(base, token):
+    anybody = Client(base)
+    open_for = anybody.call("GET", f"/v1/invitations/{token}")
+    expect("expiresAt" in open_for, f"{open_for}")
+    anybody.call("POST", "/v1/users", {"username": "invited-" + token[:8].lower(), "password": "By a link alone", "invitation": token}, 201)
+    anybody.call("GET", f"/v1/invitations/{token}", status=404, code="invitation-unknown")
+
+
 def devices(client):
     """Where nobody is woken: it goes before anybody says anything. The keys are those of RFC 8291 5."""
     keys = {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",

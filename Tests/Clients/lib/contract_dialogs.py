@@ -102,6 +102,10 @@ def conversation(juliet, romeo, js, rs):
     newer = romeo.call("GET", path + f"/messages?limit=2&after={first['id']}")
     expect([m["seq"] for m in newer["items"]] == [3, 2] and "nextCursor" in newer, f"after the first come {newer}")
     romeo.call("GET", path + "/messages?before=x", status=400, code="cursor-unknown")
+    opened = romeo.call("GET", path + "/messages?limit=2&include=dialog,members,pins,markers,users")
+    expect(opened["dialog"]["id"] == dialog["id"] and opened["dialog"]["user"]["id"] == juliet.name, f"opened {opened}")
+    expect([user["id"] for user in opened["users"]["items"]].count(juliet.name) == 1, f"opened {opened}")
+    romeo.call("GET", path + "/messages?include=all", status=400, code="include-unknown")
     romeo.call("GET", path + f"/messages?before={first['id']}&after={first['id']}", status=400)
 
     # Markers: forward only; the reader's own messages do not count.
@@ -153,8 +157,8 @@ def conversation(juliet, romeo, js, rs):
     juliet.call("PUT", one + "/reactions", {"emoji": [str(n) for n in range(21)]}, 413, "too-many-emoji")
     for _ in range(2):
         juliet.call("DELETE", one + "?for=everyone&reason=late", status=204)
-    expect(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "for": "everyone", "reason": "late"}, "deleted")
     gone = romeo.call("GET", path + "/messages?limit=2")["items"][1]
+    expect(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "for": "everyone", "reason": "late", "message": gone}, "deleted")
     expect(gone["id"] == last["id"] and gone["content"] == {"type": "deleted", "text": gone["content"]["text"], "reason": "late"}, f"left is {gone}")
     expect("Good night" not in str(gone) and gone["version"] == 3 and gone["deletedBy"] == juliet.name, f"left is {gone}")
 

@@ -4,6 +4,7 @@ slixmpp as its users would.
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import urllib.request
 from lib.harness import PASSWORD, PATIENCE, Failure, Log, expect, free_port
 from lib.internet import listens
 
-DOMAIN, ROOMS = "localhost", "conference.localhost"
+DOMAIN, ROOMS, UPLOADS = "localhost", "conference.localhost", "upload.localhost"
 SCHEMAS = pathlib.Path("/usr/share/ejabberd/sql")
 
 
@@ -25,7 +26,7 @@ class Former:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-former-"))
         self.data = self.folder / "data"
         self.data.mkdir()
-        self.xmpp = free_port()
+        self.xmpp, self.http = free_port(), free_port()
         key, self.chain = self.folder / "key.pem", self.folder / "chain.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
@@ -80,7 +81,9 @@ c2s_direct_tls_ports = {{}}
 s2s_ports = {{}}
 s2s_direct_tls_ports = {{}}
 component_ports = {{}}
-http_ports = {{}}
+http_ports = {{ {self.http} }}
+http_interfaces = {{ "127.0.0.1" }}
+http_default_host = "{UPLOADS}"
 https_ports = {{}}
 modules_enabled = {{ "roster"; "saslauth"; "tls"; "disco"; "carbons"; "pep"; "private"; "blocklist"; "vcard4"; "vcard_legacy";
   "bookmarks"; "ping"; "mam"; "offline" }}
@@ -93,6 +96,7 @@ VirtualHost "{DOMAIN}"
 Component "{ROOMS}" "muc"
   modules_enabled = {{ "muc_mam" }}
   muc_log_by_default = true
+Component "{UPLOADS}" "http_file_share"
 """)
 
     def command(self):
@@ -108,22 +112,21 @@ Component "{ROOMS}" "muc"
 
 
 class Ejabberd(Former):
-    """Of the Debian package, with its data in Mnesia, SQLite or PostgreSQL."""
+    """Of the Debian package, with its data in Mnesia, SQLite, PostgreSQL or MariaDB."""
 
     def __init__(self, storage="mnesia"):
         super().__init__()
-        self.http = free_port()
-        self.configuration = self.folder / "ejabberd.yml"
+        self.configuration, self.uploads = self.folder / "ejabberd.yml", self.folder / "upload"
         both = self.folder / "both.pem"
         both.write_bytes(self.key.read_bytes() + self.chain.read_bytes())
-        self.postgres, sql = None, {}
+        self.sql, sql = None, {}
         if storage == "sqlite":
             self.database = self.data / "ejabberd.sqlite"
             sql = {"sql_type": "sqlite", "sql_database": str(self.database)}
             subprocess.run(["sqlite3", self.database], input=SCHEMAS.joinpath("lite.sql").read_bytes(), check=True)
-        elif storage == "pgsql":
-            self.postgres = Postgres(self.folder)
-            sql = {"sql_type": "pgsql", "sql_server": self.host, "sql_port": self.postgres.port, "sql_database": "postgres",
+        elif storage != "mnesia":
+            self.sql = {"pgsql": Postgres, "mysql": MariaDB}[storage](self.folder)
+            sql = {"sql_type": storage, "sql_server": self.host, "sql_port": self.sql.port, "sql_database": self.sql.database,
                    "sql_username": "ejabberd", "sql_password": PASSWORD, "sql_pool_size": 2}
         if sql:
             sql |= {"default_db": "sql"}
@@ -132,13 +135,15 @@ class Ejabberd(Former):
             "auth_password_format": "scram", "registration_timeout": "infinity",
             "listen": [
                 {"port": self.xmpp, "ip": self.host, "module": "ejabberd_c2s", "access": "all", "starttls": True, "shaper": "none"},
-                {"port": self.http, "ip": self.host, "module": "ejabberd_http", "request_handlers": {"/api": "mod_http_api"}}],
+                {"port": self.http, "ip": self.host, "module": "ejabberd_http", "request_handlers": {"/api": "mod_http_api", "/files": "mod_http_upload"}}],
             "api_permissions": {"here": {"from": ["mod_http_api"], "who": {"ip": "127.0.0.0/8"}, "what": ["*"]}},
             "acl": {"local": {"user_regexp": ""}}, "access_rules": {"local": {"allow": "local"}},
             "modules": {
                 **{f"mod_{name}": {} for name in (
                     "admin_extra", "blocking", "caps", "carboncopy", "disco", "last", "offline", "ping", "privacy", "private", "roster",
                     "shared_roster", "stream_mgmt", "vcard")},
+                "mod_http_upload": {
+                    "host": UPLOADS, "docroot": str(self.uploads), "put_url": f"http://{self.host}:{self.http}/files", "access": "all"},
                 "mod_mam": {"default": "always", "assume_mam_usage": False, "request_activates_archiving": False},
                 "mod_muc": {"host": ROOMS, "default_room_options": {"mam": True, "persistent": True}},
                 "mod_pubsub": {"access_createnode": "local", "plugins": ["flat", "pep"]}}}, indent=1))
@@ -164,13 +169,15 @@ class Ejabberd(Former):
 
     def stop(self):
         super().stop()
-        if self.postgres:
-            self.postgres.stop()
-            self.postgres = None
+        if self.sql:
+            self.sql.stop()
+            self.sql = None
 
 
 class Postgres:
     """A database of the Debian package, which lets no root run it."""
+
+    database = "postgres"
 
     def __init__(self, folder):
         self.folder, self.port = folder / "postgres", free_port()
@@ -201,3 +208,35 @@ class Postgres:
 
     def stop(self):
         self.run("pg_ctl", "-m", "immediate", "stop")
+
+
+class MariaDB:
+    """A database of the Debian packages that start no service."""
+
+    database = "ejabberd"
+
+    def __init__(self, folder):
+        self.data, self.socket, self.port = folder / "mariadb", folder / "mariadb.socket", free_port()
+        user = [f"--user={pwd.getpwuid(os.getuid()).pw_name}"]
+        self.run("mariadb-install-db", f"--datadir={self.data}", "--auth-root-authentication-method=normal", "--skip-test-db", *user)
+        self.process = subprocess.Popen(
+            ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
+             "--bind-address=127.0.0.1", "--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2", *user],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        Log(self.process.stdout).until("MariaDB is ready", lambda said: "ready for connections" in said)
+        self.run("mariadb", f"--socket={self.socket}", "-u", "root", text=f"""
+            CREATE DATABASE ejabberd; CREATE USER ejabberd@127.0.0.1 IDENTIFIED BY '{PASSWORD}';
+            GRANT ALL ON ejabberd.* TO ejabberd@127.0.0.1; USE ejabberd;
+            {SCHEMAS.joinpath("mysql.sql").read_text()}""")
+
+    def run(self, name, *arguments, text=None):
+        done = subprocess.run([name, "--no-defaults", *arguments], input=text, capture_output=True, text=True)
+        expect(done.returncode == 0, f"{name}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def dump(self):
+        return self.run("mariadb-dump", f"--socket={self.socket}", "-u", "root", self.database)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)

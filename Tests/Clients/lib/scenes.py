@@ -113,3 +113,13 @@ class Scene:
         self.read("romeo", own)
         self.apps["juliet"].call("PATCH", f"/v1/dialogs/{garden}/me", {"pinned": True})
         return talk, garden
+
+    def complain(self):
+        """tybalt is reported, for what he has said to some."""
+        for user, text, reason, words in [
+            ("mercutio", "Buy the finest rapiers of Verona: only today, only from me!", "spam", "He says that to everybody."),
+            ("benvolio", "Turn thee, Benvolio, look upon thy death.", "abuse", "I did but keep the peace."),
+        ]:
+            said = self.say("tybalt", self.private("tybalt", user), text)
+            path = f"/v1/dialogs/{said['dialogId']}/messages/{said['id']}/flags"
+            self.apps[user].call("POST", path, {"reason": reason, "text": words})

@@ -1,0 +1,80 @@
+"""Calls of the web client in headless Chromium with fake devices: two browsers, and a third caller by the app protocol."""
+import asyncio
+
+from lib.apps import App
+from lib.browser import browsing
+from lib.harness import expect, on_server
+
+
+async def calling(checks, server, browser):
+    loop = asyncio.get_running_loop()
+    nurse = await loop.run_in_executor(None, lambda: App(server, "nurse", "phone").connect())
+    await loop.run_in_executor(None, server.befriend, "nurse", "juliet")
+    picture = "() => document.querySelector('.call .remote')?.videoWidth > 0"
+    # Profiles of their own: what the checks before did to the other ones is no matter of this one.
+    page, romeo = await browser.page(), await browser.page()
+    for each in (page, romeo):
+        # What makes sound is counted: every context of audio, and the waves that it was to play.
+        await each.add_init_script("""window.sounds = []; window.AudioContext = class extends AudioContext { constructor() { super(); sounds.push(this); } };""")
+    await browser.sign_in("juliet", page)
+    await browser.sign_in("romeo", romeo)
+    sounds = lambda each: each.evaluate("() => sounds.filter((one) => one.state !== 'closed').length")
+    with checks.check("web calls: two browsers call each other, with sound and pictures in both directions"):
+        await page.locator(".row:has-text('Romeo')").click()
+        await page.click("[aria-label='Video call']")
+        await romeo.wait_for_selector(".call .answer")
+        await page.locator(".call:has-text('Ringing')").wait_for()
+        expect(await sounds(page) == 1 and await sounds(romeo) == 1, "no ringing tone")
+        await romeo.click(".call .answer")
+        for each in (page, romeo):
+            await each.wait_for_function(picture)
+            expect(await sounds(each) == 0, "the tone goes on in the call")
+        # A third one: the server says so of a call that was answered.
+        await loop.run_in_executor(None, nurse.call, "POST", "/v1/calls", {"userId": "juliet", "kind": "audio", "clientId": "third"})
+        await page.locator(".row:has-text('Missed call')").wait_for()
+        expect(await page.locator("section.call").count() == 1 and await sounds(page) == 0, "the third call disturbs the first one")
+        await romeo.click("[aria-label='Mute']")
+        await romeo.locator("[aria-label='Unmute']").wait_for()
+        await romeo.click("[aria-label='Hang up']")
+        await page.locator("section.call").wait_for(state="detached")
+        await page.locator(".notice.call").wait_for()
+    with checks.check("web calls: a call is declined, and another one given up is missed"):
+        await page.click("[aria-label='Call']")
+        await romeo.click(".call .hang-up")
+        await page.locator(".toast:has-text('Declined')").wait_for()
+        await page.click("[aria-label='Call']")
+        await romeo.wait_for_selector(".call .answer")
+        await page.click(".call .hang-up")
+        await romeo.locator("section.call").wait_for(state="detached")
+        await romeo.locator(".row:has-text('Missed call')").wait_for()
+        expect(await sounds(romeo) == 0 and await sounds(page) == 0, "the tone goes on after the call")
+    with checks.check("web calls: who calls is busy for others, who see so, and has missed their call; a muted chat does not ring"):
+        await page.click("[aria-label='Call']")
+        await page.locator(".call:has-text('Ringing')").wait_for()
+        made = (await loop.run_in_executor(None, nurse.call, "POST", "/v1/calls", {"userId": "juliet", "kind": "audio", "clientId": "fourth"}))[1]
+        ended = await loop.run_in_executor(None, nurse.event, "call.updated", lambda data: data["call"]["id"] == made["id"] and data["call"]["state"] == "ended")
+        expect(ended["data"]["call"]["reason"] == "busy", f"{ended}")
+        await page.click(".call .hang-up")
+        await page.locator("section.call").wait_for(state="detached")
+        desk = await loop.run_in_executor(None, App, server, "juliet", "desk")
+        dialog = await loop.run_in_executor(None, desk.dialog, "nurse")
+        await loop.run_in_executor(None, desk.call, "PATCH", f"/v1/dialogs/{dialog}/me", {"notify": "never"})
+        await page.locator(f".row[data-id='{dialog}'] .badge.quiet").wait_for()
+        fifth = (await loop.run_in_executor(None, nurse.call, "POST", "/v1/calls", {"userId": "juliet", "kind": "audio", "clientId": "fifth"}))[1]
+        await page.wait_for_selector(".call .answer")
+        expect(await sounds(page) == 0, "it rings in a muted chat")
+        await loop.run_in_executor(None, nurse.call, "DELETE", f"/v1/calls/{fifth['id']}")
+        await page.locator("section.call").wait_for(state="detached")
+    await romeo.context.close()
+    await page.context.close()
+
+
+async def body(checks, server):
+    async with browsing(server) as browser:
+        await calling(checks, server, browser)
+        with checks.check("web calls: nothing in the pages failed"):
+            expect(not browser.errors, f"{browser.errors}")
+
+
+def run(checks):
+    on_server(body, checks, "romeo", "juliet", "nurse")

@@ -1,0 +1,101 @@
+"""The web client's sign-in by a provider: a third-party OpenID provider (oidc-provider-mock, on Authlib) asks the user in the same
+browser, and Parley's server redeems the code there. And a server without the web client."""
+import asyncio
+import json
+import logging
+import os
+import pathlib
+import urllib.parse
+
+from lib.apps import exchange
+from lib.browser import browsing
+from lib.harness import Server, expect
+
+CLIENT, SECRET = "parley-web", "a secret: of it+100%"
+
+
+async def walk(checks, server):
+    async with browsing(server) as browser:
+        page = await browser.page()
+
+        async def leave():
+            await page.goto(server.base + "/")
+            await page.click("button:has-text('Verona')")
+            await page.wait_for_selector("input[name=sub]")
+
+        with checks.check("web sign-in: a provider has a button if it can send the user back to this address"):
+            await page.goto(server.base + "/")
+            await page.wait_for_selector("input[name=username]")
+            expect(await page.locator("button:has-text('Continue with')").all_text_contents() == ["Continue with \u2068Verona\u2069"], "other buttons")
+        with checks.check("web sign-in: by a provider, with a proof key, and the code is not left in the address"):
+            await leave()
+            query = {name: value[0] for name, value in urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query).items()}
+            expect((query["response_type"], query["client_id"], query["redirect_uri"], query["scope"], query["code_challenge_method"]) ==
+                   ("code", CLIENT, server.base + "/", "openid profile", "S256") and len(query["code_challenge"]) == 43 and len(query["state"]) == 43, f"{query}")
+            await page.fill("input[name=sub]", "rosaline-17")
+            await page.click("button:has-text('Authorize')")
+            await page.wait_for_selector(".side .dialogs")
+            expect(page.url.split("#")[0] == server.base + "/", f"the address is {page.url}")
+            await page.reload()
+            await page.wait_for_selector(".side .dialogs")
+            await page.click(".side-head .me")
+            await page.locator(".side .card h3:has-text('Rosaline')").wait_for()
+            await page.click(".side-head .tool")
+        with checks.check("web sign-in: who comes again by the provider is the same user"):
+            first = await signed_in(page)
+            again = await (await browser.context()).new_page()
+            await again.goto(server.base + "/")
+            await again.click("button:has-text('Verona')")
+            await again.fill("input[name=sub]", "rosaline-17")
+            await again.click("button:has-text('Authorize')")
+            await again.wait_for_selector(".side .dialogs")
+            expect(await signed_in(again) == first, "another user")
+            await again.context.close()
+        await page.context.close()
+        page = await browser.page()
+        with checks.check("web sign-in: who says no there is back at the sign-in, and a code that nobody asked for is nothing"):
+            await leave()
+            await page.click("button:has-text('Deny')")
+            await page.locator(".error:has-text('cancelled')").wait_for()
+            await page.goto(server.base + "/?code=stolen&state=made-up")
+            await page.locator(".error:has-text('does not belong')").wait_for()
+            expect(page.url == server.base + "/", f"the code is left in the address: {page.url}")
+            expect(await page.evaluate("() => sessionStorage.length") == 0, "something is left in the tab")
+        with checks.check("web sign-in: nothing in the pages failed"):
+            # The provider's own page asks for a style sheet that is elsewhere.
+            expect(not [error for error in browser.errors if "net::ERR_" not in error], f"{browser.errors}")
+
+
+async def signed_in(page):
+    """The id of the user whose page this is, as the settings show it."""
+    await page.click(".side-head .me")
+    address = await page.locator(".side .card .note").text_content()
+    await page.click(".side-head .tool")
+    return address
+
+
+def run(checks):
+    os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # the provider is on this machine
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    from oidc_provider_mock import User, run_server_in_thread
+
+    with run_server_in_thread(user_claims=[User(sub="rosaline-17", claims={"name": "Rosaline"})]) as provider, Server() as server:
+        base = f"http://localhost:{provider.server_port}"
+        settings = {"identity": {"codes": [{
+            "name": "verona", "client_id": CLIENT, "client_secret": SECRET, "authorize_url": base + "/oauth2/authorize",
+            "scope": "openid profile", "token_url": base + "/oauth2/token", "user_url": base + "/userinfo", "subject": "sub",
+            "display_name": "name", "redirects": [server.base + "/"]},
+            {"name": "elsewhere", "client_id": CLIENT, "client_secret": SECRET, "authorize_url": base + "/oauth2/authorize",
+             "token_url": base + "/oauth2/token", "user_url": base + "/userinfo", "redirects": ["https://elsewhere.example/"]}]}}
+        # JSON is YAML.
+        pathlib.Path(server.configuration).write_text(json.dumps(settings))
+        server.start()
+        asyncio.run(walk(checks, server))
+        server.stop()
+        pathlib.Path(server.configuration).write_text(json.dumps({"web": {"client": False}}))
+        server.start()
+        with checks.check("web sign-in: without the web client nothing is at its addresses, and the protocol is as before"):
+            for path in ["/", "/sw.js", "/manifest.webmanifest", "/admin"]:
+                status, _, body = exchange("GET", server.base + path)
+                expect(status == 404 and json.loads(body)["code"] == "path-unknown", f"{path}: {status} {body[:80]}")
+            expect(exchange("GET", server.base + "/v1/info")[0] == 200, "the protocol is gone, too")
