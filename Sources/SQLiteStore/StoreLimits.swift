@@ -37,15 +37,17 @@ public enum StoreLimits {
   static let copyPauseShare = 6
   /// The priority of a copy: where others want the processor, it gets a tenth of it, so that it ends in any case.
   static let copyNiceness: Int32 = 10
-  /// The bytes by which a log that a reader holds is longer than it needs to be, and those that remain when it is made
-  /// longer again: what some ten seconds of traffic write, and what they write until that is done.
-  static let preparedAheadBytes: Int64 = 16 << 20
-  static let preparedRestBytes: Int64 = 4 << 20
+  /// The shares of the usual log's bytes by which one that a reader holds is longer than it needs to be, and that remain
+  /// when it is made longer again: half and an eighth, several seconds of traffic and what comes until that is done.
+  static let preparedAheadShare: Int64 = 2
+  static let preparedRestShare: Int64 = 8
   /// The slices in which the log's blocks are written beforehand, for each of which the committer waits a tenth of a
   /// millisecond; only where so many times as much is free.
   static let preparedSliceBytes: Int64 = 256 << 10
   static let preparedShareOfDisk: Int64 = 10
 
+  /// The steps of the engine after which a copy looks whether it is to end: less than a millisecond of work.
+  static let copyStepsAtOnce: Int32 = 1_000
   /// The bytes of pages that a backup keeps in memory: each page passes once.
   static let copyCacheBytes = 2 << 20
 

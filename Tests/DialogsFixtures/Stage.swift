@@ -317,7 +317,9 @@ package final class TracingStore: Store {
     return result
   }
 
-  package func copy(to path: String) throws { try inner.copy(to: path) }
+  package func copy(to path: String, until cancellation: Cancellation) throws {
+    try inner.copy(to: path, until: cancellation)
+  }
   package func close() throws { try inner.close() }
 }
 

@@ -32,6 +32,7 @@ import Testing
     #expect(take(pausing: false) == [3])
     #expect(take(pausing: false) == [])
     #expect(append(4) == true)
+    #expect(inbox.taken == 3 && inbox.count == 1)
   }
 
   @Test func nothingWaitsForRoomInAClosedInbox() {

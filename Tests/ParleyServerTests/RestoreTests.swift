@@ -142,6 +142,25 @@ import Testing
     }
   }
 
+  @Test func whatIsLeftOfARemovedBackupIsNone() async throws {
+    try await withPlace { place in
+      let first = try await place.backUp()
+      let remains = place.backups + "/parley-20260101T000000Z.db.removed"
+      try FileManager.default.moveItem(atPath: first.path, toPath: remains)
+      #expect(BackupFolder(path: place.backups).databases.isEmpty)
+      let next = try await place.backUp(keeping: 1)
+      #expect(BackupFolder(path: place.backups).databases == [next.path] && !Files.exists(remains))
+      // A database that has another name elsewhere keeps what is in it.
+      let (kept, old) = (place.folder + "/kept.db", place.backups + "/parley-20260102T000000Z.db")
+      try FileManager.default.moveItem(atPath: next.path, toPath: old)
+      try FileManager.default.linkItem(atPath: old, toPath: kept)
+      let size = try FileManager.default.attributesOfItem(atPath: kept)[.size] as? Int
+      let last = try await place.backUp(keeping: 1)
+      #expect(BackupFolder(path: place.backups).databases == [last.path])
+      #expect(try FileManager.default.attributesOfItem(atPath: kept)[.size] as? Int == size)
+    }
+  }
+
   @Test func aBackupComesBackWithItsFilesAndIsAsked() async throws {
     try await withPlace { place in
       let kept = try await place.upload([1, 2, 3])

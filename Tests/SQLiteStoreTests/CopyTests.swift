@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Foundation
 import Testing
@@ -17,7 +18,7 @@ import Testing
     }
     try say(1...50)
     let path = folder.path + "/copy.db"
-    try store.copy(to: path)
+    try store.copy(to: path, until: Cancellation())
     try say(51...100)
     #expect(try store.read { try verona.check($0) } == 100)
     try store.close()
@@ -31,15 +32,30 @@ import Testing
     try copy.close()
   }
 
+  @Test func aCopyEndsWhenItIsCancelled() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    try store.write { writer in
+      for position in Int64(1)...500 { try verona.say(position, writer) }
+    }
+    let cancellation = Cancellation()
+    cancellation.set()
+    #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/copy.db", until: cancellation) }
+    try store.copy(to: folder.path + "/next.db", until: Cancellation())
+    #expect(try store.read { try verona.check($0) } == 500)
+    try store.close()
+  }
+
   @Test func aFileThatHoldsSomethingIsLeftAlone() throws {
     let folder = try Folder()
     let store = try folder.open()
     _ = try Verona(store)
     let path = folder.path + "/letter"
     try Data("Dear Juliet".utf8).write(to: URL(fileURLWithPath: path))
-    #expect(throws: StoreFailure.self) { try store.copy(to: path) }
+    #expect(throws: StoreFailure.self) { try store.copy(to: path, until: Cancellation()) }
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "Dear Juliet")
-    #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/no/such/folder") }
+    #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/no/such/folder", until: Cancellation()) }
     try store.close()
   }
 }

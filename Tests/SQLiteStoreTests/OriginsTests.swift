@@ -159,7 +159,7 @@ import Testing
       #expect(orphans == 0)
       guard round % 12 == 0 else { continue }
       let copy = try Folder()
-      try store.copy(to: copy.database)
+      try store.copy(to: copy.database, until: Cancellation())
       let killed = try copy.open()
       try killed.write(look)
       try killed.close()

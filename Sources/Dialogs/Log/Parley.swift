@@ -343,12 +343,12 @@ public final class Parley: Sendable {
   }
 
   /// Writes one consistent copy of the store into a file while the server continues. It takes a thread for as long as
-  /// the disk needs.
-  public func copy(to path: String) async throws(Problem) {
+  /// the disk needs, or until `cancellation` is set, when it fails.
+  public func copy(to path: String, until cancellation: Cancellation) async throws(Problem) {
     let result: Result<Void, Problem> = await withCheckedContinuation { continuation in
       DispatchQueue(label: "parley.copy", qos: .utility).async { [self] in
         do {
-          try store.copy(to: path)
+          try store.copy(to: path, until: cancellation)
           continuation.resume(returning: .success(()))
         } catch let problem as Problem {
           continuation.resume(returning: .failure(problem))

@@ -1,3 +1,5 @@
+public import Basics
+
 /// The storage of the log and of everything else durable. Implementations know tables; they know no protocol and make
 /// no decisions.
 ///
@@ -15,9 +17,9 @@ public protocol Store: Sendable {
   ///   even one that changes nothing, makes it durable too.
   func write<Result>(synced: Bool, _ body: (any StoreWriter) throws -> Result) throws -> Result
   /// Writes a consistent copy of everything into the file at `path`, which is empty or missing, and syncs it, while
-  /// reading and writing go on. It blocks for as long as that takes. A store whose engine has its own means for this
-  /// throws a `Problem` of kind `unsupported` that names them.
-  func copy(to path: String) throws
+  /// reading and writing go on. It blocks for as long as that takes, or until `cancellation` is set, when it throws. A
+  /// store whose engine has its own means for this throws a `Problem` of kind `unsupported` that names them.
+  func copy(to path: String, until cancellation: Cancellation) throws
   func close() throws
 }
 

@@ -17,12 +17,12 @@ struct BackupFolder {
   /// Removes a database. It is none from the beginning on, so that one whose removal was cut off is never taken for a backup.
   func remove(_ database: String) throws(Files.Failure) {
     try Folder.rename(database, database + Self.removedEnding)
-    Folder.shorten(database + Self.removedEnding)
+    Folder.removeInSlices(database + Self.removedEnding)
   }
 
   /// Removes what is left of a database whose removal was cut off.
   func removeRemains() {
-    for name in Folder.names(path) where name.hasSuffix(".db" + Self.removedEnding) { Folder.shorten("\(path)/\(name)") }
+    for name in Folder.names(path) where name.hasSuffix(".db" + Self.removedEnding) { Folder.removeInSlices("\(path)/\(name)") }
   }
 
   private static let removedEnding = ".removed"
@@ -69,7 +69,7 @@ enum Folder {
 
   /// Removes a large file in slices, which leaves the disk to others between them. A file system that tells its disk of
   /// freed blocks (`discard`) does so while its journal is written, and the syncs of every other file wait for that.
-  static func shorten(_ path: String) {
+  static func removeInSlices(_ path: String) {
     defer { unlink(path) }
     let file = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return }

@@ -47,7 +47,7 @@ package struct DataBackup: BackupWriter {
       close(file)
       unlink(part)
     }
-    try await parley.copy(to: part)
+    try await parley.copy(to: part, until: running.cancellation)
     let value = try await Self.blocking { try body(part) }
     let bytes = lseek(file, 0, SEEK_END)
     guard fsync(file) == 0, bytes >= 0, link(part, path) == 0 else {
@@ -112,14 +112,14 @@ package struct DataBackup: BackupWriter {
       unlink(part)
       defer { unlink(part) }
       try Self.make(part)
-      try await parley.copy(to: part)
+      try await parley.copy(to: part, until: running.cancellation)
       try await Self.blocking { try Folder.rename(part, copy.path) }
     }
     do throws(Problem) {
       let output = try await Self.blocking {
         var output = try bucket.add(copy.path, as: name, files: files, cancellation)
         output.files = try bucket.prune(keeping: keep, output.files ?? Backup.Output.Files())
-        Folder.shorten(copy.path)
+        Folder.removeInSlices(copy.path)
         return output
       }
       return output

@@ -13,6 +13,8 @@ final class RunningBackups: Sendable {
     var buckets: [Bucket] = []
   }
   private let state = Mutex(State())
+  /// Ends when all have ended that were under way at the stop.
+  private let (ends, ended) = AsyncStream<Void>.makeStream()
   /// Asked between two pieces.
   let cancellation = Cancellation()
 
@@ -32,10 +34,12 @@ final class RunningBackups: Sendable {
   static let stopping = Problem(.overloaded, "stopping", "The server is stopping.", retryAfter: 5)
 
   private func end() {
-    state.withLock { state in
+    let isLast = state.withLock { state in
       state.count -= 1
       if state.count == 0 { state.buckets = [] }
+      return state.count == 0 && state.isStopping
     }
+    if isLast { ended.finish() }
   }
 
   /// Notes a bucket whose requests are to end with the server.
@@ -50,12 +54,12 @@ final class RunningBackups: Sendable {
   /// Ends those under way, and allows no more. Returns when they have ended, or the task is cancelled.
   func stop() async {
     cancellation.set()
-    let buckets = state.withLock { state in
+    let (buckets, isLast) = state.withLock { state in
       state.isStopping = true
-      return state.buckets
+      return (state.buckets, state.count == 0)
     }
     for bucket in buckets { bucket.stop() }
-    // The sleep throws when the task is cancelled: a copy of the database cannot be ended between two pieces.
-    while state.withLock({ $0.count > 0 }), (try? await Task.sleep(for: .milliseconds(20))) != nil {}
+    if isLast { ended.finish() }
+    for await _ in ends {}
   }
 }

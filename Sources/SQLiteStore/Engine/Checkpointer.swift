@@ -34,6 +34,7 @@ final class Checkpointer: Sendable {
   let asking: Atomic<Int32>
   /// The bytes of the log whose blocks are written beforehand at first, and the pages at which blocks are written next.
   private let preparedBytes: Int64
+  private let (aheadBytes, restBytes): (Int64, Int64)
   private let preparing: Atomic<Int32>
   private let pageSize: Int64
   private let keepsLog: Bool
@@ -59,6 +60,7 @@ final class Checkpointer: Sendable {
     // Most of the log that a replicator should never need is not written beforehand.
     let usual = keepsLog ? min(bytesMax, StoreLimits.walBytesCheckpoint) : bytesMax
     preparedBytes = usual + usual / 4
+    (aheadBytes, restBytes) = (usual / StoreLimits.preparedAheadShare, usual / StoreLimits.preparedRestShare)
     preparing = Atomic(Int32(clamping: usual / pageSize / 32))
     self.pageSize = pageSize
     self.busyTimeout = busyTimeout
@@ -106,7 +108,7 @@ final class Checkpointer: Sendable {
     if isRestarted {
       seconds.observe(since: start)
       // The engine now shortens a log that was longer.
-      let kept = StoreLimits.walBytesKept - StoreLimits.preparedRestBytes
+      let kept = StoreLimits.walBytesKept - restBytes
       preparing.min(Int32(clamping: kept / pageSize), ordering: .relaxed)
     }
     asking.store(
@@ -152,13 +154,13 @@ final class Checkpointer: Sendable {
   private func prepareLog(after frames: Int32) {
     guard preparing.exchange(.max, ordering: .relaxed) != .max else { return }
     let used = Int64(frames) * pageSize
-    let bytes = max(preparedBytes, used + StoreLimits.preparedAheadBytes)
+    let bytes = max(preparedBytes, used + aheadBytes)
     guard Self.freeBytes(path) / StoreLimits.preparedShareOfDisk >= bytes else {
-      return prepare(next: used + StoreLimits.preparedAheadBytes)
+      return prepare(next: used + aheadBytes)
     }
     queue.async { [self] in
       var prepared = used
-      defer { prepare(next: max(prepared - StoreLimits.preparedRestBytes, used + StoreLimits.preparedRestBytes)) }
+      defer { prepare(next: max(prepared - restBytes, used + restBytes)) }
       let zeros = [UInt8](repeating: 0, count: StoreLimits.gatheredBytesMax)
       while !pressure.isUrgent {
         let start = ContinuousClock.now

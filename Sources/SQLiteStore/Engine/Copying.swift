@@ -1,3 +1,5 @@
+public import Basics
+import CSQLite
 import Dialogs
 import Dispatch
 import Glibc
@@ -7,16 +9,21 @@ extension SQLiteStore {
   /// other beside it. It takes no lock that a commit waits for, and leaves the disk to the commits between its slices
   /// (`CheckpointPacing`) and the processor to everybody. While it runs the write-ahead log cannot be restarted, so that it grows with everything
   /// written meanwhile.
-  public func copy(to target: String) throws {
+  public func copy(to target: String, until cancellation: Cancellation) throws {
     try CheckpointPacing.install()
-    try Aside.run { [self] in try copyHere(to: target) }
+    try Aside.run { [self] in try copyHere(to: target, until: cancellation) }
   }
 
-  private func copyHere(to target: String) throws {
+  private func copyHere(to target: String, until cancellation: Cancellation) throws {
     let connection = try Connection(
       path: path, cacheBytes: StoreLimits.copyCacheBytes, layer: CheckpointPacing.copyName, keepsLog: isReplicated)
     // The copy is synced as the database is.
     try connection.execute("PRAGMA synchronous = FULL")
+    // Asked between the engine's steps; the connection is closed before the end of this function.
+    sqlite3_progress_handler(
+      connection.handle, StoreLimits.copyStepsAtOnce,
+      { $0.map { Unmanaged<Cancellation>.fromOpaque($0).takeUnretainedValue().isSet } == true ? 1 : 0 },
+      Unmanaged.passUnretained(cancellation).toOpaque())
     try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
   }
 }

@@ -140,6 +140,8 @@ final class FailingStore: Store {
     }
   }
 
-  func copy(to path: String) throws { try inner.copy(to: path) }
+  func copy(to path: String, until cancellation: Cancellation) throws {
+    try inner.copy(to: path, until: cancellation)
+  }
   func close() throws { try inner.close() }
 }
