@@ -51,9 +51,17 @@ class App {
     registerPush(this);
   }
 
-  /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
+  /**
+   * Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. Nor does it in
+   * the browser, whoever ended the login: who ends that of a device they have lost means what is kept there too.
+   */
   end(error) {
-    if (error) sessionStorage.setItem(ENDED, "true");
+    if (error) {
+      sessionStorage.setItem(ENDED, "true");
+      // Which says so once more, without an error.
+      this.parley.signOut().catch(() => this.end());
+      return;
+    }
     history.replaceState(null, "", "/");
     location.reload();
   }

@@ -33,7 +33,8 @@ export class Composer {
     this.line = h("div", { class: "write-line" },
       tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }), this.picker, this.text,
       tool("smile", t("emoji"), (event) => this.emoji(event.currentTarget), { "aria-haspopup": "menu" }), this.voice, this.submit);
-    this.element = h("footer", { class: "composer" }, this.suggestions, this.context, this.tray, this.line);
+    this.note = h("div", { class: "write-line", hidden: true });
+    this.element = h("footer", { class: "composer" }, this.suggestions, this.context, this.tray, this.line, this.note);
     this.drop = h("div", { class: "drop", hidden: true }, h("p", {}, t("file.drop")));
     screen.place.append(this.drop);
     this.handlers = {
@@ -52,6 +53,7 @@ export class Composer {
       // What another device writes is taken while nobody writes here.
       if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing) { this.text.value = other?.text ?? ""; this.resize(); }
     });
+    this.allow();
     requestAnimationFrame(() => this.resize());
   }
 
@@ -67,12 +69,20 @@ export class Composer {
     if (matchMedia("(pointer: fine)").matches) this.text.focus();
   }
 
+  /** Shows the line to write in, or why the user may not write: either can become so while the dialog is open. */
+  allow() {
+    const { dialogId, mayWrite, dialog } = this.screen;
+    const refusal = mayWrite ? undefined : dialog?.me?.kicked ? "composer.kicked" : "composer.readOnly";
+    if (refusal === this.refusal) return;
+    this.refusal = refusal;
+    this.line.hidden = refusal !== undefined;
+    this.note.hidden = refusal === undefined;
+    fill(this.note, refusal && h("p", { class: "soft grow" }, t(refusal)),
+      refusal === "composer.kicked" && button(t("public.join"), () => attempt(() => this.app.parley.putMember(dialogId, "me", {}))));
+    this.resize();
+  }
+
   resize() {
-    if (!this.screen.mayWrite) {
-      fill(this.line, h("p", { class: "soft grow" }, t(this.screen.dialog?.me?.kicked ? "composer.kicked" : "composer.readOnly")),
-        this.screen.dialog?.me?.kicked && button(t("public.join"), () => attempt(() => this.app.parley.putMember(this.screen.dialogId, "me", {}))));
-      return;
-    }
     this.text.style.height = "auto";
     this.text.style.height = `${Math.min(this.text.scrollHeight, 180)}px`;
     const hasContent = this.text.value.trim() !== "" || this.files.length > 0;

@@ -77,7 +77,7 @@ export class DialogScreen {
 
   listen() {
     const { parley, people } = this.app;
-    const redraw = () => { this.drawHead(); this.drawStrips(); };
+    const redraw = () => { this.drawHead(); this.drawStrips(); this.composer.allow(); };
     this.ends = [
       parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
       parley.on("dialogs", redraw),
@@ -154,6 +154,7 @@ export class DialogScreen {
 
   drawStrips() {
     const { app, dialog } = this;
+    if (!dialog) return;
     const other = app.people.otherOf(dialog);
     const contact = app.people.contacts.get(other);
     const isRequest = contact?.state === "pendingIn";

@@ -6,7 +6,7 @@ import { icons } from "./icons.js";
 import { gallery } from "./files.js";
 import { newGroup } from "./newchat.js";
 import { cleanName, cleanText } from "./text.js";
-import { ask, attempt, item, menu, prompt, select, toggle, tool } from "./ui.js";
+import { ask, attempt, button, item, menu, prompt, select, sheet, toggle, tool } from "./ui.js";
 
 /** The times between two messages of one member that can be chosen, in seconds. */
 const SLOW = [0, 10, 30, 60, 300];
@@ -29,7 +29,7 @@ export function infoPanel(app, screen) {
   if (screen.isGroup) loadMembers(app, screen, members);
   const ends = [
     app.parley.on("dialogs", () => (panel.isConnected ? draw() : ends.forEach((end) => end()))),
-    app.parley.on("member.updated", ({ dialogId }) => { if (dialogId === screen.dialogId && panel.isConnected) loadMembers(app, screen, members); }),
+    app.parley.on("member.updated", ({ dialogId }) => { if (dialogId === screen.dialogId && screen.dialog && panel.isConnected) loadMembers(app, screen, members); }),
     app.people.onChange(() => panel.isConnected && draw()),
   ];
   return panel;
@@ -56,7 +56,8 @@ function personActions(app, screen) {
     if (text !== undefined) attempt(() => parley.putContact(other, { name: text.trim() }));
   };
   return [
-    !contact && item("userAdd", t("contact.add"), () => attempt(() => parley.putContact(other))),
+    // Somebody who has declined is in the list still, and can be asked again.
+    ["none", "followedBy"].includes(contact?.state ?? "none") && item("userAdd", t("contact.add"), () => attempt(() => parley.putContact(other))),
     contact?.state === "pendingIn" && item("check", t("accept"), () => attempt(() => parley.putContact(other))),
     contact?.state === "pendingOut" && item("clock", t("contact.pending")),
     contact && item("edit", t("contact.rename"), rename),
@@ -83,6 +84,7 @@ function groupActions(app, screen) {
     item("info", t("group.about"), () => change("about", t("group.about"), dialog.about, { rows: 3 })),
     item("camera", t("group.picture"), () => choosePicture((file) => parley.setDialogAvatar(screen.dialogId, file))),
     dialog.avatarHash && item("trash", t("picture.remove"), () => attempt(() => parley.setDialogAvatar(screen.dialogId, null))),
+    item("block", t("group.banned"), () => bannedSheet(app, screen)),
     dialog.me.role === "owner" && [
       toggle("language", t("group.public"), dialog.type === "public", (isOn) => parley.updateDialog(screen.dialogId, { type: isOn ? "public" : "group" })),
       select("clock", t("group.history"), dialog.historyVisibility ?? "all", [["all", t("group.historyAll")], ["sinceJoin", t("group.historySinceJoin")]], (value) => parley.updateDialog(screen.dialogId, { historyVisibility: value })),
@@ -90,6 +92,21 @@ function groupActions(app, screen) {
       select("clock", t("group.slowMode"), String(dialog.slowModeSeconds ?? 0), SLOW.map((seconds) => [String(seconds), seconds ? t("seconds", { count: seconds }) : t("off")]), (value) => parley.updateDialog(screen.dialogId, { slowModeSeconds: Number(value) })),
     ],
   ];
+}
+
+/** Those who are kept out, whom the list of members does not have. */
+function bannedSheet(app, screen) {
+  sheet(t("group.banned"), () => {
+    const body = h("div");
+    const draw = async () => {
+      const page = await app.parley.listMembers(screen.dialogId, { role: "banned", limit: 100 });
+      fill(body, page.items.map(({ userId, nick }) => h("div", { class: "item" }, app.people.avatar({ userId, size: 36 }), name(app.people.nameOf(userId, nick), "grow cut"),
+        button(t("group.unban"), () => attempt(() => app.parley.removeMember(screen.dialogId, userId)).then(() => attempt(draw))))),
+      page.items.length === 0 && h("p", { class: "empty" }, t("group.noneBanned")));
+    };
+    attempt(draw);
+    return body;
+  });
 }
 
 /** Lets the user choose a picture. */
@@ -157,7 +174,7 @@ function memberMenu(app, screen, member, place) {
   menu(place, [
     !isMe && !member.userId.startsWith("occupant:") && { icon: "send", label: t("chat.open"), action: () => app.openPrivate(member.userId) },
     isMe && { icon: "leave", label: t("group.leave"), danger: true, action: () => leave(app, screen) },
-    !isMe && isOwner && ["admin", "member", "watcher"].filter((role) => role !== member.role).map((role) => ({ icon: "shield", label: t(`role.make.${role}`), action: () => set(role) })),
+    !isMe && isOwner && ["owner", "admin", "member", "watcher"].filter((role) => role !== member.role).map((role) => ({ icon: "shield", label: t(`role.make.${role}`), action: () => set(role) })),
     !isMe && screen.isAdmin && { icon: "close", label: t("group.removeMember"), danger: true, action: () => attempt(() => parley.removeMember(screen.dialogId, member.userId)) },
     !isMe && screen.isAdmin && { icon: "block", label: t("group.ban"), danger: true, action: () => set("banned") },
   ].flat());

@@ -8,6 +8,8 @@ const BLOCKS = [
   [22, [36, 36, 36, 37, 37]], [26, [43, 43, 43, 43, 44]], [30, [50, 51, 51, 51, 51]], [22, [36, 36, 36, 36, 36, 36, 37, 37]],
   [22, [37, 37, 37, 37, 37, 37, 37, 37, 38]],
 ];
+/** The bytes of a text that version 13 has room for. */
+const BYTES_MAX = 331;
 /** The centres of the alignment patterns by version. */
 const ALIGNMENT = [[], [6, 18], [6, 22], [6, 26], [6, 30], [6, 34], [6, 22, 38], [6, 24, 42], [6, 26, 46], [6, 28, 50], [6, 30, 54], [6, 32, 58], [6, 34, 62]];
 
@@ -40,7 +42,6 @@ function correction(data, count) {
 function encode(text) {
   const bytes = [...new TextEncoder().encode(text)];
   const version = BLOCKS.findIndex(([, sizes], index) => sizes.reduce((sum, size) => sum + size, 0) * 8 >= 4 + (index < 9 ? 8 : 16) + bytes.length * 8) + 1;
-  if (!version) throw new RangeError("The text is too long for a QR code.");
   const [count, sizes] = BLOCKS[version - 1];
   const capacity = sizes.reduce((sum, size) => sum + size, 0);
   const bits = [];
@@ -152,8 +153,9 @@ function penalty(rows) {
   return cost + 10 * Math.floor(Math.abs(count * 20 - size * size * 10) / (size * size));
 }
 
-/** Draws a QR code. `label` says what it leads to. */
+/** Draws a QR code. `label` says what it leads to. A text that is too long for one, as with an address of hundreds of letters, has none. */
 export function qrCode(text, label) {
+  if (new TextEncoder().encode(text).length > BYTES_MAX) return undefined;
   const rows = qrModules(text);
   const scale = 6;
   const canvas = h("canvas", { class: "qr", width: rows.length * scale, height: rows.length * scale, role: "img", "aria-label": label });

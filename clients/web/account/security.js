@@ -28,9 +28,14 @@ export function secondFactorSheet(app, me, load) {
     const body = h("div");
     const foot = (action, kind = "main") => h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(action, undefined, kind));
     if (me.secondFactor) {
-      const input = code();
-      return form(async () => { await app.parley.endSecondFactor({ code: input.input.value.trim() }); close(); load(); },
-        h("p", { class: "soft" }, t("secondfactor.end")), input.element, foot(t("secondfactor.off"), "danger"));
+      // Who has lost the authenticator has signed in by a recovery code.
+      const input = field(t("signin.oneTimeCode"), { autocomplete: "one-time-code", required: true });
+      return form(async () => {
+        const given = input.input.value.trim();
+        await app.parley.endSecondFactor(/^\d{6}$/.test(given) ? { code: given } : { recoveryCode: given });
+        close();
+        load();
+      }, h("p", { class: "soft" }, t("secondfactor.end")), input.element, foot(t("secondfactor.off"), "danger"));
     }
     const secret = field(t("password.current"), { type: "password", autocomplete: "current-password", required: me.hasPassword !== false });
     const confirm = (begun) => {
@@ -78,8 +83,9 @@ export function appPasswordsSheet(app, me) {
         form(async () => show(await app.parley.createAppPassword(title.input.value.trim())), title.element, h("div", { class: "sheet-foot" }, button(t("apppasswords.create"), undefined, "main"))));
     };
     const show = (made) => {
-      // No form is known to all XMPP clients; every camera reads a text, and the password is what nobody wants to type.
-      fill(body, h("p", {}, t("apppasswords.made")), qrCode(made.password, t("apppasswords.scan")), h("p", { class: "note" }, t("apppasswords.scan")),
+      // No XEP has a form for a password. Conversations and Monal sign in by this one, and people can read it.
+      const login = JSON.stringify({ protocol: "xmpp", address: me.jid, password: made.password });
+      fill(body, h("p", {}, t("apppasswords.made")), qrCode(login, t("apppasswords.scan")), h("p", { class: "note" }, t("apppasswords.scan")),
         h("span", { class: "note" }, t("apppasswords.address")), h("code", { class: "secret" }, me.jid),
         h("span", { class: "note" }, t("signin.password")), h("code", { class: "secret" }, made.password),
         h("div", { class: "sheet-foot" }, button(t("message.copy"), () => navigator.clipboard.writeText(made.password).then(() => toast(t("copied")), () => {})), button(t("done"), draw, "main")));

@@ -105,7 +105,7 @@ function data(app) {
   const remove = async () => {
     if (!await ask(t("account.delete"), t("account.deleteText"), t("account.delete"))) return;
     const answer = await prompt(t("account.delete"), t("account.deleteType", { id: app.parley.userId }));
-    if (answer === app.parley.userId && await attempt(() => app.parley.deleteAccount())) attempt(() => app.parley.signOut());
+    if (answer === app.parley.userId) attempt(() => app.parley.deleteAccount());
   };
   return [
     h("h2", { class: "section" }, t("data")),
