@@ -67,7 +67,7 @@ export class History {
     }
     this.isStale = true;
     this.draw();
-    this.mark();
+    this.noteEnd();
   }
 
   changed() {
@@ -92,7 +92,9 @@ export class History {
     if (this.drawing || this.isClosed) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = undefined;
-      if (!this.isClosed) this.draw();
+      if (this.isClosed) return;
+      this.draw();
+      this.noteEnd();
     });
   }
 
@@ -236,16 +238,23 @@ export class History {
 
   // MARK: Scrolling
 
-  scrolled() {
+  /** Notes whether the end is on the screen; where nothing has to be scrolled, no event says so. Returns what is below, in pixels. */
+  noteEnd() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const below = scrollHeight - scrollTop - clientHeight;
     // While frames fill the window, the end may be below it for a moment.
     this.isAtEnd = below < 60 && !this.view.hasNewer && (this.past === this.view.messages.length || (this.isAtEnd && this.drawing !== undefined));
+    if (this.isAtEnd) this.mark();
+    this.showDown();
+    return below;
+  }
+
+  scrolled() {
+    const { scrollTop } = this.scroller;
+    const below = this.noteEnd();
     if (Math.abs(scrollTop - this.placed) > 1) this.hold = undefined;
     if (scrollTop < NEAR) this.up();
     else if (below < NEAR) this.further();
-    if (this.isAtEnd) this.mark();
-    this.showDown();
   }
 
   up() {
