@@ -45,14 +45,15 @@ export function gallery(app, files, first) {
   let index = first;
   const picture = h("img", { alt: "" });
   const title = h("span", { class: "grow cut" });
+  const download = h("a", { class: "tool", download: "", "aria-label": t("file.download"), title: t("file.download") }, svg(icons.arrowDown));
   const dialog = h("dialog", { class: "gallery", "aria-label": t("file.picture") });
   const show = (step) => {
     index = (index + step + files.length) % files.length;
-    picture.src = app.parley.fileUrl(files[index].url);
+    picture.src = download.href = app.parley.fileUrl(files[index].url);
     picture.alt = cleanName(files[index].name);
     fill(title, name(cleanName(files[index].name)));
   };
-  fill(dialog, h("header", {}, title, h("a", { class: "tool", href: app.parley.fileUrl(files[index].url), download: "", "aria-label": t("file.download"), title: t("file.download") }, svg(icons.arrowDown)), tool("close", t("close"), () => dialog.close())),
+  fill(dialog, h("header", {}, title, download, tool("close", t("close"), () => dialog.close())),
     picture);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => dialog.remove());
