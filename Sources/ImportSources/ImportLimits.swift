@@ -22,8 +22,8 @@ enum ImportLimits {
   /// reported and left out.
   static let includeDepthMax = 4
   /// The memory in which messages are sorted by time. Pieces of this size are merged from a temporary file, 16 at a time, so
-  /// archives of 8 GB are written once more than they are sorted; with SQLite's own 2 MB it would be twice more.
-  static let sortingKibibytes = 32_768
+  /// archives of 4 GB are written once more than they are sorted; with SQLite's own 2 MB it would be twice more.
+  static let sortingKibibytes = 16_384
   /// The milliseconds by which the times of two copies of one message may differ: servers store both within one
   /// routing, and some in whole seconds.
   static let copyWindowMilliseconds: Int64 = 5_000

@@ -129,9 +129,7 @@ package struct RecordsImport {
       batch.add(record, place)
       guard batch.isFull else { continue }
       try await finish(&batch)
-      let count = report.messages.all + report.rooms.all
-      // Copies are counted before they become messages, so the end may come early.
-      draw(&bar, count, min(Double(count) / Double(stage.count), 0.999))
+      draw(&bar, report.messages.all + report.rooms.all, min(stage.fraction, 0.999))
     }
     try await finish(&batch)
     try await settle()

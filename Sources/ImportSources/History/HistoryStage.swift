@@ -19,6 +19,9 @@ public final class HistoryStage {
   private var now = Int64.min
   /// The copies, messages and rooms that were added.
   public private(set) var count = 0
+  private var read = 0
+  /// The share of them that has been read.
+  public var fraction: Double { count > 0 ? Double(read) / Double(count) : 1 }
   /// The rooms that have not come yet, by their addresses.
   private var rooms: [String: (room: RoomRecord, place: Place)] = [:]
 
@@ -60,13 +63,15 @@ public final class HistoryStage {
   }
 
   public init() throws(SourceFailure) {
+    // SQLite sorts in as much memory as the cache of the main database may have, and this has no pages: the table, which is
+    // written and read once from end to end, is in the temporary one, whose cache is small.
     database = try Database()
     try database.run(
       """
-      PRAGMA journal_mode = OFF;
       PRAGMA temp_store = FILE;
+      CREATE TEMP TABLE copies (time INTEGER, owner TEXT, peer TEXT, flags INTEGER, id TEXT, digest INTEGER, xml TEXT, place TEXT);
+      PRAGMA journal_mode = OFF;
       PRAGMA cache_size = -\(ImportLimits.sortingKibibytes);
-      CREATE TABLE copies (time INTEGER, owner TEXT, peer TEXT, flags INTEGER, id TEXT, digest INTEGER, xml TEXT, place TEXT);
       BEGIN;
       """)
     insert = try database.prepare("INSERT INTO copies VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
@@ -121,6 +126,7 @@ public final class HistoryStage {
         rooms = [:]
         continue
       }
+      read += 1
       now = select.int(0)
       let (flags, place) = (select.int(3), Place(file: select.text(7)))
       if flags & Flag.isOfRoom != 0 {
