@@ -32,9 +32,11 @@ enum AdminLimits {
   /// The bytes of records after which an import sends its batch: with one more record, of at most 8 MiB, it stays below
   /// `requestBytesMax` unless that record alone is larger, which is then refused.
   static let importBatchBytes = 1_048_576
-  /// The bytes of a file that an import sends at a time: as base 64 they fit into `requestBytesMax` several times, and each
-  /// piece is in the audit.
+  /// The bytes of a file that an import sends at a time: as base 64 they fit into `requestBytesMax` several times.
   static let importPieceBytes = 4 * 1_048_576
+  /// The imports whose beginning is remembered until their end: one runs at a time, and those that were killed have no end. The
+  /// oldest is forgotten beyond them.
+  static let importsOpenMax = 64
   /// The maximum length of a CSV field in bytes and number of fields in a row. The file is wrong at that line beyond
   /// them.
   static let csvFieldBytesMax = 65_536

@@ -21,7 +21,8 @@ package protocol AdminOperation: Sendable {
   /// The scope that an app key needs, at a route and from a shell elsewhere (`parley --server`); nil for an operation that
   /// is performed on the server's own machine only.
   static var scope: AppKey.Scope? { get }
-  /// Whether it changes nothing: such an operation is not an act, and not in the audit unless a key calls it.
+  /// Whether it is no act of its own, because it changes nothing or is a piece of something that the audit has: it is not in the audit
+  /// unless a key calls it.
   static var isReading: Bool { get }
   /// Returns the names of what the operation is about, for the audit; no secret.
   static func object(of input: Input) -> String
@@ -58,6 +59,7 @@ package struct AdminContext: Sendable {
   private(set) var callerName = ""
   /// The caller, for the audit; nil in a context that only tests call.
   private(set) var actor: AuditActor?
+  let imports = OpenImports()
 
   package init(
     accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil,
@@ -151,7 +153,7 @@ enum AdminOperations {
     RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
     RemoveWebhookFailures.self,
     SendNotification.self, EraseUser.self, ListTasks.self,
-    ImportRecords.self, ImportFile.self, ExportRecords.self,
+    ImportRecords.self, ImportFile.self, EndImport.self, ExportRecords.self,
     ListFederation.self, ShowFederation.self, TestFederation.self, ListFederationRules.self, SetFederationRule.self,
     RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
     DropFederationQueue.self,

@@ -1,5 +1,6 @@
 import Accounts
 import Dialogs
+import ImportSources
 import Logging
 import ParleyServer
 import ServerFixtures
@@ -37,6 +38,42 @@ import Testing
           "uid 1000 users.add alice@localhost name-taken", "uid 1000 users.add alice@localhost done",
         ])
       #expect(try await audit(context, matching: "STATE").count == 1)
+    }
+  }
+
+  @Test func anImportIsItsBeginningAndItsEnd() async throws {
+    try await withCore { _, context, _ in
+      let acting = context.acting(operator1)
+      func send(_ name: String, of source: String, isTrial: Bool = false) async throws {
+        let account = AccountRecord(jid: "\(name)@localhost", password: "secret")
+        let outcomes = try await acting.perform(
+          ImportRecords.self, ImportRecords.Input(records: [.account(account)], source: source, isTrial: isTrial))
+        #expect(outcomes.map(\.status) == [.done])
+      }
+      try await send("alice", of: "prosody /one", isTrial: true)
+      #expect(try await audit(context) == [])
+      for name in ["alice", "bob"] { try await send(name, of: "prosody /one") }
+      let file = FileRecord(owner: "alice@localhost", secret: "s", name: "n", mediaType: nil, size: 1, time: 0)
+      _ = try await acting.perform(
+        ImportFile.self, ImportFile.Input(file: file, offset: 0, bytes: [1], source: "prosody /one"))
+      #expect(try await audit(context) == ["uid 1000 records.import prosody /one done"])
+      var report = RecordsImport.Report()
+      report.accounts.imported = 2
+      _ = try await acting.perform(
+        EndImport.self, EndImport.Input(source: "prosody /one", report: report, isBrokenOff: true))
+      // One that was repeated begins again.
+      try await send("carol", of: "prosody /one")
+      report.unreadable = 3
+      _ = try await acting.perform(
+        EndImport.self, EndImport.Input(source: "prosody /one", report: report, isBrokenOff: false))
+      let counts = "2 accounts, 0 files, 0 rooms, 0 messages and 0 other records"
+      #expect(
+        try await audit(context) == [
+          "uid 1000 records.import.end \(counts); 3 failed, of prosody /one done",
+          "uid 1000 records.import prosody /one done",
+          "uid 1000 records.import.end broken off after \(counts); 0 failed, of prosody /one done",
+          "uid 1000 records.import prosody /one done",
+        ])
     }
   }
 

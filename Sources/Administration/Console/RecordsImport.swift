@@ -9,6 +9,8 @@ import ServerConfiguration
 /// broken off and repeated.
 package struct RecordsImport {
   private let source: any ImportSource
+  /// The name of the source in the audit.
+  private let name: String
   private let takesHistory: Bool
   /// Draws the progress bar; nil without a terminal.
   private let show: ((String) -> Void)?
@@ -19,6 +21,8 @@ package struct RecordsImport {
   private var sent: (batch: Batch, outcomes: Task<[RowOutcome], any Error>)?
   /// Sends a piece of a file; nil on a dry run.
   private let sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?
+  /// Whether the import is to be broken off.
+  private let isInterrupted: () -> Bool
   /// The files that are here, by the first halves of their ids.
   private var files: Set<UInt64> = []
 
@@ -45,8 +49,17 @@ package struct RecordsImport {
     /// The number of messages that link to a file (XEP-0066) which has not come.
     package var links = 0
 
+    package init() {}
+
     package var failed: Int {
       accounts.failed + files.failed + rooms.failed + messages.failed + records.failed + unreadable
+    }
+
+    /// The counts without those of what was here already.
+    package var line: String {
+      let taken = [(accounts, "accounts"), (files, "files"), (rooms, "rooms"), (messages, "messages")]
+        .map { "\($0.imported) \($1)" }
+      return taken.joined(separator: ", ") + " and \(records.imported) other records; \(failed) failed"
     }
 
     package var text: String {
@@ -73,19 +86,23 @@ package struct RecordsImport {
   package private(set) var report = Report()
 
   package init(
-    _ source: any ImportSource, takesHistory: Bool, show: ((String) -> Void)?, tell: @escaping (String) -> Void,
+    _ source: any ImportSource, name: String, takesHistory: Bool, show: ((String) -> Void)?,
+    tell: @escaping (String) -> Void,
     send: @escaping @Sendable ([ImportRecord]) async throws -> [RowOutcome],
-    sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?
+    sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?, isInterrupted: @escaping () -> Bool
   ) {
     self.source = source
+    self.name = name
     self.takesHistory = takesHistory
     self.show = show
     self.tell = tell
     self.send = send
     self.sendPiece = sendPiece
+    self.isInterrupted = isInterrupted
   }
 
-  /// - Throws: The errors of `send`, and a `StartupError` if the source cannot be read any further; what was sent stays.
+  /// - Throws: The errors of `send`, `Interrupted`, and a `StartupError` if the source cannot be read any further; what was sent
+  ///   stays.
   package mutating func run() async throws {
     do {
       let stage = try HistoryStage()
@@ -95,8 +112,17 @@ package struct RecordsImport {
       try await others(.settings, "records", \.records)
     } catch let failure as SourceFailure {
       try await settle()
-      throw StartupError("\(failure). What stands before it was imported; the import can be repeated.")
+      throw StartupError(failure.description)
+    } catch let interrupted as Interrupted {
+      try await settle()
+      throw interrupted
     }
+  }
+
+  package struct Interrupted: Error {}
+
+  private func goOn() throws {
+    if isInterrupted() { throw Interrupted() }
   }
 
   private mutating func accounts(into stage: HistoryStage) async throws {
@@ -104,6 +130,7 @@ package struct RecordsImport {
     var batch = Batch()
     let reader = try source.reader(of: takesHistory ? [.accounts, .rooms, .copies] : [.accounts, .rooms])
     while let reading = try reader.next() {
+      try goOn()
       switch reading {
       case .flaw(let place, let text): unreadable(place, text)
       case .record(.copy(let copy), let place): try stage.add(copy, place)
@@ -126,6 +153,7 @@ package struct RecordsImport {
     var bar = ProgressBar("messages")
     var batch = Batch()
     while let (record, place) = try stage.next() {
+      try goOn()
       batch.add(record, place)
       guard batch.isFull else { continue }
       try await finish(&batch)
@@ -143,6 +171,7 @@ package struct RecordsImport {
     var batch = Batch()
     let reader = try source.reader(of: kinds)
     while let reading = try reader.next() {
+      try goOn()
       switch reading {
       case .flaw(let place, let text): unreadable(place, text)
       case .record(let record, let place):
@@ -223,12 +252,13 @@ package struct RecordsImport {
     do throws(SourceFailure) { bytes = try SourceFile(path) } catch { return RowOutcome(.failed, error.text) }
     var offset: Int64 = 0
     repeat {
+      try goOn()
       let piece: [UInt8]
       do throws(SourceFailure) { piece = try bytes.next(AdminLimits.importPieceBytes) } catch {
         return RowOutcome(.failed, error.text)
       }
       if piece.isEmpty { return RowOutcome(.failed, "the file is shorter than it was") }
-      let outcome = try await sendPiece(ImportFile.Input(file: file, offset: offset, bytes: piece))
+      let outcome = try await sendPiece(ImportFile.Input(file: file, offset: offset, bytes: piece, source: name))
       if outcome.status == .failed { return outcome }
       offset += Int64(piece.count)
     } while offset < file.size

@@ -11,8 +11,8 @@ struct ImportCommands: AsyncParsableCommand {
     commandName: "import",
     abstract: "Moves users in from another server.",
     discussion: """
-      Accounts keep their passwords, by their SCRAM keys. An import can be broken off and repeated: what is here already \
-      is passed over. docs/guides/production.md tells how to move.
+      Accounts keep their passwords, by their SCRAM keys. An import can be broken off, by Control-C too, and repeated: what is \
+      here already is passed over. docs/guides/production.md tells how to move.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -39,7 +39,7 @@ struct ImportPortable: AsyncParsableCommand {
   @OptionGroup var importing: ImportOptions
   @OptionGroup var options: CommandOptions
 
-  func run() async throws { try await importing.run(PortableSource(file), options) }
+  func run() async throws { try await importing.run(PortableSource(file), at: file, Self.self, options) }
 }
 
 struct ImportProsody: AsyncParsableCommand {
@@ -61,7 +61,7 @@ struct ImportProsody: AsyncParsableCommand {
   @OptionGroup var importing: ImportOptions
   @OptionGroup var options: CommandOptions
 
-  func run() async throws { try await importing.run(ProsodySource.at(data), options) }
+  func run() async throws { try await importing.run(ProsodySource.at(data), at: data, Self.self, options) }
 }
 
 struct ImportEjabberd: AsyncParsableCommand {
@@ -91,7 +91,8 @@ struct ImportEjabberd: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await importing.run(EjabberdSource.at(source, domain: domain, uploads: uploads), options)
+    try await importing.run(
+      EjabberdSource.at(source, domain: domain, uploads: uploads), at: source, Self.self, options)
   }
 }
 
@@ -107,13 +108,17 @@ struct ImportOptions: ParsableArguments {
     name: .long, help: "A file for the list of what was not taken, which is else cut off.", completion: .file())
   var report: String?
 
-  func run(_ source: any ImportSource, _ options: CommandOptions) async throws {
+  func run(
+    _ source: any ImportSource, at path: String, _ command: any ParsableCommand.Type, _ options: CommandOptions
+  ) async throws {
+    let name = "\(command._commandName) \(Files.absolute(path))"
+    let interrupt = Interrupt()
     let list = try report.map { try ReportFile($0) }
     let draws = Terminal.errorIsTerminal
     var told = 0
     try await options.withData(creating: true) { context in
       var run = RecordsImport(
-        source, takesHistory: !leavesHistory, show: draws ? { Terminal.replaceLine($0) } : nil,
+        source, name: name, takesHistory: !leavesHistory, show: draws ? { Terminal.replaceLine($0) } : nil,
         tell: { text in
           list?.add(text)
           told += 1
@@ -123,13 +128,28 @@ struct ImportOptions: ParsableArguments {
           if told == RecordsImport.failuresShown { Terminal.note("Further ones are only counted.") }
         },
         send: { [isTrial] records in
-          try await context.call(ImportRecords.self, ImportRecords.Input(records: records, isTrial: isTrial))
+          try await context.call(
+            ImportRecords.self, ImportRecords.Input(records: records, source: name, isTrial: isTrial))
         },
-        sendPiece: isTrial ? nil : { try await context.call(ImportFile.self, $0) })
-      try await run.run()
+        sendPiece: isTrial ? nil : { try await context.call(ImportFile.self, $0) },
+        isInterrupted: { interrupt.signalNumber != nil })
+      var failure: (any Error)?
+      do { try await run.run() } catch { failure = error }
       if draws { Terminal.note("") }
+      // A source that cannot be read at all has begun nothing.
+      if !isTrial, failure == nil || run.report != RecordsImport.Report() {
+        let end = EndImport.Input(source: name, report: run.report, isBrokenOff: failure != nil)
+        // The failure itself says why the server cannot be told.
+        do { _ = try await context.call(EndImport.self, end) } catch { if failure == nil { throw error } }
+        if failure != nil {
+          Terminal.note(
+            "Broken off. What was imported stays: the same command passes over it and goes on with the rest.")
+        }
+      }
+      if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
       try options.output.print(
         run.report, (isTrial ? "A dry run: nothing was changed. It would be:\n" : "") + run.report.text)
+      if let number = interrupt.signalNumber, failure != nil { throw ExitCode(128 + number) }
       if run.report.failed > 0 { throw ExitCode(1) }
     }
   }

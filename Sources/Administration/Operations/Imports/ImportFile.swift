@@ -13,7 +13,10 @@ package enum ImportFile: AdminOperation {
     let offset: Int64
     /// At most `AdminLimits.importPieceBytes`, in base 64.
     let bytes: String
-    package init(file: FileRecord, offset: Int64, bytes: [UInt8]) {
+    /// That of the import.
+    let source: String
+    package init(file: FileRecord, offset: Int64, bytes: [UInt8], source: String) {
+      self.source = source
       self.file = file
       self.offset = offset
       self.bytes = Base64.string(bytes)
@@ -23,12 +26,14 @@ package enum ImportFile: AdminOperation {
   /// `failed` for a file that is refused: with its last byte it is inspected as any other.
   package typealias Output = RowOutcome
 
-  package static func object(of input: Input) -> String { "a file of \(input.file.owner)" }
+  /// Pieces are not acts, as batches of records are none.
+  package static let isReading = true
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> RowOutcome {
     guard let bytes = Base64.decode(input.bytes.utf8, canonical: false) else {
       throw Problem(.malformed, "bytes-malformed", "The bytes are no base 64.", field: "bytes")
     }
+    try await context.begin(input.source)
     do throws(Problem) {
       let slot = input.file.slot
       try await UserFiles(context.parley).takeImported(slot.id, at: input.offset, bytes, from: slot.time)

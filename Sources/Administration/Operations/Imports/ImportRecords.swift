@@ -15,10 +15,13 @@ package enum ImportRecords: AdminOperation {
     /// At most `AdminLimits.importBatchRecords` records: accounts before what belongs to them, messages in the order of
     /// their time.
     let records: [ImportRecord]
+    /// What is imported, for the audit: the server's kind and the path.
+    let source: String
     /// Whether the records are checked only.
     let isTrial: Bool
-    package init(records: [ImportRecord], isTrial: Bool) {
+    package init(records: [ImportRecord], source: String, isTrial: Bool) {
       self.records = records
+      self.source = source
       self.isTrial = isTrial
     }
   }
@@ -26,14 +29,14 @@ package enum ImportRecords: AdminOperation {
   /// The outcomes in the order of the records: `exists` for what is here already.
   package typealias Output = [RowOutcome]
 
-  package static func object(of input: Input) -> String {
-    "\(input.records.count) records\(input.isTrial ? ", checked only" : "")"
-  }
+  /// Batches are not acts: the audit has the beginning of an import, and its end (`EndImport`).
+  package static let isReading = true
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
     guard input.records.count <= AdminLimits.importBatchRecords else {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRecords) records.")
     }
+    if !input.isTrial { try await context.begin(input.source) }
     var outcomes = [RowOutcome](repeating: RowOutcome(.done), count: input.records.count)
     try await accounts(input, in: context, &outcomes)
     try await others(input, in: context, &outcomes)

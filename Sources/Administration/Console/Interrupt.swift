@@ -1,0 +1,36 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Control-C, and SIGTERM, in a command that stops at a place from which it can go on later. A second signal ends the process at
+/// once.
+package final class Interrupt {
+  private final class Came: Sendable {
+    let number = Atomic<Int32>(0)
+  }
+
+  private static let numbers = [SIGINT, SIGTERM]
+  private let came = Came()
+  private var sources: [any DispatchSourceProtocol] = []
+
+  package init() {
+    let queue = DispatchQueue(label: "parley.interrupt")
+    for number in Self.numbers {
+      // A source sees signals that have no action of their own.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { [came] in
+        came.number.store(number, ordering: .relaxed)
+        for number in Self.numbers { signal(number, SIG_DFL) }
+      }
+      source.activate()
+      sources.append(source)
+    }
+  }
+
+  /// The signal that came; nil if none has.
+  package var signalNumber: Int32? {
+    let number = came.number.load(ordering: .relaxed)
+    return number == 0 ? nil : number
+  }
+}
