@@ -392,39 +392,6 @@ async def look_after_import(checks, where, archives, *source):
         await look(checks, where, server, archives)
 
 
-def bad_rooms(checks):
-    """What is wrong with a room is told with its line and its name, and all else is taken."""
-    def room(name, *options, host=ROOMS, owner="romeo"):
-        people = f'{{affiliations,[{{{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},owner}}]}}'
-        return f'{{muc_room,{{<<"{name}">>,<<"{host}">>}},[{",".join([*options, people])}]}}.'
-
-    def said(name, number, owner="romeo"):
-        return (f'{{archive_msg,{{<<"{name}">>,<<"{ROOMS}">>}},<<"{number}">>,{{1600,{number},0}},{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},'
-                f'{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},{{xmlel,<<"message">>,[{{<<"type">>,<<"groupchat">>}}],'
-                f'[{{xmlel,<<"body">>,[],[{{xmlcdata,<<"{number}">>}}]}}]}},<<"Romy">>,groupchat}}.')
-
-    lines = [
-        "{tables,[]}.", f'{{passwd,{{<<"romeo">>,<<"{DOMAIN}">>}},<<"{PASSWORD}">>}}.',
-        room("good"), room("long", f'{{description,<<"{"x" * 5000}">>}}'), room("elsewhere", host="rooms.example"),
-        room("nobodys", owner="ghost"), f'{{muc_room,{{<<"odd">>,<<"{ROOMS}">>}},odd}}.', room("torn", "{title,<<"),
-        said("good", 10), said("missing", 11), said("good", 12, owner="ghost"), said("long", 13),
-        f'{{archive_msg,{{<<"good">>,<<"{ROOMS}">>}},<<"14">>,odd,a,b,c,d,groupchat}}.',
-        f'{{sr_group,{{<<"spies">>,<<"{DOMAIN}">>}},[{{displayed_groups,[<<"sales">>]}}]}}.']
-    with Server() as server, checks.check("bad rooms: each is told by its line and name, and all else is taken"):
-        folder = pathlib.Path(server.folder)
-        (folder / "dump.txt").write_text("\n".join(lines) + "\n")
-        report = folder / "report.txt"
-        counts = json.loads(parley(server, "import", "ejabberd", folder / "dump.txt", "--json", "--report", report, status=1))
-        expect((counts["rooms"]["imported"], counts["messages"]["imported"]) == (1, 3), f"{counts}")
-        told = report.read_text().splitlines()
-        for line, word in [(4, "taken without this"), (5, "rooms.example"), (6, "owner"), (7, "muc_room"), (8, ""), (10, "no such room"),
-                           (13, "archive_msg")]:
-            expect(any(f"line {line}" in each and word in each for each in told), f"line {line}, {word}: {told}")
-        expect(any("spies" in each for each in told), f"{told}")
-        said_again = json.loads(parley(server, "import", "ejabberd", folder / "dump.txt", "--json", status=1))
-        expect(said_again["messages"] | {"failed": 0} == {"imported": 0, "present": 3, "failed": 0}, f"{said_again}")
-
-
 async def round_trip(checks, exported):
     with Server() as server:
         file = pathlib.Path(server.folder) / "export.xml"
@@ -445,7 +412,6 @@ async def scenario(checks):
     for storage in ("sqlite", "pgsql", "mysql"):
         await from_ejabberd_sql(checks, storage)
     await round_trip(checks, exported)
-    bad_rooms(checks)
 
 
 def run(checks):

@@ -62,7 +62,6 @@ import Testing
       ("INSERT INTO `users` (`username`) VALUES ('a", "within a text"),
       ("INSERT INTO `users` (`username`) VALUES ('a'", "followed"),
       ("INSERT INTO `users` (`username`) VALUES ('a')", "followed"),
-      ("INSERT INTO `users` (`username`) VALUES ('a','b');", "fields"),
       ("INSERT INTO `users` (`username`) VALUES (0xF);", "hexa"),
       ("INSERT INTO `users` (`username`) VALUES a;", "begin"),
       ("INSERT INTO `users` (`username`) VALUES\n('a'),", "within a table"),

@@ -227,7 +227,6 @@ import Testing
     "A dump that is not as pg_dump writes it is refused with its line",
     arguments: [
       ("INSERT INTO public.users VALUES ('romeo');", "--inserts"),
-      ("COPY users (username) FROM stdin;\nromeo\tx", "fields"),
       ("COPY users (username) FROM stdin;\nromeo", "within a table"), ("COPY users FROM stdin;", "as pg_dump"),
       ("COPY spool (username) FROM stdin;\nromeo\n\\.", "--domain"),
     ])
@@ -237,6 +236,27 @@ import Testing
       try folder.write("dump.sql", "--\n\(text)\n"), domain: reason == "--domain" ? nil : "a")
     let failure = #expect(throws: SourceFailure.self) { try all(source, [.accounts, .copies]) }
     #expect(failure?.description.contains(reason) == true)
+  }
+
+  @Test(
+    "A row with fields too many or too few is told with its line, and the others are taken",
+    arguments: [
+      "--\n\nCOPY users (username, password) FROM stdin;\nromeo\njuliet\tx\n\\.\n"
+        + "COPY rosterusers (username, jid, subscription) FROM stdin;\njuliet\tromeo@a\tB\tB\njuliet\tnurse@a\tX\n\\.\n",
+      "-- MySQL dump 10.13\n\nINSERT INTO `users` (`username`, `password`) VALUES\n('romeo'),\n('juliet','x');\n"
+        + "INSERT INTO `rosterusers` (`username`, `jid`, `subscription`) VALUES\n('juliet','romeo@a','B','B'),\n"
+        + "('juliet','nurse@a','X');\n",
+    ]) func oddRows(_ text: String) throws
+  {
+    let folder = try Folder()
+    let source = EjabberdSource.at(try folder.write("dump.sql", text), domain: "a")
+    let (accounts, flaws) = try all(source, .accounts)
+    #expect(accounts == [.account(AccountRecord(jid: "juliet@a", password: "x"))])
+    #expect(flaws == ["4: it has 1 fields in place of 2"])
+    let (settings, more) = try all(source, .settings)
+    #expect(settings.isEmpty)
+    #expect(more.first == "\(text.contains("COPY") ? 8 : 7): it has 4 fields in place of 3")
+    #expect(more.last == "\(text.contains("COPY") ? 9 : 8): its subscription is damaged")
   }
 
   @Test("A room comes before its first message, and at the end if it has none") func order() throws {

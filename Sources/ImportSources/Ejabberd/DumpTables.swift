@@ -4,6 +4,8 @@ final class DumpTables {
   private let path: String
   private let kinds: RecordKinds
   private let joined: Database
+  /// The column that tells the line of a row that is read together with others.
+  static let line = "dump_line"
 
   /// The table whose rows are being read; `table` is `nil` for one that is passed over.
   struct Current {
@@ -20,7 +22,9 @@ final class DumpTables {
     self.joined = joined
     try joined.run("PRAGMA journal_mode = OFF")
     for table in EjabberdTable.allCases where !table.isAlone {
-      try joined.run("CREATE TABLE \(table.rawValue) (\(table.columns.map { "\($0) TEXT" }.joined(separator: ", ")))")
+      try joined.run(
+        "CREATE TABLE \(table.rawValue) (\(table.columns.map { "\($0) TEXT" }.joined(separator: ", ")), \(Self.line) TEXT)"
+      )
     }
     try joined.run("BEGIN")
   }
@@ -32,13 +36,13 @@ final class DumpTables {
     current.table = table
     current.places = table.columns.map { columns.firstIndex(of: $0) }
     if !table.isAlone {
-      let marks = table.columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+      let marks = (1...table.columns.count + 1).map { "?\($0)" }.joined(separator: ", ")
       current.insert = try joined.prepare("INSERT INTO \(name) VALUES (\(marks))")
     }
     return current
   }
 
-  /// Takes a row; returns it if it is read by itself.
+  /// Takes a row; returns it if it is read by itself, or is damaged.
   ///
   /// - Parameter text: Returns the text of a field; empty for NULL.
   func row<Field>(
@@ -47,11 +51,13 @@ final class DumpTables {
     guard let table = current.table else { return nil }
     let place = Place(file: path, line: line, key: table.rawValue)
     guard fields.count == current.columnCount else {
-      throw SourceFailure(place, "it has \(fields.count) fields in place of \(current.columnCount)")
+      return EjabberdRow(
+        table: table, values: [], place: place,
+        flaw: "it has \(fields.count) fields in place of \(current.columnCount)")
     }
     let values = current.places.map { $0.map { text(fields[$0]) } ?? "" }
     guard let insert = current.insert else { return EjabberdRow(table: table, values: values, place: place) }
-    for (index, value) in values.enumerated() { insert.bind(Int32(index + 1), value) }
+    for (index, value) in (values + [String(line)]).enumerated() { insert.bind(Int32(index + 1), value) }
     try insert.run()
     return nil
   }

@@ -68,6 +68,8 @@ struct EjabberdRow {
   /// The values of the table's columns; empty for NULL, and for a column that the table does not have.
   let values: [String]
   let place: Place
+  /// The reason why it cannot be read; there are no values then.
+  var flaw: String?
 
   subscript(_ column: Int) -> String { values[column] }
 }

@@ -66,6 +66,7 @@ final class EjabberdTables: RecordReader {
 
   private func read(_ row: EjabberdRow) throws(SourceFailure) -> [Reading] {
     var place = row.place
+    if let text = row.flaw { return row.table == .room ? flaw(place, text, .rooms) : [.flaw(place, text)] }
     if row.table == .room {
       guard let options = Self.term(row[3]) else { return flaw(place, "its opts are no term", .rooms) }
       return EjabberdRooms.read(options, of: "\(row[1])@\(row[2])", place, kinds)
@@ -77,8 +78,9 @@ final class EjabberdTables: RecordReader {
     switch row.table {
     case .users: return [account(row, owner, place)]
     case .archive:
-      guard let microseconds = Int64(row[2]), let stanza = XMLNode(parsing: row[3], within: "jabber:client") else {
-        return [.flaw(place, "its timestamp or xml is damaged")]
+      guard let microseconds = Int64(row[2]) else { return [.flaw(place, "its timestamp is damaged")] }
+      guard let stanza = XMLNode(parsing: row[3], within: "jabber:client") else {
+        return [.flaw(place, "its xml is damaged")]
       }
       let time = Timestamp(milliseconds: microseconds / 1_000)
       if row[4] == "groupchat" {
@@ -86,16 +88,18 @@ final class EjabberdTables: RecordReader {
       }
       return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: false, place)]
     case .spool:
-      guard let stanza = XMLNode(parsing: row[2], within: "jabber:client"), let time = MessageCopies.delay(of: stanza)
-      else { return [.flaw(place, "its xml is damaged, or tells no time")] }
+      guard let stanza = XMLNode(parsing: row[2], within: "jabber:client") else {
+        return [.flaw(place, "its xml is damaged")]
+      }
+      guard let time = MessageCopies.delay(of: stanza) else { return [.flaw(place, "its xml tells no time")] }
       return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: true, place)]
     case .vcard:
       guard let element = XMLNode(parsing: row[2], within: "vcard-temp") else {
-        return [.flaw(place, "it is no element")]
+        return [.flaw(place, "its vcard is no element")]
       }
       return [.record(.vCard(ElementRecord(owner: owner, xml: element.xml)), place)]
     case .privateStorage:
-      guard let element = XMLNode(parsing: row[2], within: "") else { return [.flaw(place, "it is no element")] }
+      guard let element = XMLNode(parsing: row[2], within: "") else { return [.flaw(place, "its data is no element")] }
       return [.record(.privateXML(ElementRecord(owner: owner, xml: element.xml)), place)]
     case .group:
       guard let options = Self.term(row[2]) else { return [.flaw(place, "its opts are no term")] }
@@ -146,6 +150,18 @@ final class EjabberdTables: RecordReader {
     return "\(name).server_host"
   }
 
+  /// Returns the expression for the line of a table's rows; 0 in a database.
+  private func lines(_ table: EjabberdTable, as name: String) throws(SourceFailure) -> String {
+    guard try joined.hasTable(table.rawValue), try joined.columns(of: table.rawValue).contains(DumpTables.line) else {
+      return "0"
+    }
+    return "\(name).\(DumpTables.line)"
+  }
+
+  private func place(_ line: String, _ key: String) -> Place {
+    Place(file: path, line: Int(line).flatMap { $0 > 0 ? $0 : nil }, key: key)
+  }
+
   /// Returns the condition that rows of two tables are of the same domain.
   private func sameHost(_ table: EjabberdTable) throws(SourceFailure) -> String {
     let one = try hosts(table, as: "a")
@@ -157,12 +173,13 @@ final class EjabberdTables: RecordReader {
     let sql = """
       SELECT \(try hosts(.contacts, as: "a")), a.username, a.jid, a.nick, a.subscription, a.ask,
         (SELECT group_concat(b.grp, char(31)) FROM rostergroups b
-          WHERE b.username = a.username AND b.jid = a.jid \(try sameHost(.contacts)))
+          WHERE b.username = a.username AND b.jid = a.jid \(try sameHost(.contacts))),
+        \(try lines(.contacts, as: "a"))
       FROM rosterusers a
       """
     return Query(tables: [.contacts, .contactGroups], sql: sql) { [self] rows throws(SourceFailure) in
       let (owner, jid, ask) = ("\(rows.text(1))@\(try host(rows.text(0)))", rows.text(2), rows.text(5))
-      let place = Place(file: path, key: "rosterusers, \(owner) and \(jid)")
+      let place = self.place(rows.text(7), "rosterusers, \(owner) and \(jid)")
       let states = ["B": "both", "T": "to", "F": "from", "N": "none"]
       guard let subscription = states[rows.text(4)] else { return [.flaw(place, "its subscription is damaged")] }
       var found: [Reading] = []
@@ -190,11 +207,14 @@ final class EjabberdTables: RecordReader {
         WHERE a.username = ?1 AND a.name = ?2 AND \(try hosts(.lists, as: "a")) = ?3
         """)
     }
-    let sql = "SELECT \(try hosts(.defaultList, as: "a")), a.username, a.name FROM privacy_default_list a"
+    let sql = """
+      SELECT \(try hosts(.defaultList, as: "a")), a.username, a.name, \(try lines(.defaultList, as: "a"))
+      FROM privacy_default_list a
+      """
     return Query(tables: [.defaultList], sql: sql) { [self, rules] rows throws(SourceFailure) in
       guard let rules else { return [] }
       let owner = "\(rows.text(1))@\(try host(rows.text(0)))"
-      let place = Place(file: path, key: "privacy_list, \(owner)")
+      let place = self.place(rows.text(3), "privacy_default_list, \(owner)")
       rules.reset()
       rules.bind(1, rows.text(1))
       rules.bind(2, rows.text(2))
@@ -218,7 +238,9 @@ final class EjabberdTables: RecordReader {
     let people =
       try joined.hasTable("pubsub_state")
       ? joined.prepare("SELECT jid, affiliation FROM pubsub_state WHERE nodeid = ?1") : nil
-    let sql = "SELECT host, node, nodeid FROM pubsub_node WHERE host LIKE '%@%' ORDER BY nodeid + 0"
+    let sql = """
+      SELECT host, node, nodeid, \(try lines(.nodes, as: "a")) FROM pubsub_node a WHERE host LIKE '%@%' ORDER BY nodeid + 0
+      """
     return Query(tables: [.nodes], sql: sql) { [self] rows throws(SourceFailure) in
       let (owner, name) = (rows.text(0), rows.text(1))
       if name == BookmarkList.node { return [] }
@@ -232,7 +254,7 @@ final class EjabberdTables: RecordReader {
       return [
         .record(
           .node(NodeRecord(owner: owner, name: name, form: try forms(rows.text(2)), affiliations: affiliations)),
-          Place(file: path, key: "\(owner), node \(name)"))
+          place(rows.text(3), "\(owner), node \(name)"))
       ]
     }
   }
@@ -241,12 +263,13 @@ final class EjabberdTables: RecordReader {
     let forms = try forms()
     // A picture precedes its description.
     let sql = """
-      SELECT n.host, n.node, n.nodeid, i.itemid, i.payload FROM pubsub_node n JOIN pubsub_item i ON i.nodeid = n.nodeid
+      SELECT n.host, n.node, n.nodeid, i.itemid, i.payload, \(try lines(.items, as: "i"))
+      FROM pubsub_node n JOIN pubsub_item i ON i.nodeid = n.nodeid
       WHERE n.host LIKE '%@%' ORDER BY n.node = 'urn:xmpp:avatar:metadata', n.nodeid + 0, i.modification
       """
     return Query(tables: [.nodes, .items], sql: sql) { [self] rows throws(SourceFailure) in
       let (owner, name, id) = (rows.text(0), rows.text(1), rows.text(3))
-      let place = Place(file: path, key: "\(owner), node \(name), item \(id)")
+      let place = self.place(rows.text(5), "\(owner), node \(name), item \(id)")
       let payload = rows.text(4)
       guard let element = XMLNode(parsing: payload, within: "") ?? (payload.isEmpty ? XMLNode("", "") : nil) else {
         return [.flaw(place, "its payload is damaged")]

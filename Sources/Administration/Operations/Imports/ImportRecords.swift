@@ -158,7 +158,7 @@ package enum ImportRecords: AdminOperation {
         if party == nil, !input.isTrial {
           throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "owner")
         }
-        let intents = try intents(for: record, of: address, reading)
+        let intents = try intents(for: record, of: address, reading, &outcomes[place])
         if let party { wishes.append(Wish(place: place, owner: party, intents: intents)) }
       } catch {
         outcomes[place] = RowOutcome(error)
@@ -220,7 +220,8 @@ package enum ImportRecords: AdminOperation {
   // MARK: Intents
 
   private static func intents(
-    for record: ImportRecord, of owner: BareJID, _ reading: ImportedRecords
+  /// Returns the intents of what is a user's. What can only be taken in part becomes a failed `outcome` nonetheless.
+    for record: ImportRecord, of owner: BareJID, _ reading: ImportedRecords, _ outcome: inout RowOutcome
   ) throws(Problem) -> [Intent] {
     switch record {
     case .account, .copy, .room, .roomPerson, .roomMessage, .contactGroup: return []
@@ -248,13 +249,14 @@ package enum ImportRecords: AdminOperation {
           .publish(try reading.item(id: item.id, payload: item.payload, node: item.node, form: item.form)))
       ]
     case .block(let block):
-      let patterns = try block.jids.map { text throws(Problem) in
-        guard let jid = JID(parsing: text) else {
-          throw Problem(.malformed, "jid-malformed", "\(Line.safe(text)) is no address.", field: "jid")
-        }
-        return BlockPattern(jid)
+      // One that is none must not let the others through.
+      let odd = block.jids.filter { JID(parsing: $0) == nil }
+      if !odd.isEmpty {
+        outcome = RowOutcome(
+          .failed, "jid: \(Line.safe(odd.joined(separator: ", "))) is no address", code: "jid-malformed")
       }
       return patterns.isEmpty ? [] : [.block(patterns)]
+      let patterns = block.jids.compactMap { JID(parsing: $0) }.map { BlockPattern($0) }
     case .message(let message):
       let peer = try AdminContext.contact(message.peer)
       return [

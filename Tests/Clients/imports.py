@@ -1,0 +1,297 @@
+"""Imports that are broken off, large or damaged, from data that the script writes: nothing is lost or comes twice, memory does not grow, and
+what is wrong is told with its file, line and field while all else is taken.
+"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+
+from lib.former import DOMAIN, ROOMS
+from lib.harness import BINARY, PASSWORD, PATIENCE, Checks, Server, expect
+from lib.sources import KEY, SALT, SCRAM, Import, peak, portable, result
+from lib.terminal import Terminal
+
+KINDS = ("accounts", "files", "rooms", "messages", "records")
+USERS, CONTACTS, MESSAGES = 100, 10, 4_000
+
+
+def parley(server, *arguments, status=0):
+    done = subprocess.run(
+        [str(BINARY), *map(str, arguments), "--config", server.configuration], env=server.environment(), capture_output=True,
+        text=True, timeout=2 * PATIENCE)
+    expect(done.returncode == status, f"parley {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def acts(server):
+    """What the audit has of imports, the oldest first."""
+    rows = json.loads(parley(server, "audit", "--matching", "records.import", "--json"))
+    return [(row["operation"], row["object"]) for row in reversed(rows)]
+
+
+# MARK: Broken off
+
+def broken_off(checks):
+    with Server() as server:
+        server.start()
+        source = portable(pathlib.Path(server.folder, "export.xml"), USERS, CONTACTS, MESSAGES, 60)
+        with checks.check("broken off: kill -9 in the middle leaves what came before, and a beginning in the audit"):
+            killed = Import(server, "xep0227", source)
+            killed.until("messages", 10)
+            killed.kill()
+            expect(acts(server) == [("records.import", f"xep0227 {source}")], f"{acts(server)}")
+        with checks.check("broken off: progress has a rate and the time that is left, and Control-C says how to go on"):
+            interrupted(server, source)
+            begun, end = acts(server)[1:]
+            expect(begun[0] == "records.import" and end[0] == "records.import.end" and "broken off after" in end[1], f"{acts(server)}")
+        with checks.check("broken off: the same command goes on, and everything is there once"):
+            report = json.loads(parley(server, "import", "xep0227", source, "--json"))
+            expect(sum(report[kind]["failed"] for kind in KINDS) + report["unreadable"] == 0, f"{report}")
+            expect(report["accounts"]["present"] == USERS, f"{report}")
+            messages = report["messages"]
+            # Both runs were broken off within the messages.
+            expect(messages["present"] > 0 and messages["imported"] > 0, f"{report}")
+            expect(messages["present"] + messages["imported"] == MESSAGES, f"{report}")
+            ended = acts(server)[-1]
+            expect(ended[0] == "records.import.end" and f"{messages['imported']} messages" in ended[1] and "broken" not in ended[1], f"{ended}")
+            expect(pieces(parley(server, "export", "xep0227")) == pieces(source.read_text()), "it is not what was imported")
+
+
+def interrupted(server, source):
+    """Breaks the import off in a terminal, as an operator would."""
+    settings = [f"{name}={value}" for name, value in server.environment().items() if name.startswith("PARLEY_")]
+    command = "trap : INT; \"$@\"; echo status $?; read line"
+    terminal = Terminal(
+        server.folder, "env", *settings, "sh", "-c", command, "sh", BINARY, "import", "xep0227", source, "--config", server.configuration)
+    try:
+        # What came before the kill is passed over.
+        drawn = re.compile(r"\[#*-*\] +[3-8]\d %  [\d,]+ messages  [\d,]+/s  \d+:\d\d left")
+        terminal.until("progress of messages", lambda screen: drawn.search(screen))
+        terminal.press("C-c")
+        terminal.shows("Broken off. What was imported stays", "the same command", "accounts imported", "status 130")
+    finally:
+        terminal.close()
+
+
+def pieces(export):
+    """How often each message and each contact stands in an export, by its user."""
+    found = collections.Counter()
+    for user in export.split("<user ")[1:]:
+        name = re.match(r"name='([^']*)'", user).group(1)
+        for number in re.findall(r" id='(m\d+)'", user):
+            found[name, number] += 1
+        for jid in re.findall(r"<item jid='([^']*)'", user):
+            found[name, jid] += 1
+    return found
+
+
+# MARK: Large
+
+def large(checks):
+    with checks.check("large: a source fifteen times as large takes no more memory, of the importing process or of the server"):
+        (small, one), (big, other) = (peaks(messages) for messages in (SMALL, 15 * SMALL))
+        expect(other > 50e6 and other > 12 * one, f"{one} and {other} bytes are no test")
+        grown = [now - then for then, now in zip(small, big)]
+        expect(max(grown) < GROWTH, f"command and server: {small} MB, then {big} MB")
+        print(f"        {one / 1e6:.0f} MB: {small}; {other / 1e6:.0f} MB: {big}")
+
+
+SMALL = 400
+GROWTH = 24  # megabytes: far less than the source grows
+
+
+def peaks(messages):
+    """The peaks of command and server, and the size of the source."""
+    with Server() as server:
+        server.start()
+        source = portable(pathlib.Path(server.folder, "export.xml"), 20, 4, messages, 4_600)
+        importing = Import(server, "xep0227", source)
+        command = 0
+        for _ in importing.drawings():
+            command = peak(importing.process) or command
+        output, status = importing.end()
+        expect(status == 0 and json.loads(output)["messages"]["imported"] == messages, f"{status}: {output}")
+        return (round(command), round(peak(server.process))), source.stat().st_size
+
+
+# MARK: Damaged
+
+def taken(server, source, wrong, *options):
+    """Imports what is damaged, and returns the counts. Each line of `wrong` (a piece of its text, the file, words of the reason) is told, and nothing else."""
+    report = pathlib.Path(server.folder, "report.txt")
+    counts = json.loads(parley(server, "import", *source, *options, "--json", "--report", report, status=1))
+    told = report.read_text().splitlines()
+    for piece, file, *words in wrong:
+        line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if piece in text)
+        found = [each for each in told if str(file) in each and (f", line {line}:" in each or not piece) and all(word in each for word in words)]
+        expect(len(found) == 1, f"{file.name}, line {line}, {words}: {told}")
+        told.remove(found[0])
+    expect(not told, f"more is told: {told}")
+    failed = sum(counts[kind]["failed"] for kind in KINDS) + counts["unreadable"]
+    expect(failed == len(wrong), f"{counts}")
+    again = json.loads(parley(server, "import", *source, *options, "--json", status=1))
+    expect(all(again[kind]["imported"] == 0 for kind in KINDS[:4]) and again["messages"]["present"] == counts["messages"]["imported"], f"{again}")
+    return counts
+
+
+def is_there(server, user, contacts, bodies):
+    """Whether a user has these contacts and these messages, and nothing of others."""
+    roster = {item["jid"]: item["subscription"] for item in json.loads(parley(server, "roster", "list", user, "--json"))}
+    expect(roster == contacts, f"{roster}")
+    export = parley(server, "export", "xep0227").split(f"<user name='{user}'")[1].split("</user>")[0]
+    found = re.findall(r"<body>([^<]*)</body>", export.split("<archive")[1])
+    expect(found == bodies, f"{found}")
+    return export
+
+
+def bad_portable(checks):
+    with Server() as server, checks.check("damaged XEP-0227: each thing is told by its line and field, and all else is taken"):
+        file = pathlib.Path(server.folder, "export.xml")
+        good = result(1, "romeo", "juliet", "But soft")
+        file.write_text(f"""<?xml version='1.0' encoding='UTF-8'?>
+<server-data xmlns='urn:xmpp:pie:0'><host jid='{DOMAIN}'>
+<user name='romeo'>{SCRAM}<query xmlns='jabber:iq:roster'>
+<item jid='juliet@{DOMAIN}' subscription='both'/>
+<item name='without address' subscription='both'/>
+<item jid='nurse@{DOMAIN}' subscription='sideways'/>
+<item jid='a b@c@d' subscription='both'/>
+<item jid='friar@{DOMAIN}' subscription='to'/>
+</query>
+<query xmlns='jabber:iq:private'>
+<prefs xmlns='exodus:prefs'>kept</prefs>
+<prefs>without namespace</prefs>
+</query>
+<strange xmlns='urn:example:strange'/>
+<blocklist xmlns='urn:xmpp:blocking'><item jid='paris@{DOMAIN}'/><item jid='@@'/></blocklist>
+<archive xmlns='urn:xmpp:pie:0#mam'>
+{good}
+{result(2, "romeo", "juliet", "no time").replace("stamp='2020", "stamp='yesterday")}
+<result xmlns='urn:xmpp:mam:2' id='3'/>
+{result(4, "romeo", "juliet", "what light")}
+</archive></user>
+<user>{SCRAM}</user>
+<user name='a b'>{SCRAM}</user>
+<user name='juliet'>{SCRAM}<archive xmlns='urn:xmpp:pie:0#mam'>
+{good}
+</archive></user>
+<user name='nurse'>{SCRAM.replace(f"<salt>{SALT}</salt>", "")}</user>
+<user name='friar'>{SCRAM.replace(KEY, "AAAA")}</user>
+</host></server-data>
+""")
+        counts = taken(server, ("xep0227", file), [
+            ("without address", file, "'jid'"), ("sideways", file, "subscription"), ("a b@c@d", file, "jid"), ("without namespace", file, "namespace"),
+            ("urn:example:strange", file, "<strange"), ("@@", file, "jid"), ("yesterday", file, "'stamp'"), ("id='3'", file, "<result/>"),
+            ("<user><scram", file, "'name'"), ("<user name='a b'", file, "jid"), ("name='nurse'", file, "<salt/>"), ("name='friar'", file, "scram")])
+        expect(counts["messages"]["imported"] == 2 and counts["accounts"]["imported"] == 3, f"{counts}")
+        export = is_there(server, "romeo", {f"juliet@{DOMAIN}": "both", f"friar@{DOMAIN}": "to"}, ["But soft", "what light"])
+        expect("exodus:prefs" in export and f"value='paris@{DOMAIN}'" in export, export)
+
+
+def bad_prosody(checks):
+    with Server() as server, checks.check("damaged files of Prosody: each thing is told by its file, line and field, and all else is taken"):
+        data = pathlib.Path(server.folder, "prosody")
+        host = data / "localhost"
+
+        def write(store, name, text):
+            path = host / store / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            return path
+
+        def item(number, body, time="1600000000"):
+            return (f'item({{\n\t["name"] = "message";\n\t["attr"] = {{ ["to"] = "juliet@{DOMAIN}"; ["from"] = "romeo@{DOMAIN}/x"; ["type"] = "chat";'
+                    f' ["id"] = "m{number}"; }};\n\t{{ ["name"] = "body"; ["attr"] = {{}}; "{body}"; }};\n\t["key"] = "k{number}"; ["when"] = {time};'
+                    f' ["with"] = "juliet@{DOMAIN}";\n}});\n')
+
+        for name in ("romeo", "juliet"):
+            write("accounts", f"{name}.dat", f'return {{\n\t["password"] = "{PASSWORD}";\n}};\n')
+        torn = write("accounts", "nurse.dat", 'return {\n\t["password"] = "half a\n')
+        keys = write("accounts", "friar.dat", 'return {\n\t["iteration_count"] = 4096; ["salt"] = "s"; ["stored_key"] = "zz"; ["server_key"] = "zz";\n};\n')
+        roster = write("roster", "romeo.dat", f"""return {{
+	["juliet@{DOMAIN}"] = {{ ["subscription"] = "both"; ["groups"] = {{}}; }};
+	["nurse@{DOMAIN}"] = {{ ["subscription"] = "sideways"; ["groups"] = {{}}; }};
+	["paris@{DOMAIN}"] = "no table";
+}};
+""")
+        card = write("vcard", "romeo.dat", 'return {\n\t["attr"] = {};\n};\n')
+        archive = write("archive", "romeo.list", item(1, "But soft") + item(2, "no time", '"then"') + 'item("no element");\n' + item(4, "what light"))
+        counts = taken(server, ("prosody", data), [
+            ('"half a', torn), ("", keys, "stored_key"), ("", roster, "nurse@", "subscription"), ("", roster, "paris@", "no table"),
+            ("", card, "romeo@", "vcard", "no element"), ("", archive, "k2", "time"), ("no element", archive, "no element")])
+        expect(counts["messages"]["imported"] == 2 and counts["accounts"]["imported"] == 2, f"{counts}")
+        is_there(server, "romeo", {f"juliet@{DOMAIN}": "both"}, ["But soft", "what light"])
+
+
+def bad_sql(checks):
+    with Server() as server, checks.check("damaged SQL of ejabberd: each row is told by its line, table and field, and all others are taken"):
+        file = pathlib.Path(server.folder, "dump.sql")
+        def said(number, body):
+            return f"<message xmlns='jabber:client' from='romeo@{DOMAIN}/x' to='juliet@{DOMAIN}' type='chat' id='m{number}'><body>{body}</body></message>"
+
+        def table(name, columns, *rows):
+            return "\n".join([f"COPY public.{name} ({columns}) FROM stdin;", *("\t".join(row) for row in rows), "\\.", "", ""])
+
+        archive = [("romeo", str(time), f"juliet@{DOMAIN}", text, "chat") for time, text in [
+            (1_600_000_001_000_000, said(1, "But soft")), ("then", said(2, "no time")), (1_600_000_003_000_000, "<message><torn/>"),
+            (1_600_000_004_000_000, said(4, "what light"))]]
+        file.write_text("--\n-- PostgreSQL database dump\n--\n\n" + table(
+            "users", "username, password, serverkey, salt, iterationcount", *((name, KEY, KEY, SALT, "4096") for name in ("romeo", "juliet")),
+            ("nurse", "AAAA", KEY, SALT, "4096"), ("a b", KEY, KEY, SALT, "4096"), ("friar", "too", "few")) + table(
+            "archive", 'username, "timestamp", bare_peer, xml, kind', *archive) + table(
+            "rosterusers", "username, jid, nick, subscription, ask", ("romeo", f"juliet@{DOMAIN}", "", "B", "N"),
+            ("romeo", f"nurse@{DOMAIN}", "", "X", "N"), ("romeo", "c@d@e", "", "B", "N"), ("romeo", "short")) + table(
+            "rostergroups", "username, jid, grp", ("romeo", f"juliet@{DOMAIN}", "Loves")) + table(
+            "vcard", "username, vcard", ("romeo", "<vCard>"), ("juliet", "<vCard xmlns='vcard-temp'><FN>Juliet</FN></vCard>")))
+        counts = taken(server, ("ejabberd", file), [
+            ("nurse\tAAAA", file, "users", "scram"), ("a b\t", file, "users", "jid"), ("friar\ttoo", file, "users", "3 fields"),
+            ("then\t", file, "archive", "timestamp"), ("<torn/>", file, "archive", "xml"), (f"nurse@{DOMAIN}\t", file, "rosterusers", "subscription"),
+            ("c@d@e", file, "rosterusers", "jid"), ("romeo\tshort", file, "rosterusers", "2 fields"), ("<vCard>", file, "vcard")], "--domain", DOMAIN)
+        expect(counts["messages"]["imported"] == 2 and counts["accounts"]["imported"] == 2, f"{counts}")
+        is_there(server, "romeo", {f"juliet@{DOMAIN}": "both"}, ["But soft", "what light"])
+
+
+def bad_rooms(checks):
+    """What is wrong with a room is told with its line and its name, and all else is taken."""
+    def room(name, *options, host=ROOMS, owner="romeo"):
+        people = f'{{affiliations,[{{{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},owner}}]}}'
+        return f'{{muc_room,{{<<"{name}">>,<<"{host}">>}},[{",".join([*options, people])}]}}.'
+
+    def said(name, number, owner="romeo"):
+        return (f'{{archive_msg,{{<<"{name}">>,<<"{ROOMS}">>}},<<"{number}">>,{{1600,{number},0}},{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},'
+                f'{{<<"{owner}">>,<<"{DOMAIN}">>,<<>>}},{{xmlel,<<"message">>,[{{<<"type">>,<<"groupchat">>}}],'
+                f'[{{xmlel,<<"body">>,[],[{{xmlcdata,<<"{number}">>}}]}}]}},<<"Romy">>,groupchat}}.')
+
+    lines = [
+        "{tables,[]}.", f'{{passwd,{{<<"romeo">>,<<"{DOMAIN}">>}},<<"{PASSWORD}">>}}.',
+        room("good"), room("long", f'{{description,<<"{"x" * 5000}">>}}'), room("elsewhere", host="rooms.example"),
+        room("nobodys", owner="ghost"), f'{{muc_room,{{<<"odd">>,<<"{ROOMS}">>}},odd}}.', room("torn", "{title,<<"),
+        said("good", 10), said("missing", 11), said("good", 12, owner="ghost"), said("long", 13),
+        f'{{archive_msg,{{<<"good">>,<<"{ROOMS}">>}},<<"14">>,odd,a,b,c,d,groupchat}}.',
+        f'{{sr_group,{{<<"spies">>,<<"{DOMAIN}">>}},[{{displayed_groups,[<<"sales">>]}}]}}.']
+    with Server() as server, checks.check("bad rooms: each is told by its line and name, and all else is taken"):
+        folder = pathlib.Path(server.folder)
+        (folder / "dump.txt").write_text("\n".join(lines) + "\n")
+        report = folder / "report.txt"
+        counts = json.loads(parley(server, "import", "ejabberd", folder / "dump.txt", "--json", "--report", report, status=1))
+        expect((counts["rooms"]["imported"], counts["messages"]["imported"]) == (1, 3), f"{counts}")
+        told = report.read_text().splitlines()
+        for line, word in [(4, "taken without this"), (5, "rooms.example"), (6, "owner"), (7, "muc_room"), (8, ""), (10, "no such room"),
+                           (13, "archive_msg")]:
+            expect(any(f"line {line}" in each and word in each for each in told), f"line {line}, {word}: {told}")
+        expect(any("spies" in each for each in told), f"{told}")
+        said_again = json.loads(parley(server, "import", "ejabberd", folder / "dump.txt", "--json", status=1))
+        expect(said_again["messages"] | {"failed": 0} == {"imported": 0, "present": 3, "failed": 0}, f"{said_again}")
+
+
+def run(checks):
+    broken_off(checks)
+    large(checks)
+    bad_portable(checks)
+    bad_prosody(checks)
+    bad_sql(checks)
+    bad_rooms(checks)
+
+
+if __name__ == "__main__":
+    run(Checks())
