@@ -21,21 +21,26 @@ extension Accounts {
     let secret: Secret
     public let displayName: String?
     let invite: Invite?
+    let isDisabled: Bool
     /// The password, or what another server has kept of it.
     enum Secret: Sendable {
       case password(String)
       case keys([SCRAMKeys])
     }
-    public init(address: BareJID, password: String, displayName: String?, invite: Invite? = nil) {
+    public init(
+      address: BareJID, password: String, displayName: String?, invite: Invite? = nil, isDisabled: Bool = false
+    ) {
       self.invite = invite
+      self.isDisabled = isDisabled
       self.address = address
       secret = .password(password)
       self.displayName = displayName
     }
     /// Creates a row from the keys of one password, one per hash. Without any, nobody can log in until a password is
     /// set.
-    public init(address: BareJID, keys: [SCRAMKeys], displayName: String?) {
+    public init(address: BareJID, keys: [SCRAMKeys], displayName: String?, isDisabled: Bool = false) {
       invite = nil
+      self.isDisabled = isDisabled
       self.address = address
       secret = .keys(keys)
       self.displayName = displayName
@@ -119,8 +124,12 @@ extension Accounts {
       return .failure(obstacle)
     }
     do {
-      let user = try writer.insertUser(
+      var user = try writer.insertUser(
         row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
+      if row.isDisabled {
+        user.state = .disabled
+        try writer.update(user)
+      }
       try writer.setCredentials(keys, for: user.id)
       if let invite = row.invite { try writer.setUsed(invite.id) }
       return .success(user)

@@ -76,6 +76,18 @@ func all(_ source: any ImportSource, _ kinds: RecordKinds) throws -> (records: [
       ])
   }
 
+  @Test("A disabled account has its keys within an element of Parley's own") func disabled() throws {
+    let (records, flaws) = try read(
+      """
+      <disabled xmlns='urn:parley:pie:0'><scram-credentials xmlns='urn:xmpp:pie:0#scram' mechanism='SCRAM-SHA-1'>
+      <iter-count>4096</iter-count><salt>c2FsdA==</salt><server-key>0pXWGK0GZJ6TR73AIUN3ITYtA1g=</server-key>
+      <stored-key>Q6qT/SbybblGCZz8e8eSfCJOQic=</stored-key></scram-credentials></disabled>
+      """, .accounts)
+    #expect(flaws.isEmpty)
+    guard case .account(let account)? = records.first else { return #expect(Bool(false), "no account") }
+    #expect(account.isDisabled && account.scram.map(\.mechanism) == ["SCRAM-SHA-1"])
+  }
+
   @Test("Keys that ejabberd 23.01 has encoded twice are decoded") func encodedTwice() throws {
     let (records, _) = try read(
       """

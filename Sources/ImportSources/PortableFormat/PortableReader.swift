@@ -4,6 +4,8 @@ import Basics
 final class PortableReader: RecordReader {
   enum NS {
     static let pie = "urn:xmpp:pie:0"
+    /// Parley's own, of `PortableExport`.
+    static let parley = "urn:parley:pie:0"
     static let scram = "urn:xmpp:pie:0#scram"
     static let archive = "urn:xmpp:pie:0#mam"
     static let roster = "jabber:iq:roster"

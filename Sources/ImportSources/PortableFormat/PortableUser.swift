@@ -9,6 +9,7 @@ final class PortableUser {
   private let password: String?
   private let place: Place
   private var scram: [SCRAMRecord] = []
+  private var isDisabled = false
   private var forms: [String: String] = [:]
   private var affiliations: [String: [String: String]] = [:]
   /// The configured nodes in their order.
@@ -46,6 +47,9 @@ final class PortableUser {
       } catch {
         return [.flaw(place, "scram-credentials: \(error.text)")]
       }
+    case ("disabled", NS.parley):
+      isDisabled = true
+      return node.nodes.flatMap { element($0, place, kinds) }
     case ("vCard", NS.vCard):
       return kinds.contains(.settings) ? [.record(.vCard(ElementRecord(owner: jid, xml: node.xml)), place)] : []
     case ("presence", NS.client):
@@ -70,7 +74,9 @@ final class PortableUser {
   /// Returns what was held.
   func end(_ kinds: RecordKinds) -> [Reading] {
     if kinds.contains(.accounts) {
-      return [.record(.account(AccountRecord(jid: jid, password: password, scram: scram)), place)]
+      return [
+        .record(.account(AccountRecord(jid: jid, password: password, scram: scram, isDisabled: isDisabled)), place)
+      ]
     }
     guard kinds.contains(.settings) else { return [] }
     var found: [Reading] = configured.filter { $0.node != BookmarkList.node }.map { node, place in

@@ -2,8 +2,10 @@ public struct AccountRecord: Sendable, Equatable, Codable {
   public var jid: String
   public var password: String?
   public var scram: [SCRAMRecord]
+  public var isDisabled: Bool
 
-  public init(jid: String, password: String? = nil, scram: [SCRAMRecord] = []) {
+  public init(jid: String, password: String? = nil, scram: [SCRAMRecord] = [], isDisabled: Bool = false) {
+    self.isDisabled = isDisabled
     self.jid = jid
     self.password = password
     self.scram = scram

@@ -9,7 +9,7 @@ import XMPP
 /// Users in the portable format of XEP-0227 (1.1), in pieces, as an operator takes them to another server: with the keys
 /// of passwords, nodes, messages that were not received yet, and archives.
 ///
-/// A user's archive has no private messages of rooms here, which name a room and no user. Rooms are out of the format's
+/// A user's archive has no private messages of rooms here, which name a room and no user, and no messages that were retracted. Rooms are out of the format's
 /// scope (2). Marks of what was displayed (XEP-0490) name ids of this server's archive and are left out.
 public enum PortableExport {
   /// The part of a user that comes next.
@@ -32,6 +32,9 @@ public enum PortableExport {
   private static let offline = Name("offline-messages", "urn:xmpp:pie:0")
   private static let archive = Name("archive", "urn:xmpp:pie:0#mam")
   private static let scram = Name("scram-credentials", "urn:xmpp:pie:0#scram")
+  /// A disabled account, which the format does not know. Its keys stand within this element, where no other server looks for
+  /// them: a server that ignores the element (3) has an account that nobody can log in to, and not one that is enabled again.
+  private static let disabled = Name("disabled", "urn:parley:pie:0")
 
   /// Returns the beginning of the document, and its end.
   public static func frame(of domain: String) -> (start: [UInt8], end: [UInt8]) {
@@ -58,7 +61,12 @@ public enum PortableExport {
         bytes: try written(within: []) { writer in
           writer.open(Self.user)
           writer.attribute("name", user.name)
-          for keys in try reader.credentials(of: user.id) where !keys.isLocked { write(keys, into: &writer) }
+          let keys = try reader.credentials(of: user.id).filter { !$0.isLocked }
+          if user.state == .active {
+            for keys in keys { write(keys, into: &writer) }
+          } else {
+            writer.element(disabled) { writer in for keys in keys { write(keys, into: &writer) } }
+          }
           try write(SettingsOf(user, reader), into: &writer)
           try writeNodes(of: user, reader, into: &writer)
           writer.open(offline)
@@ -69,8 +77,8 @@ public enum PortableExport {
       let isLast = entries.count < DoorLimits.exportedMessagesAtOnce
       return Piece(
         bytes: written(within: [Self.user, offline]) { writer in
-          for entry in entries where entry.whisper == nil {
-            guard let message = entry.archived else { continue }
+          for entry in entries {
+            guard let message = exported(entry) else { continue }
             Outbound.writeStanza(
               of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource),
               withStanzaID: false, isDelayed: true, viewer: user.party, into: &writer)
@@ -85,8 +93,8 @@ public enum PortableExport {
       let page = try reader.archive(of: .server(user.id, .administration), query)
       return Piece(
         bytes: written(within: [Self.user, archive]) { writer in
-          for entry in page.entries where entry.whisper == nil {
-            guard let message = entry.archived else { continue }
+          for entry in page.entries {
+            guard let message = exported(entry) else { continue }
             writer.raw("\n")
             Archive.writeResult(entry, message, queryID: nil, for: user.party, { _, _ in "" }, into: &writer)
           }
@@ -95,6 +103,16 @@ public enum PortableExport {
           writer.close()
           writer.raw("\n")
         }, next: page.complete ? nil : .archive(page.entries.last?.position ?? .end))
+    }
+  }
+
+  /// Returns the message of an entry; `nil` if it stays here. Of what was retracted nothing is left that another server could show:
+  /// without the message, its retraction would be read as a text.
+  private static func exported(_ entry: Entry) -> Message? {
+    guard entry.whisper == nil, entry.state?.retraction == nil, let message = entry.archived else { return nil }
+    switch message.reference?.kind {
+    case .retraction, .moderation: return nil
+    case .reply, .correction, .reactions, .pin, .part, nil: return message
     }
   }
 

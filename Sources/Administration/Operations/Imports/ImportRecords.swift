@@ -81,14 +81,15 @@ package enum ImportRecords: AdminOperation {
 
   private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
     if let password = account.password {
-      return Accounts.NewUser(address: address, password: password, displayName: nil)
+      return Accounts.NewUser(
+        address: address, password: password, displayName: nil, isDisabled: account.isDisabled)
     }
     var found: [SCRAMKeys] = []
     for record in account.scram { if let keys = try keys(record) { found.append(keys) } }
     if found.isEmpty, let other = account.scram.first {
       throw Problem(.unsupported, "mechanism-unknown", "\(other.mechanism) is not supported.", field: "mechanism")
     }
-    return Accounts.NewUser(address: address, keys: found, displayName: nil)
+    return Accounts.NewUser(address: address, keys: found, displayName: nil, isDisabled: account.isDisabled)
   }
 
   private static func keys(_ record: SCRAMRecord) throws(Problem) -> SCRAMKeys? {
@@ -219,8 +220,8 @@ package enum ImportRecords: AdminOperation {
 
   // MARK: Intents
 
-  private static func intents(
   /// Returns the intents of what is a user's. What can only be taken in part becomes a failed `outcome` nonetheless.
+  private static func intents(
     for record: ImportRecord, of owner: BareJID, _ reading: ImportedRecords, _ outcome: inout RowOutcome
   ) throws(Problem) -> [Intent] {
     switch record {
@@ -255,8 +256,8 @@ package enum ImportRecords: AdminOperation {
         outcome = RowOutcome(
           .failed, "jid: \(Line.safe(odd.joined(separator: ", "))) is no address", code: "jid-malformed")
       }
-      return patterns.isEmpty ? [] : [.block(patterns)]
       let patterns = block.jids.compactMap { JID(parsing: $0) }.map { BlockPattern($0) }
+      return patterns.isEmpty ? [] : [.block(patterns)]
     case .message(let message):
       let peer = try AdminContext.contact(message.peer)
       return [
