@@ -1,9 +1,11 @@
 """`parley check --network` on a small internet (`lib.internet`): with right settings nothing fails; each wrong one fails where it is wrong,
 says what to do, and ends with a status for monitoring. The relay for calls is coturn.
 """
+import contextlib
 import json
 import pathlib
 import re
+import resource
 import subprocess
 
 from lib.harness import BINARY, PATIENCE, expect
@@ -15,13 +17,14 @@ class Operator:
     def __init__(self, parley):
         self.parley, self.machine, self.dns = parley, parley.machine, parley.internet.dns
 
-    def check(self, *arguments, **settings):
+    def check(self, *arguments, within=(), **settings):
         """Status, and the rows."""
         before = dict(self.parley.settings)
         # What other servers need is the matter of `federation_check`.
         self.parley.settings.update({"federation__enabled": "false"} | settings)
         done = subprocess.run(
-            self.machine.space.enter(BINARY, "check", "--network", "--json", "--config", self.parley.configuration, *arguments),
+            self.machine.space.enter(
+                *within, BINARY, "check", "--network", "--json", "--config", self.parley.configuration, *arguments),
             env=self.parley.environment(), capture_output=True, text=True, timeout=PATIENCE)
         self.parley.settings = before
         expect(done.stdout, done.stderr)
@@ -93,6 +96,7 @@ def run(checks):
                     operator.finds(domain, f"tls host.test:{port}", "fail", word, "tls.acme")
         machine.give_certificate("good")
         parley.renew()
+        whole(checks, machine, parley, operator, host, direct, upgraded)
         with checks.check("check --network: relays for calls"):
             operator.publish(host, direct, upgraded)
             relay = dict(
@@ -110,6 +114,77 @@ def run(checks):
             parley.stop()
             operator.finds(domain, "connect host.test:5223", "fail", "does the server run")
             operator.finds("machine", "descriptors", "pass", "no server answers")
+            operator.finds(
+                "machine", "descriptors", "warn", "1000 files may be open here", "no server answers", "LimitNOFILE",
+                within=["prlimit", "--nofile=1000"])
+
+
+def clock(answer):
+    """A prefix for a command: the kernel answers so to adjtimex(2), by strace, since the clock itself belongs to other programs too."""
+    calls = "adjtimex,clock_adjtime"
+    return ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:retval={answer}"]
+
+
+@contextlib.contextmanager
+def disk(machine, megabytes):
+    """A file system of this size on the machine, for `data`; of what is free nothing is taken from memory."""
+    folder = machine.internet.folder / f"disk-{megabytes}"
+    folder.mkdir()
+    machine.space.run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", folder)
+    try:
+        yield folder
+    finally:
+        machine.space.run("umount", folder)
+
+
+def whole(checks, machine, parley, operator, *records):
+    """A machine on which all is well, and one thing after the other that is not: its row alone changes, and with it the status."""
+    domain, good = parley.domain, clock(0)
+    web = {"https__port": "443", "http__url": f"https://{domain}"}
+    with parley.configured(**web), disk(machine, 8_192) as roomy:
+        place = {"data": roomy, "admin__socket": parley.data / "admin.sock"}
+
+        def differs(what, status, result, subjects, *words, within=good, besides=(), **settings):
+            got, rows = operator.check(within=within, **place | settings)
+            worse = [row for row in rows if row["result"] != "pass" and row["step"] not in besides]
+            expect(
+                got == status and {row["subject"] for row in worse} == subjects
+                and all(row["result"] == result and row["step"].startswith(what) and all(word in row["text"] for word in words)
+                        for row in worse), f"status {got}: {rows}")
+
+        with checks.check("check --network: where all is well, the status is 0; host-meta names the WebSocket"):
+            operator.publish(*records)
+            waits_until("all is well", lambda: operator.check(within=good, **place)[0] == 0, 15)
+            status, rows = operator.check(within=good, **place)
+            expect(status == 0 and {row["result"] for row in rows} == {"pass"}, f"status {status}: {rows}")
+            (found,) = [row for row in rows if row["step"] == "host-meta"]
+            expect(found["text"] == f"https://{domain}/.well-known/host-meta.json names the WebSocket", f"{found}")
+            steps = {row["step"] for row in rows}
+            expect({"clock", "disk space", f"tls {domain}:443", "tls host.test:5222", "tls host.test:5223"} <= steps, f"{steps}")
+        with checks.check("check --network: a clock that nothing keeps right is a warning: status 1"):
+            # TIME_ERROR of adjtimex(2).
+            differs("clock", 1, "warn", {"machine"}, "nothing says that the clock is synchronised", "chrony", within=clock(5))
+        for megabytes, status, result in ((1_024, 1, "warn"), (64, 2, "fail")):
+            with checks.check(f"check --network: {megabytes} MiB on the disk: {result}"), disk(machine, megabytes) as folder:
+                differs("disk space", status, result, {"machine"}, f"{megabytes} MiB are free", str(folder), "free some", data=folder)
+        everywhere = {domain, f"https://{domain}"}
+        for kind, status, result, subjects, words in (
+                ("selfsigned", 2, "fail", everywhere, ["it is self-signed", f"get one that names {domain}"]),
+                ("unchained", 2, "fail", everywhere, ["an authority that is not known here, and whose certificate was not presented", "Issuing CA"]),
+                ("soon", 1, "warn", everywhere, [f"valid for {domain} until", "renew it"]),
+                ("below", 0, "pass", set(), [])):
+            with checks.check(f"check --network: a certificate that is {kind}: status {status}"):
+                machine.give_certificate(kind)
+                parley.renew()
+                # Web clients find no host-meta where they do not believe the server.
+                differs("tls", status, result, subjects, *words, besides=["host-meta"] if status == 2 else [])
+        machine.give_certificate("good")
+        parley.renew()
+        with checks.check("check --network: a server that may have few descriptors"):
+            # The next start has another limit: raising this one would need a privilege.
+            resource.prlimit(parley.process.pid, resource.RLIMIT_NOFILE, (1_000, 1_000))
+            differs("descriptors", 1, "warn", {"machine"}, "files open, of 1000 that it may have", "LimitNOFILE")
+
 
 
 def relays(checks, internet, machine, operator):

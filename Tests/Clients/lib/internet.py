@@ -155,8 +155,9 @@ class Authority:
             not_valid_before=since, not_valid_after=since + datetime.timedelta(days=days))
 
     def issue(self, kind, names, chain, key_file):
-        """`good`; `server`: for TLS servers alone, as public CAs issue them; `expired`; `wrong`: of another name, also as
-        the common name, which some servers believe; `selfsigned`. A machine keeps its key."""
+        """`good`; `server`: for TLS servers alone, as public CAs issue them; `expired`; `soon`: in three days; `wrong`: of another
+        name, also as the common name, which some servers believe; `selfsigned`; `below`: by an authority below, which the chain
+        has; `unchained`: the same without it. A machine keeps its key."""
         if key_file.exists():
             key = serialization.load_pem_private_key(key_file.read_bytes(), None)
         else:
@@ -168,16 +169,25 @@ class Authority:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         usages = [ExtendedKeyUsageOID.SERVER_AUTH] + ([] if kind == "server" else [ExtendedKeyUsageOID.CLIENT_AUTH])
         old = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc) if kind == "expired" else None
-        issuer = subject if kind == "selfsigned" else self.name
-        builder = self._build(subject, key.public_key(), 90, old, issuer).add_extension(
+        issuers = self._below() if kind in ("below", "unchained") else [(self.key, self.certificate)]
+        issuer = subject if kind == "selfsigned" else issuers[0][1].subject
+        builder = self._build(subject, key.public_key(), 4 if kind == "soon" else 90, old, issuer).add_extension(
             x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False).add_extension(
             x509.ExtendedKeyUsage(usages), critical=False).add_extension(
             x509.BasicConstraints(ca=False, path_length=None), critical=True)
         if kind == "selfsigned":
             chain.write_bytes(self._pem(builder.sign(key, hashes.SHA256())))
         else:
-            expect(kind in ("good", "server", "expired", "wrong"), f"no kind of certificate: {kind}")
-            chain.write_bytes(self._pem(builder.sign(self.key, hashes.SHA256())) + self._pem(self.certificate))
+            expect(kind in ("good", "server", "expired", "soon", "wrong", "below", "unchained"), f"no kind of certificate: {kind}")
+            shown = [certificate for _, certificate in issuers if kind != "unchained"]
+            chain.write_bytes(b"".join(map(self._pem, [builder.sign(issuers[0][0], hashes.SHA256()), *shown])))
+
+    def _below(self):
+        """An authority that this one has issued, and this one: keys and certificates."""
+        key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Issuing CA")])
+        certificate = self._build(name, key.public_key(), 3650).add_extension(
+            x509.BasicConstraints(ca=True, path_length=0), critical=True).sign(self.key, hashes.SHA256())
+        return [(key, certificate), (self.key, self.certificate)]
 
 
 class Names:
