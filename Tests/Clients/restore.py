@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ import time
 
 import slixmpp
 
-from lib.apps import App
+from lib.apps import App, exchange
 from lib.files import ask, upload
 from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, small_disk
 
@@ -28,6 +29,7 @@ def run(checks):
         lost(checks, server)
         refused(checks, server)
     full_disk(checks)
+    full_backups(checks)
     scheduled(checks)
 
 
@@ -189,6 +191,83 @@ def full_disk(checks):
             expect("4 copied" in server.command("restore", backup, "--replace"), "it is not restored")
             server.start()
             App(server, "romeo")
+
+
+def held(folder):
+    """The files below a folder of backups, but its lock."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*")
+        if path.is_file() and path.name != "lock"}
+
+
+def full_backups(checks):
+    """The disk of the backups is full, and not that of the data."""
+    with small_disk(24) as disk, Server(backup__every="1d") as server:
+        if disk is None:
+            raise Failure("no file system could be mounted: this test needs root")
+        folder, ballast = os.path.join(disk, "backups"), os.path.join(disk, "ballast")
+        server.settings["backup__folder"] = folder
+        server.add_users("romeo", "juliet")
+        server.start()
+        server.log.until("a backup", lambda text: "parley: backup " in text)
+        romeo = App(server, "romeo")
+        for number in range(3):
+            upload(server, romeo, LETTER, f"early {number}.txt", "text/plain")
+        made = json.loads(server.command("backup", "--files", folder, "--json"))
+        expect(made["files"]["copied"] == 3, f"{made}")
+        before = held(folder)
+        for number in range(4):
+            upload(server, romeo, os.urandom(1 << 20), f"late {number}", "application/octet-stream")
+        size = os.path.getsize(sorted(pathlib.Path(folder).glob("*.db"))[-1])
+
+        def leave(free):
+            pathlib.Path(ballast).unlink(missing_ok=True)
+            there = os.statvfs(disk)
+            pathlib.Path(ballast).write_bytes(b"\0" * (there.f_bavail * there.f_frsize - free))
+
+        def whole(files):
+            """What was there is there, and besides it so many complete files of users."""
+            now = held(folder)
+            more = {name: data for name, data in now.items() if name not in before}
+            expect(before == {name: now.get(name) for name in before}, f"a backup has changed: {now.keys()}")
+            expect(len(more) in files and all(name.startswith("blobs/") and len(data) == 1 << 20 for name, data in more.items()),
+                   f"left: {[(name, len(data)) for name, data in more.items()]}")
+
+        for what, free, says, files in [
+            ("the database", size // 2, "no space is left for the database", range(1)),
+            ("all files", size + (5 << 19), "the disk is full", range(1, 4)),
+        ]:
+            with checks.check(f"backup --files: a disk without the space for {what} is told, and leaves the earlier backups whole"):
+                leave(free)
+                told = fails(server, "backup", "--files", folder)
+                expect(says in told and len(told.splitlines()) == 1, told)
+                whole(files)
+        with checks.check("backup: the server cannot make one when it is due, says so in three places, and serves on"):
+            server.stop()
+            newest = sorted(pathlib.Path(folder).glob("*.db"))[-1]
+            os.utime(newest, (time.time() - 90_000, time.time() - 90_000))
+            leave(size // 2)
+            server.start()
+            server.log.until("a failure", lambda text: "no backup could be made" in text and "no space is left" in text)
+            health = json.loads(server.command("health", "--json"))
+            expect("no space is left" in health["backupFailure"], f"{health}")
+            metrics = exchange("GET", f"http://127.0.0.1:{server.metrics}/metrics")[2].decode()
+            expect(float(re.search(r"^parley_backup_failing_seconds (\S+)$", metrics, re.M)[1]) > 0, "the metrics say nothing")
+            whole(range(1, 4))
+            romeo = App(server, "romeo")
+            romeo.say(romeo.dialog("juliet"), "It is the east")
+        with checks.check("backup: what was made before the disk was full is restored from it"), Server() as other:
+            told = other.command("restore", folder)
+            expect("2 users of localhost" in told and "3 copied" in told, told)
+        with checks.check("backup: with space again it is made at the next start, of all that it lacked"):
+            server.stop()
+            os.unlink(ballast)
+            server.start()
+            server.log.until("a backup", lambda text: "parley: backup " in text)
+            expect("backupFailure" not in json.loads(server.command("health", "--json")), "health still tells a failure")
+            blobs = [name for name in held(folder) if name.startswith("blobs/")]
+            expect(len(blobs) == 7 and not [name for name in held(folder) if name.endswith(".part")], f"{blobs}")
+            server.stop()
 
 
 def scheduled(checks):
