@@ -54,9 +54,10 @@ private struct ComponentReader {
 
   /// Records an error in a field.
   private mutating func reject(_ field: String, _ text: String) {
+    let key = Keys.shared.components
     errors.append(
       ConfigurationError(
-        key: "\(Keys.shared.components.name).\(field)", value: field == "secret" ? nil : entry.fields[field]?.text,
+        key: "\(key.name).\(field)", value: key.form.secrets.contains(field) ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }
 

@@ -154,7 +154,7 @@ private struct IdentitySourceReader {
     errors.append(
       ConfigurationError(
         key: "\(key.name).\(field)",
-        value: ["secrets", "client_secret"].contains(field) ? nil : entry.fields[field]?.text,
+        value: key.form.secrets.contains(field) ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }
 

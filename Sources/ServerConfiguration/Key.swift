@@ -40,6 +40,9 @@ extension AnyKey {
     "PARLEY_" + name.map { $0 == "." ? "_" : $0.uppercased() }.joined()
   }
 
+  /// Whether the value or a part of it is secret.
+  var holdsSecret: Bool { isSecret || !form.secrets.isEmpty }
+
   /// Returns the text that may be shown for a value.
   func shown(_ text: String) -> String { isSecret && !text.isEmpty ? "********" : text }
 }
@@ -56,11 +59,14 @@ package enum KeyForm: Sendable {
   case text
   /// Texts, which are separated by commas if they are written as one text.
   case list
-  /// A list of maps with these fields, of which the first is the name; `lists` are the fields that may be lists.
-  case entries(fields: [String], lists: Set<String> = [])
+  /// A list of maps with these fields, of which the first is the name; `lists` are the fields that may be lists,
+  /// `secrets` those whose values are never shown.
+  case entries(fields: [String], lists: Set<String> = [], secrets: Set<String> = [])
 
   /// The fields of the maps; nil if the value is no list of maps.
-  var fields: [String]? { if case .entries(let fields, _) = self { fields } else { nil } }
+  var fields: [String]? { if case .entries(let fields, _, _) = self { fields } else { nil } }
+  /// The fields of the maps whose values are never shown.
+  var secrets: Set<String> { if case .entries(_, _, let secrets) = self { secrets } else { [] } }
 }
 
 // MARK: Kinds of values
@@ -152,8 +158,9 @@ extension Key where Value: RawRepresentable<String> & CaseIterable {
 extension Key where Value == Void {
   /// Declares a list of maps, which `RawSettings.entries` contains.
   static func entries(
-    _ name: String, _ fields: [String], lists: Set<String> = [], change: KeyChange = .restart, secret: Bool = false
+    _ name: String, _ fields: [String], lists: Set<String> = [], secrets: Set<String> = [],
+    change: KeyChange = .restart
   ) -> Key {
-    Key(name, change: change, secret: secret, form: .entries(fields: fields, lists: lists)) { _ in ((), nil) }
+    Key(name, change: change, form: .entries(fields: fields, lists: lists, secrets: secrets)) { _ in ((), nil) }
   }
 }

@@ -67,7 +67,8 @@ package struct Keys: Sendable {
   let guestRights = Key.list("guests.may")
   let termsVersion = Key.text("terms.version")
   let identityBackends = Key.entries(
-    "identity.backends", ["name", "secrets", "keys", "jwks", "domain", "signup"], lists: ["secrets", "keys"])
+    "identity.backends", ["name", "secrets", "keys", "jwks", "domain", "signup"], lists: ["secrets", "keys"],
+    secrets: ["secrets"])
   let identityProviders = Key.entries(
     "identity.providers", ["name", "audiences", "issuers", "jwks", "domain", "signup", "nonce", "contacts"],
     lists: ["audiences", "issuers"])
@@ -76,7 +77,7 @@ package struct Keys: Sendable {
     [
       "name", "client_id", "client_secret", "authorize_url", "scope", "token_url", "user_url", "subject",
       "display_name", "redirects", "domain", "signup",
-    ], lists: ["redirects"])
+    ], lists: ["redirects"], secrets: ["client_secret"])
   let admins = Key.list("admins")
   /// The maximum is a day.
   let resumeSeconds = Key.seconds("resume.seconds", 300, 0...86_400)
@@ -97,7 +98,7 @@ package struct Keys: Sendable {
   let pushWebhookSecret = Key.text("push.webhook.secret", secret: true)
   package let components = Key.entries(
     "components", ["name", "secret", "roster", "roster_push", "message", "iq", "presence", "delegate"],
-    lists: ["iq", "delegate"])
+    lists: ["iq", "delegate"], secrets: ["secret"])
   let componentHost = Key.host("component.host", "127.0.0.1")
   package let componentPort = Key.port("component.port", 5347)
   let federationEnabled = Key.flag("federation.enabled", false)

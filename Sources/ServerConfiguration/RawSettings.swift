@@ -22,10 +22,19 @@ struct RawSettings {
   var components: [DomainEntry] { entries[Keys.shared.components.name] ?? [] }
   var errors: [ConfigurationError] = []
 
-  /// Sets a value. An empty text unsets it: `PARLEY_TLS_KEY=` is how container settings express "none".
+  /// Sets a value, unless it is a secret on a command line. An empty text unsets it: `PARLEY_TLS_KEY=` is how container
+  /// settings express "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
     guard let key = Keys.named(name) else {
       errors.append(Self.unknown(name, origin))
+      return
+    }
+    if case .commandLine = origin, key.holdsSecret, !text.isEmpty {
+      errors.append(
+        ConfigurationError(
+          key: name, origin: origin,
+          "a secret is not taken from a command line, which every user of the machine can read (ps): "
+            + "put it into the configuration file or into \(key.environmentName)"))
       return
     }
     if let fields = key.form.fields {

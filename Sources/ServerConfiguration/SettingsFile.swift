@@ -50,7 +50,7 @@ enum SettingsFile {
       }
       let name = prefix + part
       let key = Keys.named(name)
-      if case .entries(let fields, let lists) = key?.form, let list = value.sequence {
+      if case .entries(let fields, let lists, _) = key?.form, let list = value.sequence {
         settings.entries[name] = readEntries(list, name, fields, lists, path: path, into: &settings)
       } else if case .list = key?.form, let list = value.sequence {
         let texts = list.compactMap(\.scalar?.string)

@@ -14,7 +14,9 @@ struct ConfigurationOptions: ParsableArguments {
   @Option(name: .long, help: "The data folder.", completion: .directory)
   var data: String?
 
-  @Option(name: .customLong("set"), help: ArgumentHelp("Sets a key of the configuration.", valueName: "key=value"))
+  @Option(
+    name: .customLong("set"),
+    help: ArgumentHelp("Sets a key of the configuration that is no secret.", valueName: "key=value"))
   var values: [String] = []
 
   func settings() throws -> Settings {

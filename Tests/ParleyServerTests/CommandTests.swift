@@ -196,6 +196,16 @@ import Testing
     }
   }
 
+  @Test func aSecretIsNoArgument() async throws {
+    try await withScratchFolder { folder in
+      let outcome = try await Command.run("serve", "--set", "turn.secret=prospero", in: folder)
+      #expect(outcome.status == 2)
+      #expect(outcome.lines.count == 1)
+      #expect(outcome.lines[0].hasPrefix("parley: turn.secret (--set): a secret is not taken from a command line"))
+      #expect(!outcome.lines[0].contains("prospero"))
+    }
+  }
+
   @Test func theEffectiveValuesAndTheirOrigins() async throws {
     try await withScratchFolder { folder in
       let outcome = try await Command.run(

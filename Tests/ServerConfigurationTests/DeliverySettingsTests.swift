@@ -7,8 +7,9 @@ import Testing
 @Suite struct DeliverySettingsTests {
   @Test func theConfigurationIsChecked() throws {
     func settings(_ values: [String: String]) throws -> Settings {
-      try Settings.load(
-        SettingsArguments(values: values.map { ($0.key, $0.value, "test") }), environment: [:], standardFiles: [])
+      let variables = values.map { (Keys.named($0.key)?.environmentName ?? $0.key, $0.value) }
+      return try Settings.load(
+        SettingsArguments(), environment: Dictionary(uniqueKeysWithValues: variables), standardFiles: [])
     }
     let good = [
       "mail.server": "smtps://mail.example.org:465", "mail.from": "chat@example.org", "mail.user": "u",

@@ -258,6 +258,24 @@ import XMPPDoor
     #expect(origins["https.port"] == "default")
   }
 
+  @Test func aSecretOnTheCommandLineIsRefusedAndNotRepeated() throws {
+    let secrets = Keys.all.filter(\.holdsSecret)
+    #expect(
+      Set(secrets.map(\.name)) == [
+        "uploads.s3.secret", "backup.s3.secret", "push.webhook.secret", "turn.secret", "mail.password",
+        "delivery.secret", "before_send.secret", "components", "identity.backends", "identity.codes",
+      ])
+    for key in secrets {
+      #expect(
+        try errors(options: [(key.name, "irc.example.org=prospero", "--set")]) == [
+          "\(key.name) (--set): a secret is not taken from a command line, which every user of the machine can read "
+            + "(ps): put it into the configuration file or into \(key.environmentName)"
+        ])
+    }
+    let unset = try load("turn.secret: prospero", options: [("turn.secret", "", "--set")])
+    #expect(unset.effective.first { $0.key == "turn.secret" }?.value == "")
+  }
+
   @Test func everyMistakeIsToldAtOnceWithKeyValueAndOrigin() throws {
     let lines = try errors(
       "domain: two words\nxmpp:\n  port: 70000\n  prot: 5222\nregistration: maybe\nlog.level: loud\n",
