@@ -1,7 +1,6 @@
 """`parley check --network` on a small internet (`lib.internet`): with right settings nothing fails; each wrong one fails where it is wrong,
 says what to do, and ends with a status for monitoring. The relay for calls is coturn.
 """
-import contextlib
 import json
 import pathlib
 import re
@@ -9,7 +8,7 @@ import resource
 import subprocess
 
 from lib.harness import BINARY, PATIENCE, expect
-from lib.internet import Internet, waits_until
+from lib.internet import Internet, clock, waits_until
 from lib.partners import Parley
 
 
@@ -119,29 +118,11 @@ def run(checks):
                 within=["prlimit", "--nofile=1000"])
 
 
-def clock(answer):
-    """A prefix for a command: the kernel answers so to adjtimex(2), by strace, since the clock itself belongs to other programs too."""
-    calls = "adjtimex,clock_adjtime"
-    return ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:retval={answer}"]
-
-
-@contextlib.contextmanager
-def disk(machine, megabytes):
-    """A file system of this size on the machine, for `data`; of what is free nothing is taken from memory."""
-    folder = machine.internet.folder / f"disk-{megabytes}"
-    folder.mkdir()
-    machine.space.run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", folder)
-    try:
-        yield folder
-    finally:
-        machine.space.run("umount", folder)
-
-
 def whole(checks, machine, parley, operator, *records):
     """A machine on which all is well, and one thing after the other that is not: its row alone changes, and with it the status."""
     domain, good = parley.domain, clock(0)
     web = {"https__port": "443", "http__url": f"https://{domain}"}
-    with parley.configured(**web), disk(machine, 8_192) as roomy:
+    with parley.configured(**web), machine.disk(8_192) as roomy:
         place = {"data": roomy, "admin__socket": parley.data / "admin.sock"}
 
         def differs(what, status, result, subjects, *words, within=good, besides=(), **settings):
@@ -165,7 +146,7 @@ def whole(checks, machine, parley, operator, *records):
             # TIME_ERROR of adjtimex(2).
             differs("clock", 1, "warn", {"machine"}, "nothing says that the clock is synchronised", "chrony", within=clock(5))
         for megabytes, status, result in ((1_024, 1, "warn"), (64, 2, "fail")):
-            with checks.check(f"check --network: {megabytes} MiB on the disk: {result}"), disk(machine, megabytes) as folder:
+            with checks.check(f"check --network: {megabytes} MiB on the disk: {result}"), machine.disk(megabytes) as folder:
                 differs("disk space", status, result, {"machine"}, f"{megabytes} MiB are free", str(folder), "free some", data=folder)
         everywhere = {domain, f"https://{domain}"}
         for kind, status, result, subjects, words in (

@@ -118,6 +118,17 @@ class Machine:
     def mend(self):
         self.internet.space.run("ip", "link", "set", self.cable, "up")
 
+    @contextlib.contextmanager
+    def disk(self, megabytes):
+        """A file system of this size, as a folder; of what is free nothing is taken from memory."""
+        folder = self.internet.folder / f"{self.name}-disk-{megabytes}"
+        folder.mkdir()
+        self.space.run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", folder)
+        try:
+            yield folder
+        finally:
+            self.space.run("umount", folder)
+
     @property
     def chain(self):
         return self.internet.authority.folder / f"{self.name}.crt"
@@ -400,6 +411,12 @@ def halt(process, patience=10):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def clock(answer):
+    """A prefix for a command: the kernel answers so to adjtimex(2), by strace, since the clock itself belongs to other programs too."""
+    calls = "adjtimex,clock_adjtime"
+    return ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:retval={answer}"]
 
 
 def listens(address, port):
