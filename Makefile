@@ -13,7 +13,7 @@ SHELL := /bin/bash
 # What the build needs, and what the tests need beside it.
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
-  libjs-strophe nodejs valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
+  libjs-strophe nodejs node-typescript valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
   pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
   libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \

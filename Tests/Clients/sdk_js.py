@@ -5,7 +5,9 @@ examples and the README's code run here too, and the size is bounded.
 """
 import contextlib
 import gzip
+import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -20,6 +22,21 @@ SDK = ROOT / "clients/js"
 SIZE_MAX = 25_000  # bytes
 MESSAGES = int(os.environ.get("SDK_MESSAGES", "10000"))  # of the test of memory
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+
+
+def install(app):
+    """The package as `npm pack` makes it, in the folder of an app; npm itself is not needed for it. The app is the example's."""
+    manifest = json.loads((SDK / "package.json").read_text())
+    for pattern in ["package.json", *manifest["files"]]:
+        found = list(SDK.glob(pattern))
+        expect(found, f"package.json has the files {pattern}, of which there are none")
+        for path in found:
+            for file in [each for each in path.rglob("*") if each.is_file()] or [path]:
+                place = app / "node_modules" / manifest["name"] / file.relative_to(SDK)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, place)
+    (app / "package.json").write_text('{"type": "module"}')
+    shutil.copy(SDK / "examples/bot.js", app)
 
 
 def node(arguments, server, control, **more):
@@ -59,13 +76,17 @@ def size():
 def run(checks):
     with checks.check(f"sdk: at most {SIZE_MAX} bytes compressed"):
         expect(size() <= SIZE_MAX, f"{size()}")
-    expect(shutil.which("node"), "Node is missing: apt install nodejs")
+    for program, package in [("node", "nodejs"), ("tsc", "node-typescript")]:
+        expect(shutil.which(program), f"{program} is missing: apt install {package}")
+    typescript = pathlib.Path(shutil.which("tsc")).resolve().parents[1] / "lib/typescript.js"
     secret, port = new_secret(), free_port()
     hook = Hook(port, secret)
     settings = dict(
         guests__domains="localhost", registration="true", identity__backends=f"app={SECRET}", signup__email="false",
         delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret)
-    with Server(**settings) as server:
+    with Server(**settings) as server, tempfile.TemporaryDirectory() as app:
+        with checks.check("sdk: the package has what it needs"):
+            install(pathlib.Path(app))
         server.start()
         server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "tybalt", "paris", "rosaline", "bot")
         for one, other in [("romeo", "juliet"), ("romeo", "nurse"), ("mercutio", "benvolio"), ("rosaline", "paris")]:
@@ -74,7 +95,9 @@ def run(checks):
         try:
             for test in sorted((SDK / "test").glob(os.environ.get("SDK_TEST", "*") + ".test.js")):
                 with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):
-                    print(node(["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control))
+                    print(node(
+                        ["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control,
+                        PARLEY_APP=app, PARLEY_TYPESCRIPT=str(typescript)))
         finally:
             control.close()
             hook.close()

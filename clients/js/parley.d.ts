@@ -145,6 +145,7 @@ export interface PageInput { cursor?: string; limit?: number }
 
 /** Every failure that the SDK reports. Decide by `code`; `message` is for developers. */
 export class ParleyError extends Error {
+  private constructor();
   /**
    * The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, the
    * effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `answer-malformed` (not an answer of Parley).
@@ -465,7 +466,8 @@ export class Parley {
    * Uploads a file: in parts, if it is large. A part whose answer is lost is continued where the server has it. Returns the
    * attachment, whose `id` can be sent.
    */
-  upload(file: FileInput, input?: { signal?: AbortSignal; onProgress?: (done: number, total: number) => void; purpose?: "message" | "profile" }): Promise<Attachment>;
+  upload(file: FileInput, input?: { signal?: AbortSignal; onProgress?: (done: number, total: number) => void; purpose?: "message" | "profile" }):
+    Promise<Attachment & { id: string }>;
   attachment(id: string): Promise<Attachment>;
   /** The address at which this client reads a file: on a development server without a trusted certificate that of the plain port. */
   fileUrl(url: string): string;
@@ -585,6 +587,7 @@ export interface CallSignal {
 }
 /** A call: its state is `state`, which `call` events keep current. The SDK carries signals; media is the app's (`RTCPeerConnection`). */
 export class Call {
+  private constructor();
   readonly id: string;
   /** The last state that the server told. */
   readonly state: CallState;

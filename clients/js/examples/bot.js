@@ -1,5 +1,5 @@
 // A bot that answers. Run it: PARLEY_URL=http://localhost:8080 BOT_PASSWORD=... node bot.js
-import { FileStorage, Parley } from "../node.js";
+import { FileStorage, Parley } from "parley-client";
 
 const parley = new Parley({
   url: process.env.PARLEY_URL ?? "http://localhost:8080",
