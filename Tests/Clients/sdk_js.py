@@ -14,9 +14,8 @@ import signal
 import subprocess
 import tempfile
 
-from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
-from lib.sdk import SECRET, Control
-from lib.services import Hook, new_secret
+from lib.harness import PASSWORD, PATIENCE, ROOT, expect
+from lib.sdk import never_done, site
 
 SDK = ROOT / "clients/js"
 SIZE_MAX = 25_000  # bytes
@@ -42,7 +41,7 @@ def install(app):
 def node(arguments, server, control, **more):
     """Runs Node, and tells what it printed if it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")} | {
-        "PARLEY_URL": server.base, "PARLEY_PASSWORD": PASSWORD, "PARLEY_CONTROL": control.url, "PARLEY_SECRET": SECRET,
+        "PARLEY_URL": server.base, "PARLEY_PASSWORD": PASSWORD, "PARLEY_CONTROL": control.url,
         "PARLEY_MESSAGES": str(MESSAGES), "PARLEY_BROWSER": next(filter(None, map(shutil.which, BROWSERS)), ""), **more}
     with tempfile.TemporaryFile("w+") as output:
         # A session of its own, so that what a test has started ends with it.
@@ -79,25 +78,18 @@ def run(checks):
     for program, package in [("node", "nodejs"), ("tsc", "node-typescript")]:
         expect(shutil.which(program), f"{program} is missing: apt install {package}")
     typescript = pathlib.Path(shutil.which("tsc")).resolve().parents[1] / "lib/typescript.js"
-    secret, port = new_secret(), free_port()
-    hook = Hook(port, secret)
-    settings = dict(
-        guests__domains="localhost", registration="true", identity__backends=f"app={SECRET}", signup__email="false",
-        delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret)
-    with Server(**settings) as server, tempfile.TemporaryDirectory() as app:
+    with site("bot") as (server, control), tempfile.TemporaryDirectory() as folder:
+        app, log = pathlib.Path(folder, "app"), pathlib.Path(folder, "requests")
         with checks.check("sdk: the package has what it needs"):
-            install(pathlib.Path(app))
-        server.start()
-        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "tybalt", "paris", "rosaline", "bot")
-        for one, other in [("romeo", "juliet"), ("romeo", "nurse"), ("mercutio", "benvolio"), ("rosaline", "paris")]:
-            server.befriend(one, other)
-        control = Control(server, hook)
-        try:
-            for test in sorted((SDK / "test").glob(os.environ.get("SDK_TEST", "*") + ".test.js")):
-                with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):
-                    print(node(
-                        ["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control,
-                        PARLEY_APP=app, PARLEY_TYPESCRIPT=str(typescript)))
-        finally:
-            control.close()
-            hook.close()
+            install(app)
+        tests = sorted((SDK / "test").glob(os.environ.get("SDK_TEST", "*") + ".test.js"))
+        for test in tests:
+            with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):
+                print(node(
+                    ["--test", *(["--expose-gc"] if "memory" in test.name else []), str(test)], server, control,
+                    PARLEY_APP=str(app), PARLEY_REQUESTS=str(log), PARLEY_TYPESCRIPT=str(typescript)))
+        if "SDK_TEST" not in os.environ:
+            with checks.check("sdk: the tests have had every operation done that an app needs"):
+                # A profile is one of a list here.
+                left = never_done(log, but=["user.get"])
+                expect(not left, f"{left}")

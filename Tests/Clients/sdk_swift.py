@@ -3,7 +3,6 @@ tutorial in a terminal. What its documentation shows is compiled, and its source
 
 The tests ask this script for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -13,9 +12,8 @@ import signal
 import subprocess
 import tempfile
 
-from lib.harness import PASSWORD, PATIENCE, ROOT, Server, expect, free_port
-from lib.sdk import SECRET, Control
-from lib.services import Hook, new_secret
+from lib.harness import PASSWORD, PATIENCE, ROOT, expect, free_port
+from lib.sdk import site
 from lib.terminal import Terminal
 
 SDK = ROOT / "clients/swift"
@@ -180,6 +178,11 @@ def killed(server):
             juliet.close()
 
 
+def https():
+    port = free_port()
+    return dict(https__host="127.0.0.1", https__port=port, http__url=f"https://localhost:{port}")
+
+
 def run(checks):
     expect(shutil.which("swift"), "the Swift compiler is missing")
     failed = len(checks.failed)
@@ -192,10 +195,10 @@ def run(checks):
             look(pathlib.Path(folder))
     with checks.check("sdk: the terminal chat has 60 lines, and its tutorial the same"):
         tutorial()
-    with site() as (server, control):
+    with site(**https()) as (server, control):
         with checks.check("sdk: its tests, all requests by URLSession"):
             test(server, control, PARLEY_TRANSPORT="URLSession")
-    with site() as (server, control):
+    with site(**https()) as (server, control):
         with checks.check("sdk: its tests"):
             test(server, control)
         with checks.check(f"sdk: {MESSAGES} messages with memory flat"):
@@ -204,25 +207,3 @@ def run(checks):
             chats(server)
         with checks.check("sdk: kill -9 of the terminal chat"):
             killed(server)
-
-
-@contextlib.contextmanager
-def site():
-    """A server with its users, and what the tests ask for."""
-    secret, port, https = new_secret(), free_port(), free_port()
-    hook = Hook(port, secret)
-    settings = dict(
-        guests__domains="localhost", registration="true", identity__backends=f"app={SECRET}", signup__email="false",
-        delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret, https__host="127.0.0.1",
-        https__port=https, http__url=f"https://localhost:{https}")
-    with Server(**settings) as server:
-        server.start()
-        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "tybalt", "paris", "rosaline")
-        for one, other in [("romeo", "juliet"), ("romeo", "nurse"), ("mercutio", "benvolio"), ("rosaline", "paris")]:
-            server.befriend(one, other)
-        control = Control(server, hook)
-        try:
-            yield server, control
-        finally:
-            control.close()
-            hook.close()

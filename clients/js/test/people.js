@@ -1,11 +1,22 @@
 /** What the tests share: people on the server that Tests/Clients/sdk_js.py runs, and requests to that script. */
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 import { Parley } from "../node.js";
 
 export const { PARLEY_URL: url, PARLEY_PASSWORD: password, PARLEY_CONTROL: control } = process.env;
+/** A picture of one pixel. */
+export const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64");
 const open = new Set();
+
+// Every request of the tests is logged, so that the script knows what they have had done.
+const { fetch } = globalThis;
+globalThis.fetch = async (address, input) => {
+  const answer = await fetch(address, input);
+  appendFileSync(process.env.PARLEY_REQUESTS, `${input?.method ?? "GET"} ${new URL(address).pathname} ${answer.status}\n`);
+  return answer;
+};
 
 /** Asks the script for something that only it can do: `restart` (kill -9), `letter`, `say`. */
 export async function ask(what, body = {}) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -98,5 +98,14 @@ test("what is declared is there, and every method that is there is declared, wit
         assert.ok(member === "constructor" || typeof value !== "function" || known.has(member), `${name}.${member} is not declared`);
       }
     }
+  }
+});
+
+test("every method is called by a test, or by the code of README.md", () => {
+  const files = [...readdirSync(here(".")).filter((name) => !name.endsWith(".ts")).map((name) => here(name)), here("../README.md")];
+  const text = files.map((file) => readFileSync(file, "utf8")).join("\n");
+  for (const name of ["Parley", "DialogView", "Call"]) {
+    const unused = members(name).filter((member) => isMethod(member) && !new RegExp(`\\.${member.name}\\(`).test(text));
+    assert.deepEqual(unused.map((member) => member.name), [], name);
   }
 });
