@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from lib.harness import PASSWORD, PATIENCE, ROOT, expect, free_port
-from lib.sdk import site
+from lib.sdk import never_done, site
 from lib.terminal import Terminal
 
 SDK = ROOT / "clients/swift"
@@ -68,6 +68,17 @@ def elsewhere(folder):
         *(word for name in settings for word in ("-enable-upcoming-feature", name)), *folder.glob("*.swift"))
 
 
+def called():
+    """Every public function is called by a test, or by the terminal chat."""
+    tests = "".join(path.read_text() for path in [*(SDK / "Tests").rglob("*.swift"), CHAT])
+    functions = {
+        name for source in SOURCES.glob("*.swift")
+        for name in re.findall(r"^  (?:@discardableResult )?public (?:nonisolated |static )?func (\w+)\(", source.read_text(), re.M)}
+    expect(len(functions) > 100, f"{functions}")
+    left = sorted(name for name in functions if not re.search(rf"\.{name}(\(| \{{)", tests))
+    expect(not left, f"{left}")
+
+
 def documented(folder):
     """The Swift code of each page of the documentation, in its order, as one function; what is for a manifest, as one of a package."""
     manifest = []
@@ -109,13 +120,13 @@ def tutorial():
     expect(f"```swift\n{program}```\n" in page, "TerminalChat.md has another program than terminal-chat/main.swift")
 
 
-def test(server, control, suite="--skip", **more):
+def test(server, control, log, suite="--skip", **more):
     """The suites but that of memory; or that one, alone in its process."""
     done = subprocess.run(
         [BUILD / "debug/ParleyClientPackageTests.xctest", "--testing-library", "swift-testing", suite, "MemoryTests"], cwd=SDK,
         env=environment(
             PARLEY_URL=server.base, PARLEY_PASSWORD=PASSWORD, PARLEY_CONTROL=control.url,
-            PARLEY_TLS_URL=server.settings["http__url"], PARLEY_CERTIFICATE=server.certificate, **more),
+            PARLEY_TLS_URL=server.settings["http__url"], PARLEY_CERTIFICATE=server.certificate, PARLEY_REQUESTS=str(log), **more),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=5 * PATIENCE)
     print(done.stdout[-6000:])
     ran = "LiveTests passed" if suite == "--skip" else "MemoryTests passed"
@@ -193,16 +204,22 @@ def run(checks):
     for name, look in [("it compiles where only URLSession is", elsewhere), ("the code of its documentation compiles", documented)]:
         with checks.check(f"sdk: {name}"), tempfile.TemporaryDirectory() as folder:
             look(pathlib.Path(folder))
+    with checks.check("sdk: each of its functions is called by a test"):
+        called()
     with checks.check("sdk: the terminal chat has 60 lines, and its tutorial the same"):
         tutorial()
     with site(**https()) as (server, control):
         with checks.check("sdk: its tests, all requests by URLSession"):
-            test(server, control, PARLEY_TRANSPORT="URLSession")
+            test(server, control, os.devnull, PARLEY_TRANSPORT="URLSession")
     with site(**https()) as (server, control):
+        log = pathlib.Path(server.folder, "requests")
         with checks.check("sdk: its tests"):
-            test(server, control)
+            test(server, control, log)
+        with checks.check("sdk: the tests have had every operation done that an app needs"):
+            left = never_done(log)
+            expect(not left, f"{left}")
         with checks.check(f"sdk: {MESSAGES} messages with memory flat"):
-            test(server, control, "--filter", PARLEY_MESSAGES=str(MESSAGES))
+            test(server, control, os.devnull, "--filter", PARLEY_MESSAGES=str(MESSAGES))
         with checks.check("sdk: the terminal chat"):
             chats(server)
         with checks.check("sdk: kill -9 of the terminal chat"):

@@ -20,6 +20,12 @@ public struct Info: Codable, Hashable, Sendable {
   public var webPushKey: String?
 }
 
+/// What the token of an invitation's link stands for.
+public struct Invitation: Codable, Hashable, Sendable {
+  public var username, inviterId, inviterName: String?
+  public var expiresAt: Date
+}
+
 /// A user, as others see them.
 public struct User: Codable, Hashable, Sendable, Identifiable {
   public var id, jid: String

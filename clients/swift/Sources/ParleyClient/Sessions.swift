@@ -150,6 +150,11 @@ extension Parley {
     return try await signIn(.password(username: user.id, password: password))
   }
 
+  /// Who invites, by the token of an invitation's link. Throws `invitation-unknown` if it is used up or expired.
+  public func invitation(_ token: String) async throws -> Invitation {
+    try await ask("GET", path("invitations", token), token: false)
+  }
+
   /// Ends the login, here and at the server, and removes what is stored, unsent messages too.
   public func signOut() async throws {
     try await opened()

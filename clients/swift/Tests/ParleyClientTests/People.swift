@@ -7,6 +7,7 @@ import Testing
 enum Control {
   static let environment = ProcessInfo.processInfo.environment
   static let url = environment["PARLEY_URL"].flatMap { URL(string: $0) }
+  static let log = open(environment["PARLEY_REQUESTS"] ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0o600)
   static let password = environment["PARLEY_PASSWORD"] ?? ""
 
   /// Asks the check for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
@@ -19,7 +20,8 @@ enum Control {
   }
 
   static func client(_ storage: any Storage = MemoryStorage(), _ transport: (any Transport)? = nil) throws -> Parley {
-    try Parley(url: #require(url), storage: storage, transport: transport ?? self.transport())
+    try Parley(
+      url: #require(url), storage: storage, transport: transport ?? LoggedTransport(real: self.transport()))
   }
 
   /// That of the platform, or with `PARLEY_TRANSPORT=URLSession` that of Apple's on Linux, where it has requests only.
@@ -82,6 +84,22 @@ func refuses(_ code: String, _ work: () async throws -> Void) async -> ParleyErr
   }
 }
 
+/// Every request of the tests is logged, so that the check knows what they have had done.
+struct LoggedTransport: Transport {
+  let real: any Transport
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let answer = try await real.send(request)
+    let line = "\(request.method) \(request.url.path) \(answer.status)\n"
+    #expect(write(Control.log, line, line.utf8.count) == line.utf8.count)
+    return answer
+  }
+
+  func open(_ url: URL, subprotocol: String) async throws -> any WebSocket {
+    try await real.open(url, subprotocol: subprotocol)
+  }
+}
+
 /// A network that fails. `lose(n, text)`: of the next `n` requests and messages with this text the answer is lost, after the server has done
 /// what was asked. `down`: nothing passes.
 actor LossyTransport: Transport {
@@ -92,7 +110,7 @@ actor LossyTransport: Transport {
   private(set) var sent: [String] = []
   private var sockets: [LossySocket] = []
 
-  init() throws { real = try Control.transport() }
+  init() throws { real = LoggedTransport(real: try Control.transport()) }
 
   func lose(_ count: Int, _ text: String) { (left, self.text) = (count, text) }
   func up() { isDown = false }
