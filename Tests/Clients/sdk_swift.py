@@ -68,6 +68,30 @@ def elsewhere(folder):
         *(word for name in settings for word in ("-enable-upcoming-feature", name)), *folder.glob("*.swift"))
 
 
+def modules():
+    """Options with which the compiler finds what the package has built."""
+    maps = [*BUILD.glob("debug/*.build/module.modulemap"), *BUILD.glob("checkouts/*/Sources/*/include/module.modulemap")]
+    return ["-I", BUILD / "debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}"))]
+
+
+def converted(folder):
+    """The catalogue of the documentation, with the comments of all public symbols, by DocC: a link that leads nowhere is a warning."""
+    target = json.loads(swift("swift", "-print-target-info"))
+    docc = pathlib.Path(target["paths"]["runtimeResourcePath"]).parents[1] / "bin/docc"
+    expect(docc.exists(), f"{docc} is missing, which is part of the Swift toolchain")
+    symbols, pages = folder / "symbols", folder / "pages"
+    symbols.mkdir()
+    swift("swift", "symbolgraph-extract", "-module-name", "ParleyClient", "-target", target["target"]["triple"], *modules(),
+          "-minimum-access-level", "public", "-output-dir", symbols)
+    catalogue, = SOURCES.glob("*.docc")
+    said = swift(docc, "convert", catalogue, "--additional-symbol-graph-dir", symbols, "--output-path", pages, "--warnings-as-errors",
+                 "--fallback-display-name", "ParleyClient", "--fallback-bundle-identifier", "ParleyClient")
+    expect("warning:" not in said, said)
+    made = pages / "data/documentation/parleyclient"
+    for page in ["parley/invitation(_:)", *(path.stem.lower() for path in catalogue.glob("*.md") if path.stem != "ParleyClient")]:
+        expect((made / f"{page}.json").exists(), f"there is no page {page}")
+
+
 def called():
     """Every public function is called by a test, or by the terminal chat."""
     tests = "".join(path.read_text() for path in [*(SDK / "Tests").rglob("*.swift"), CHAT])
@@ -95,10 +119,7 @@ def documented(folder):
     names = sorted(path.stem for path in folder.glob("*.swift"))
     expect(names == ["BringYourOwnLogin", "Parley", "README", "TerminalChat"], f"{names}")
     (folder / "Given.swift").write_text(IMPORTED + GIVEN)
-    maps = [*BUILD.glob("debug/*.build/module.modulemap"), *BUILD.glob("checkouts/*/Sources/*/include/module.modulemap")]
-    swift(
-        "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", BUILD / "debug/Modules",
-        *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")), *folder.glob("*.swift"))
+    swift("swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *modules(), *folder.glob("*.swift"))
 
     (dependency, product), = [re.findall(r"^(\.\w+\(.*\)),$", block, re.M) for block in manifest]
     (folder / "Package.swift").write_text(
@@ -201,7 +222,9 @@ def run(checks):
         build()
     if len(checks.failed) > failed:
         return
-    for name, look in [("it compiles where only URLSession is", elsewhere), ("the code of its documentation compiles", documented)]:
+    for name, look in [
+            ("it compiles where only URLSession is", elsewhere), ("the code of its documentation compiles", documented),
+            ("its documentation is converted without a warning", converted)]:
         with checks.check(f"sdk: {name}"), tempfile.TemporaryDirectory() as folder:
             look(pathlib.Path(folder))
     with checks.check("sdk: each of its functions is called by a test"):
