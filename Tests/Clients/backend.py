@@ -20,6 +20,7 @@ import yaml
 
 from lib.apps import App, exchange_json
 from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect, free_port
+from lib.scrape import Growth, shows
 from lib.services import Backend
 
 
@@ -364,6 +365,7 @@ async def conversations(checks, server, key):
 
 def webhooks(checks, server, key):
     with Backend() as backend, checks.check("events come signed, in order, and to who rotates by two secrets"):
+        growth = Growth(server)
         made = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.*", "user.*"]})
         hook, secret = f"/webhooks/{made['webhook']['id']}", made["secret"]
         expect(key.do("POST", hook + "/test")["taken"], "the test was not taken")
@@ -374,6 +376,8 @@ def webhooks(checks, server, key):
         backend.until("thirty messages", lambda: len(backend.events("message.created")) >= 30)
         texts = [event["data"]["message"]["content"]["text"] for event in backend.events("message.created")]
         expect(texts == [f"line {number}" for number in range(30)], f"{texts}")
+        growth.until("parley_webhooks", 1, state="active")
+        growth.until("parley_webhook_deliveries_total", result="sent")
         first = backend.events("message.created")[0]
         expect(first["userId"] == "romeo" and first["data"]["message"]["senderId"] == "romeo", f"{first}")
         message = first["data"]["message"]["id"]
@@ -390,6 +394,7 @@ def webhooks(checks, server, key):
         expect(backend.events("user.created")[0]["data"]["user"]["name"] == "Mercutio", "somebody else")
         key.do("DELETE", hook)
     with Backend() as backend, checks.check("whoever is gone is not asked until it is enabled again, and then told all"):
+        growth = Growth(server)
         made = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})
         hook = f"/webhooks/{made['webhook']['id']}"
         backend.answer = lambda event: (410, None)
@@ -398,6 +403,8 @@ def webhooks(checks, server, key):
         end = time.monotonic() + PATIENCE
         while key.do("GET", hook)["state"] != "disabled":
             expect(time.monotonic() < end, "it is not disabled")
+        growth.until("parley_webhooks", 1, state="disabled")
+        growth.until("parley_webhook_deliveries_total", 1, result="failed")
         romeo.say(dialog, "gone 2")
         backend.answer = lambda event: (204, None)
         key.do("PATCH", hook, {"state": "active"})
@@ -414,6 +421,15 @@ def webhooks(checks, server, key):
                            ("delete", "/v1/admin/webhooks/{id}/failures/{failure}")}  # HookTests: two hours of attempts
         key.do("GET", "/webhooks")
         key.do("DELETE", hook)
+    with Backend() as backend, checks.check("how far and how long a webhook that takes nothing is behind is measured, until it is removed"):
+        hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})["webhook"]["id"]
+        backend.answer = lambda event: (500, None)
+        romeo.say(dialog, "untaken")
+        shows(server, "that it is behind", lambda scrape: scrape("parley_webhook_positions_behind") > 0
+              and scrape("parley_webhook_failing_seconds") > 0)
+        key.do("DELETE", f"/webhooks/{hook}")
+        shows(server, "that none is behind", lambda scrape: scrape("parley_webhook_positions_behind")
+              == scrape("parley_webhook_failing_seconds") == scrape("parley_webhook_failures") == 0)
     with Backend() as slow, Backend() as quick, checks.check("a slow webhook holds up neither another nor the messages"):
         release = threading.Event()
         slow.answer = lambda event: (release.wait(PATIENCE) and 204 or 204, None)

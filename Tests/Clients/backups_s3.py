@@ -16,6 +16,7 @@ from lib.apps import App
 from lib.bucket import DROP, SECRET, Bucket
 from lib.files import ask, attach, delete, upload
 from lib.harness import PATIENCE, Failure, Server, expect, small_disk
+from lib.scrape import Scrape, shows
 
 LETTER = b"My bounty is as boundless as the sea, my love as deep. " * 4000
 PART = 8 << 20
@@ -222,11 +223,13 @@ def scheduled(checks, bucket):
             bucket.refuses = None
             health = json.loads(server.command("health", "--json"))
             expect("answers with 403" in health["backupFailure"], f"{health}")
+            shows(server, "the failure's age", lambda scrape: scrape("parley_backup_failing_seconds") > 0)
             server.stop()
             server.start()
             server.log.until("a backup", lambda text: "parley: backup " in text)
             health = json.loads(server.command("health", "--json"))
             expect("lastBackupAt" in health and "backupFailure" not in health, f"{health}")
+            expect(Scrape(server)("parley_backup_failing_seconds") == 0, "the failure has an age")
             server.stop()
             # It is young enough: the next start makes none.
             server.start()

@@ -20,6 +20,7 @@ from lib.harness import PATIENCE, Checks, Failure, expect
 from lib.internet import Internet, fingerprint, waits_until
 from lib.partners import Ejabberd, Parley, Prosody
 from lib.peers import HASH, ROSE, text
+from lib.scrape import Growth, Scrape, shows
 from lib.server_stream import ServerStream
 from lib.talks import PEOPLE, Meeting, message, talk
 
@@ -91,6 +92,7 @@ def errors(case):
         case.run(unknown)
     if case.partner.name != "prosody":
         return  # The rest is Parley's alone.
+    growth = Growth(case.parley)
     for domain in ("nowhere.test", "dot.test"):
         with case.check(f"{domain} is told as not found within a second"):
             async def absent(meeting):
@@ -101,13 +103,19 @@ def errors(case):
                 expect(error["error"]["condition"] == "remote-server-not-found", f"{error}")
                 expect(time.monotonic() - began < 5, f"it took {time.monotonic() - began:.1f} s")
             case.run(absent)
+    with case.check("attempts that fail, and what is returned for it, are counted"):
+        growth.until("parley_federation_connects_total", result="failed")
+        growth.until("parley_federation_bounced_total", 2, condition="remote-server-not-found")
     with case.check("a dead server, a silent one and a bogus name: a request is answered, a message is kept and then returned"), \
             case.parley.configured(federation__give_up_seconds=GIVE_UP):
         async def silent(meeting):
             romeo = await meeting.come("romeo")
             domains = ["dead.test", "hole.test", "bogus.example"]
             began = time.monotonic()
+            growth = await asyncio.to_thread(Growth, case.parley)
             names = {romeo.chat(f"juliet@{domain}", "hello?"): domain for domain in domains}
+            await asyncio.to_thread(shows, case.parley, "what waits", lambda scrape: scrape("parley_federation_outbox_rows") == len(domains)
+                                    and scrape("parley_federation_outbox_oldest_seconds") > 0)
 
             async def ask(domain):
                 try:
@@ -123,6 +131,7 @@ def errors(case):
                 error = await romeo.saw("any message", lambda m: m["id"] == name and m["type"] == "error")
                 expect(error["error"]["condition"] == "remote-server-timeout", f"{domain}: {error}")
                 expect(time.monotonic() - began > GIVE_UP - 1, f"{domain} was given up after {time.monotonic() - began:.1f} s")
+            await asyncio.to_thread(growth.until, "parley_federation_bounced_total", len(domains), condition="remote-server-timeout")
         case.run(silent)
 
 
@@ -153,6 +162,10 @@ def good_certificate(case):
         streams = link["streams"]
         expect(streams and all(stream["verified"] == "pkix" and stream["tls"].startswith("TLSv1.") for stream in streams), f"{link}")
         expect(link["state"] == "open" and not case.refusal, f"{link}")
+        scrape = Scrape(case.parley)
+        for stream in streams:
+            expect(scrape("parley_federation_streams", direction=stream["direction"], auth="pkix") > 0, f"{stream}")
+        expect(scrape("parley_federation_outbox_rows") == scrape("parley_federation_outbox_oldest_seconds") == 0, "something waits")
     if case.partner.name == "prosody":
         with case.check("one socket carries both directions (XEP-0288), and is acknowledged (XEP-0198)"):
             expect(case.parley.sockets(case.partner) == 1, f"{case.parley.sockets(case.partner)} sockets")
@@ -174,8 +187,10 @@ def bad_certificate(case):
     for kind, word in (("expired", "expired"), ("wrong", "for somebody-else.test"), ("selfsigned", "self-signed")):
         with case.check(f"its certificate is {kind}: refused, with a reason, and good again"):
             case.partner.give_certificate(kind)
+            growth = Growth(case.parley)
             try:
                 refuses(case, kind, word)
+                growth.until("parley_federation_refused_total", reason="uncertified")
             finally:
                 case.partner.give_certificate("good")
             arrives_late(case, kind)
@@ -243,10 +258,14 @@ def dialback(case):
             with case.check("dialback where both sides say that it is enough"):
                 if partner.name == "ejabberd":
                     partner.restart()  # It returns at once what is said within a second of a refusal.
+                growth = Growth(case.parley)
                 case.run(message)
                 expect({stream["verified"] for stream in case.link["streams"]} == {"dialback"}, f"{case.link}")
+                growth.until("parley_federation_dialback_total", result="valid")
             with case.check("forged keys are refused, and questions about the stream on which they are asked"):
+                growth = Growth(case.parley)
                 forges(case)
+                growth.until("parley_federation_dialback_total", result="invalid")
     with case.check("a stream that shows no certificate is refused with the reason, where certificates decide"):
         condition, reason = ServerStream(parley, partner.domain, parley.domain).refusal()
         expect(condition == "policy-violation" and "certificate" in reason, f"{condition}: {reason}")
@@ -319,7 +338,9 @@ def rules(case):
             else:
                 await juliet.saw("any message", lambda m: m["type"] == "error")
             expect(not [m for event, m in romeo.seen if event == "message" and str(m["body"]) == "denied too"], "it was heard")
+        growth = Growth(case.parley)
         case.run(refused)
+        growth.until("parley_federation_refused_total", reason="denied")
         case.operate("forget", case.partner.domain)
         if case.partner.name == "ejabberd":
             case.partner.restart()  # For a while it tries no domain again that has refused it.
@@ -488,6 +509,7 @@ def ghosts(case):
             await romeo.found(place, "romeo")
             await juliet.enter(place, "juliet")
             await romeo.presence(place, "juliet", lambda p: p["type"] == "available")
+            await asyncio.to_thread(shows, case.parley, "who is here", lambda scrape: scrape("parley_federation_residents") == 1)
             case.partner.machine.cut()
             romeo.say(place, "said meanwhile")
             await romeo.message(place, "said meanwhile")
@@ -497,6 +519,7 @@ def ghosts(case):
             case.partner.kill()
             await romeo.presence(place, "juliet", lambda p: p["type"] == "unavailable")
             await romeo.saw("any presence", lambda p: p["type"] == "unavailable" and p["from"].bare == juliet.jid)
+            await asyncio.to_thread(shows, case.parley, "that nobody is here", lambda scrape: scrape("parley_federation_residents") == 0)
             await asyncio.to_thread(case.partner.start)
             juliet = await meeting.come("juliet")
             # Back again, she is seen, and learns that she has to enter anew (XEP-0410 3.2).

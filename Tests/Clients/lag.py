@@ -7,6 +7,7 @@ import threading
 
 from lib.apps import App
 from lib.harness import PATIENCE, Failure, Server, expect
+from lib.scrape import shows
 from lib.wire import SM, STANZAS, XMPP
 
 MUC = "http://jabber.org/protocol/muc"
@@ -152,6 +153,7 @@ def deaf(checks):
         juliet.in_step()
         with checks.check("lag: who reads no answers is asked for no more requests"):
             asked, rest = juliet.fill(48 << 20)
+            shows(server, "that she lags", lambda scrape: scrape("parley_sessions_lagging", door="xmpp") == 1)
         said = [f"{number} {'x' * 9000}" for number in range(3 * Speakers.EACH)]
         with checks.check("lag: nothing is queued for who reads nothing"):
             for number, text in enumerate(said[:1000]):  # more than the store keeps of its pages in memory
@@ -167,6 +169,7 @@ def deaf(checks):
             juliet.gather(juliet.bodies, len(said), "every message")
             juliet.in_step()
             expect(juliet.bodies == said, f"{len(juliet.bodies)} messages, not in order or not once")
+            shows(server, "that she lags no more", lambda scrape: scrape("parley_sessions_lagging") == 0)
         with checks.check("lag: who asks for a hundred pages of the archive at once gets them as it reads, and costs a few"):
             asker = Listener("juliet", server.xmpp, "asker")
             asker.connect()

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 from lib.apps import App
 from lib.harness import PASSWORD, PATIENCE, Server, expect
+from lib.scrape import Growth
 
 PIE = "urn:xmpp:pie:0"
 SAID = 150
@@ -76,8 +77,10 @@ def exports(checks, server):
         expect(tybalt.call("GET", f"/v1/users/me/exports/{exported['id']}")[0] == 404, "another's export is told of")
         expect("expiresAt" in exported, f"{exported}")
         archive(server, romeo)
+        growth = Growth(server)
         status, problem = romeo.call("POST", "/v1/users/me/exports", {})
         expect(status == 429 and problem["code"] == "requests-too-fast", f"{status} {problem}")
+        growth.until("parley_refusals_total", 1, rate="exports")
     with checks.check("export: an operator's, by command"):
         made = json.loads(server.command("user", "export", "juliet@localhost", "--json"))
         with urllib.request.urlopen(server.base + urllib.parse.urlsplit(made["url"]).path, timeout=PATIENCE) as answer:

@@ -12,67 +12,23 @@ import pathlib
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
 from lib.apps import App
-from lib.harness import PATIENCE, ROOT, Log, Server, expect, free_port
+from lib.harness import PATIENCE, ROOT, Log, Server, expect, free_port, until
+from lib.scrape import Growth, Scrape, get, shows
 from lib.terminal import Terminal
 from lib.wire import BODY, XMPP
 
 PAGE, RULES, DASHBOARD = ROOT / "docs/metrics.md", ROOT / "conf/prometheus.rules.yml", ROOT / "conf/grafana.json"
 # Names of metrics in expressions of PromQL.
+# A write-ahead log that the server copies (StoreLimits.walBytesCheckpoint).
+LOG_MAX = 32 << 20
 NAME = re.compile(r"\b(?:parley|process)_[a-z0-9_]+\b")
-
-
-def get(port, path, patience=PATIENCE):
-    """Returns the status, the media type and the body of an answer."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=patience) as answer:
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers["Content-Type"], error.read().decode()
-
-
-class Scrape:
-    """What a scrape says: families by name, and samples by name and labels."""
-
-    def __init__(self, server):
-        status, kind, self.text = get(server.metrics, "/metrics")
-        expect((status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8"), f"{status} {kind}")
-        self.families, self.samples = {}, {}
-        for line in self.text.splitlines():
-            if found := re.fullmatch(r"# (HELP|TYPE) (\w+) (.*)", line):
-                what, name, text = found.groups()
-                self.families.setdefault(name, {"labels": {}})[what] = text
-                continue
-            found = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line)
-            expect(found, f"not a line of the format: {line}")
-            name, labels = found[1], dict(re.findall(r'(\w+)="([^"]*)"', found[2] or ""))
-            self.samples[name, frozenset(labels.items())] = float(found[3])
-            family = name if name in self.families else re.sub(r"_(bucket|sum|count)$", "", name)
-            for label, value in labels.items():
-                if label != "le":
-                    values = self.families[family]["labels"].setdefault(label, [])
-                    if value not in values:
-                        values.append(value)
-
-    def __call__(self, metric, **labels):
-        """The sum of the samples with these labels."""
-        found = [value for (name, has), value in self.samples.items() if name == metric and set(labels.items()) <= has]
-        expect(found, f"there is no {metric} {labels}")
-        return sum(found)
-
-    def table(self):
-        rows = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
-        for name, family in self.families.items():
-            labels = "; ".join(f"`{label}`: {', '.join(values)}" for label, values in family["labels"].items())
-            rows.append(f"| `{name}` | {family['TYPE']} | {labels} | {family['HELP']} |")
-        return "\n".join(rows) + "\n"
 
 
 def names(text, scrape):
@@ -105,7 +61,7 @@ def documents(checks, server):
 
 def counts(checks, server):
     with checks.check("metrics: the counts move when clients log in and write"):
-        before = Scrape(server)
+        growth = Growth(server)
         romeo, juliet = (XMPP(name, server.tls, trust=server.certificate) for name in ("romeo", "juliet"))
         for client in (romeo, juliet):
             client.connect()
@@ -125,29 +81,24 @@ def counts(checks, server):
         stranger.send(f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{wrong}</auth>")
         stranger.stanza(lambda s: s.tag.endswith("}failure"), "a failure")
         stranger.close()
+        growth.until("parley_logins_total", 2, mechanism="PLAIN", result="success")
+        growth.until("parley_logins_total", 1, mechanism="PLAIN", result="failure")
+        growth.until("parley_logins_total", 2, door="app", mechanism="password", result="success")
+        growth.until("parley_messages_total", 1, door="xmpp")
+        growth.until("parley_messages_total", 1, door="app")
+        growth.until("parley_stanzas_total", 1, direction="in", kind="message")
+        growth.until("parley_stanzas_total", 1, direction="out", kind="message")
+        growth.until("parley_stanzas_total", 2, direction="in", kind="presence")
+        growth.until("parley_stanzas_total", direction="out", kind="presence")
+        growth.until("parley_stanzas_total", direction="out", kind="iq")
+        growth.until("parley_tls_handshakes_total", 3, port="xmpp", version="1.3")
+        growth.until("parley_commit_seconds_count")
+        growth.until("parley_commit_posts_sum")
+        growth.until("parley_sync_seconds_count")
+        growth.until("parley_read_seconds_count", kind="archive")
+        growth.until("parley_log_position")
+        growth.until("process_cpu_seconds_total")
         after = Scrape(server)
-
-        def grew(metric, count=None, **labels):
-            growth = after(metric, **labels) - before(metric, **labels)
-            expect(growth == count if count is not None else growth > 0, f"{metric} {labels} grew by {growth}")
-
-        grew("parley_logins_total", 2, mechanism="PLAIN", result="success")
-        grew("parley_logins_total", 1, mechanism="PLAIN", result="failure")
-        grew("parley_logins_total", 2, door="app", mechanism="password", result="success")
-        grew("parley_messages_total", 1, door="xmpp")
-        grew("parley_messages_total", 1, door="app")
-        grew("parley_stanzas_total", 1, direction="in", kind="message")
-        grew("parley_stanzas_total", 1, direction="out", kind="message")
-        grew("parley_stanzas_total", 2, direction="in", kind="presence")
-        grew("parley_stanzas_total", direction="out", kind="presence")
-        grew("parley_stanzas_total", direction="out", kind="iq")
-        grew("parley_tls_handshakes_total", 3, port="xmpp", version="1.3")
-        grew("parley_commit_seconds_count")
-        grew("parley_commit_posts_sum")
-        grew("parley_sync_seconds_count")
-        grew("parley_read_seconds_count", kind="archive")
-        grew("parley_log_position")
-        grew("process_cpu_seconds_total")
         for number, labels in [
             (2, dict(door="xmpp", transport="tcp")), (2, dict(door="app", transport="websocket")), (0, dict(transport="bosh")),
         ]:
@@ -177,6 +128,52 @@ def hanging(checks, server):
         romeo.stanza(lambda s: s.get("id") == "p", "a pong")
         romeo.close()
         expect(time.monotonic() - started < PATIENCE, "they held it up")
+
+
+def process(checks, server, between):
+    with checks.check("metrics: what the process is: when it has started, and the descriptors that it may have"):
+        scrape = Scrape(server)
+        expect(between[0] <= scrape("process_start_time_seconds") <= between[1], f"{scrape('process_start_time_seconds')} {between}")
+        limits = pathlib.Path(f"/proc/{server.process.pid}/limits").read_text()
+        expect(scrape("process_max_fds") == int(re.search(r"Max open files +(\d+)", limits)[1]), limits)
+    with checks.check("metrics: the event loops' timers are observed"):
+        shows(server, "a timer", lambda scrape: scrape("parley_event_loop_lag_seconds_count") > 0)
+
+
+def held(checks, server):
+    with checks.check("metrics: posts that wait for a commit are counted, until they are committed"):
+        romeo, juliet = (XMPP(name, server.tls, trust=server.certificate) for name in ("romeo", "juliet"))
+        for client in (romeo, juliet):
+            client.connect()
+            client.send("<presence/>")
+            client.stanza(lambda s: s.tag.endswith("}presence") and s.get("from", "").startswith(client.name), "own presence")
+        growth = Growth(server)
+        database = contextlib.closing(sqlite3.connect(pathlib.Path(server.data) / "parley.db", isolation_level=None))
+        with database as other:
+            # Nobody else writes meanwhile.
+            other.execute("BEGIN IMMEDIATE")
+            for number in range(3):
+                romeo.send(f"<message type='chat' to='juliet@localhost'><body>held {number}</body></message>")
+            shows(server, "posts that wait", lambda scrape: scrape("parley_inbox_posts") > 0)
+            other.execute("COMMIT")
+        for number in range(3):
+            juliet.stanza(lambda s: s.findtext(BODY) == f"held {number}", "a message that was held")
+        growth.until("parley_messages_total", 3, door="xmpp")
+        shows(server, "nothing waits", lambda scrape: scrape("parley_inbox_posts") == 0)
+        for client in (romeo, juliet):
+            client.close()
+
+
+def copied(checks, server):
+    with checks.check("metrics: a write-ahead log that is long is copied into the database, which is timed"):
+        growth = Growth(server)
+        with contextlib.closing(sqlite3.connect(pathlib.Path(server.data) / "parley.db")) as database, database:
+            database.execute("PRAGMA wal_autocheckpoint = 0")
+            database.execute("CREATE TABLE ballast AS SELECT randomblob(?) AS bytes", [LOG_MAX])
+        expect(Scrape(server)("parley_wal_bytes") > LOG_MAX, "it is not long")
+        nurse = App(server, "nurse")
+        nurse.say(nurse.dialog("peter"), "Peter, my fan")
+        growth.until("parley_checkpoint_seconds_count")
 
 
 def health(checks, server):
@@ -216,12 +213,6 @@ def prometheus(server):
     finally:
         process.terminate()
         process.wait()
-
-
-def until(what, test):
-    end = time.monotonic() + PATIENCE
-    while not test():
-        expect(time.monotonic() < end, f"not within {PATIENCE} s: {what}")
 
 
 def scraped(checks, server):
@@ -333,7 +324,10 @@ def federation(checks):
         server.command("user", "add", "bob@example.org", "--generate")
         romeo = XMPP("romeo", server.tls, trust=server.certificate)
         romeo.connect()
+        growth = Growth(server)
         romeo.send("<message type='chat' to='bob@example.org' id='m1'><body>Good morrow</body></message>")
+        # Nobody at example.org has heard of romeo.
+        growth.until("parley_federation_strangers_total", 1, verdict="heard")
         until("it is taken", lambda: Scrape(server)("parley_federation_taken_seconds_count") == 1)
         scrape = Scrape(server)
         expect(scrape("parley_federation_connects_total", result="opened") >= 1, "no stream was opened")
@@ -355,15 +349,20 @@ def off(checks):
 
 def run(checks):
     with Server(https__port=0) as server:
+        earliest = time.time() - 1  # times of the server are in milliseconds
         server.start()
+        between = earliest, time.time()
         server.add_users("romeo", "juliet", "nurse", "peter")
         documents(checks, server)
         counts(checks, server)
+        held(checks, server)
         health(checks, server)
         hanging(checks, server)
         scraped(checks, server)
         commands(checks, server)
         top(checks, server)
+        process(checks, server, between)
+        copied(checks, server)
     federation(checks)
     off(checks)
 

@@ -9,8 +9,9 @@ import time
 import uuid
 
 from lib.apps import App
-from lib.harness import PATIENCE, Failure, Server, expect
+from lib.harness import Failure, Server, expect, until
 from lib.pushes import TOPIC, World, register
+from lib.scrape import Growth, shows
 
 
 def drop(app, device):
@@ -101,7 +102,7 @@ def apple(server, world, romeo):
     world.apple.answer(410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000})
     say(romeo, dialog, "gone")
     world.apple.push("a message to a phone that is gone", "ab12", status=410)
-    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
+    until("the device of a phone that is gone", lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [])
     # One that came back behind that time stays.
     register(juliet, "ios", {"provider": "apns", "token": "ab12"})
     world.apple.answer(410, {"reason": "Unregistered", "timestamp": 1_000})
@@ -110,13 +111,6 @@ def apple(server, world, romeo):
     _, body = world.apple.push("the same again", "ab12")
     expect(body["aps"]["alert"]["body"] == "back", f"{body}")
     drop(juliet, "ios")
-
-
-def until(test, what):
-    """Of what another process does in its own time, and tells nobody."""
-    end = time.monotonic() + PATIENCE
-    while not test():
-        expect(time.monotonic() < end, f"not within {PATIENCE} s: {what}")
 
 
 def google(server, world, romeo):
@@ -146,7 +140,7 @@ def google(server, world, romeo):
         {"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": "UNREGISTERED"}]}})
     say(romeo, dialog, "gone")
     world.google.push("a message to a phone that is gone", "fcm:1", status=404)
-    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
+    until("the device of a phone that is gone", lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [])
 
 
 def browser(server, world, romeo):
@@ -168,7 +162,7 @@ def browser(server, world, romeo):
     drop(juliet, "up")
     say(romeo, dialog, "gone")
     world.browser.push("a message that nobody takes", "/a", info["webPushKey"], status=410)
-    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "a subscription that is gone")
+    until("a subscription that is gone", lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [])
     register(juliet, "up", {"provider": "unifiedpush", "subscription": world.browser.subscription("/up")})
     say(romeo, dialog, "UnifiedPush")
     _, notice = world.browser.push("a message", "/up", info["webPushKey"])
@@ -180,6 +174,7 @@ def gateway(server, world, romeo):
     juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
     push = {"provider": "webhook", "token": "anything", "kind": "alert"}
     register(juliet, "own", push, locale="it")
+    growth = Growth(server)
     world.gateway.answer(503)
     say(romeo, dialog, "gateway")
     world.gateway.push("a message", status=503)
@@ -189,7 +184,18 @@ def gateway(server, world, romeo):
     expect(said["type"] == "push" and said["data"]["device"]["token"] == "anything" and said["data"]["device"]["locale"] == "it",
            f"{said}")
     expect(said["data"]["notice"]["body"] == {"text": "gateway"}, f"{said}")
+    for result in ("failed", "sent"):
+        growth.until("parley_pushes_total", 1, provider="webhook", result=result)
     drop(juliet, "own")
+
+
+def counted(growth):
+    """What the three were told, and which of it they took; a phone or a subscription that is gone is refused."""
+    for provider in ("apns", "fcm", "webpush"):
+        growth.until("parley_pushes_total", provider=provider, result="sent")
+        growth.until("parley_pushes_total", provider=provider, result="failed")
+        growth.until("parley_pushes_total", 1, provider=provider, result="refused")
+    growth.until("parley_pushes_total", 1, provider="unifiedpush", result="sent")
 
 
 def accounts(server, world, romeo):
@@ -299,7 +305,7 @@ def inside(server, world):
     juliet, romeo = App(server, "juliet", "web"), App(server, "romeo")
     register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
     say(romeo, romeo.dialog("juliet"), "inside")
-    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "a subscription that leads inside is forgotten")
+    until("a subscription that leads inside is forgotten", lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [])
     world.browser.took_nothing()
     register(juliet, "ios", {"provider": "apns", "token": "ab"}, status=400)
 
@@ -313,10 +319,13 @@ def killed(server, world, romeo):
     world.apple.answer(503)
     say(romeo, dialog, "owed")
     world.apple.push("a message that is not taken", "ef56", status=503)
+    shows(server, "that one user's pushes wait", lambda scrape: scrape("parley_pushes_owed_users") == 1
+          and scrape("parley_pushes_oldest_seconds") > 0)
     server.kill()
     server.start()
     headers, body = world.apple.push("what was owed when the server died", "ef56")
     expect(body["aps"]["alert"]["body"] == "owed" and body["count"] == 1, f"{body}")
+    shows(server, "that none waits", lambda scrape: scrape("parley_pushes_owed_users") == scrape("parley_pushes_oldest_seconds") == 0)
     world.apple.took_nothing()
 
 
@@ -357,6 +366,7 @@ def run(checks):
         server.start()
         server.add_users("romeo", "juliet", "nurse")
         romeo = App(server, "romeo")
+        growth = Growth(server)
         with checks.check("push services: devices are taken, replaced and listed, and end with their login"):
             registering(server, world)
         for name, body in [
@@ -370,6 +380,9 @@ def run(checks):
         ]:
             with checks.check("push services: " + name):
                 body(server, world, romeo)
+            if body is browser:
+                with checks.check("push services: what was sent, failed and refused by whom is counted"):
+                    counted(growth)
         with checks.check("push services: a provider without a trusted certificate is told of in the log, not for every push"):
             trusting = {name: value for name, value in world.settings.items() if name != "outgoing__authorities"}
             with Server(push__content="body", **trusting) as careful:

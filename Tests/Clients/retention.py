@@ -16,6 +16,7 @@ from lib.apps import App, exchange_json
 from lib.files import attach, upload
 from lib.harness import PATIENCE, Server, expect
 from lib.peers import Client
+from lib.scrape import Growth
 
 OLD = 24
 MANY = 600
@@ -100,8 +101,10 @@ def ages(checks, server):
         expect(f"Would remove {OLD + 1} messages of 1 dialogs" in text, text)
         expect(len(juliet.history(dialog)) == OLD + 4, "a dry run has removed something")
     with checks.check("retention: what is old is gone in both protocols, and what is not is there"):
+        growth = Growth(server)
         text = server.command("retention", "run")
         expect(f"Removed {OLD + 1} messages of 1 dialogs" in text, text)
+        growth.until("parley_retention_removed_total", OLD + 1, kind="messages")
         texts = [m["content"]["text"] for m in juliet.history(dialog)]
         expect(texts == [f"recent {number}" for number in range(3)], f"{texts}")
         bodies = [body for body in asyncio.run(archive(server)) if body]

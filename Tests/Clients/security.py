@@ -25,6 +25,7 @@ import yaml
 from lib.apps import App, exchange
 from lib.harness import DOCS, ROOT, PASSWORD, PATIENCE, Server, expect
 from lib.properties import PNG, SECRET, Taker, upload
+from lib.scrape import Growth
 from lib.services import new_secret
 
 OTHER = "other.example"
@@ -496,12 +497,14 @@ def limits(checks, server, romeo, key, things):
                     expect((status, json.loads(data)["code"]) == (413, "body-too-large"), f"{status} {data[:300]}")
     print(f"{lists} lists and {bodies} bodies have an end", flush=True)
     with checks.check("security: who asks too often waits, and is told how long"):
+        growth = Growth(server)
         for _ in range(1_000):
             status, fields, data = romeo.ask("POST", f"/v1/dialogs/{things['dialogId'][1]}/events", {"kind": "knock"})
             if status == 429:
                 break
         expect(status == 429 and int(fields["Retry-After"]) >= 1 and json.loads(data)["retryAfter"] == int(fields["Retry-After"]),
                f"{status} {data}")
+        growth.until("parley_refusals_total", 1, rate="events")
 
 
 def tokens(checks, server):

@@ -13,6 +13,7 @@ import threading
 from lib.apps import App
 from lib.files import Put, ask, part, progress, slot, want
 from lib.harness import Log, Server, expect
+from lib.scrape import Growth
 
 # The test file that every scanner takes for harmful, in two halves: else scanners would find this one.
 EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$" + rb"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
@@ -54,6 +55,7 @@ def run(checks):
         juliet = App(server, "juliet")
 
         with checks.check("scan: clamd lets through what is clean"):
+            growth = Growth(server)
             made, answer = put(server, juliet, b"A rose by any other name" * 10_000)
             expect(answer == (201, None) and ask(server, made["url"])[0] == 200, f"{answer}")
 
@@ -77,6 +79,9 @@ def run(checks):
             made = want(juliet, data)
             expect(part(server, made, 0, data) == (503, "scan-unavailable"), "taken")
             expect(progress(server, made)[0] == len(data), "lost")
+            for result, count in [("stored", 1), ("refused", 2), ("failed", 1)]:
+                growth.until("parley_uploads_total", count, result=result)
+            growth.until("parley_upload_bytes_total", 240_000)
 
     with checks.check("scan: a program says no, and yes"):
         with tempfile.TemporaryDirectory() as folder:

@@ -40,17 +40,14 @@ extension Judge {
     let most =
       federation.isAnonymous(author.address)
       ? Limits.conversationsPerAnonymousStranger : Limits.conversationsPerStranger
-    try counted { judge in
+    try limited { judge in
       try judge.strangers.begin(from: author.address, to: host, home: home, atMost: most, at: judge.time)
     }
   }
 
-  /// Counts whether a stranger is heard.
-  mutating func counted(_ body: (inout Judge) throws -> Void) throws {
-    do {
-      try body(&self)
-      metrics.strangers.add(.heard)
-    } catch {
+  /// Measures what strangers are refused.
+  mutating func limited(_ body: (inout Judge) throws -> Void) throws {
+    do { try body(&self) } catch {
       metrics.strangers.add(.limited)
       throw error
     }

@@ -400,7 +400,8 @@ struct Judge {
 
   private mutating func count(_ stranger: Party, in home: RealmID, metBy host: Party?) throws {
     guard let host else {
-      return try counted { judge in try judge.strangers.count(stranger.address, home: home, at: judge.time) }
+      try limited { judge in try judge.strangers.count(stranger.address, home: home, at: judge.time) }
+      return metrics.strangers.add(.heard)
     }
     let created = try writer.user(host.id)?.createdAt ?? time
     let isYoung = time.milliseconds - created.milliseconds < 86_400_000

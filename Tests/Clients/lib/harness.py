@@ -53,6 +53,14 @@ def expect(condition, text):
         raise Failure(text)
 
 
+def until(what, test):
+    """Waits for what another process does in its own time, and tells nobody. What `test` has found."""
+    end = time.monotonic() + PATIENCE
+    while not (found := test()):
+        expect(time.monotonic() < end, f"not within {PATIENCE} s: {what}")
+    return found
+
+
 class Log:
     """What a process says. Who waits for something in it is woken by each line."""
 
@@ -170,7 +178,8 @@ class Server:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
         self.log = Log(self.process.stderr)
         try:
-            self.log.until("the server is ready", lambda text: " parley: ready" in text, patience)
+            self.log.until(
+                "the server is ready", lambda text: " parley: ready" in text or '"message":"ready"' in text, patience)
         except Failure as error:
             raise Failure(f"{error}:\n{self.tail()}") from None
         return self

@@ -247,6 +247,8 @@ class Ejabberd(Partner):
 class Parley(Partner):
     """`parley serve` as an operator would configure it: a domain, a certificate, the CA and the networks of this internet."""
 
+    metrics = 9522
+
     def __init__(self, machine, **settings):
         super().__init__(machine)
         self.data = self.folder / "data"
@@ -254,7 +256,8 @@ class Parley(Partner):
         self.configuration = self.folder / "parley.yaml"
         self.configuration.write_text("# Nothing: the environment says it all.\n")
         self.settings = {
-            "data": self.data, "domain": self.domain, "http__host": self.host, "http__url": f"https://{self.domain}:8443",
+            "data": self.data, "domain": self.domain, "http__host": self.host, "metrics__host": self.host,
+            "http__url": f"https://{self.domain}:8443",
             "tls__certificate": machine.chain, "tls__key": machine.key, "outgoing__authorities": self.internet.authority.path,
             "outgoing__networks": NETWORKS, "federation__enabled": "true", "log__level": "debug", **settings}
 
