@@ -2,15 +2,18 @@
 acknowledged before a disk was full is there after it.
 """
 import contextlib
+import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
 
 from lib.apps import App
-from lib.harness import BINARY, Failure, Server, environment, expect, small_disk
+from lib.harness import BINARY, PATIENCE, Failure, Log, Server, environment, expect, small_disk, until
+from lib.scrape import get
 from lib.wire import XMPP
 
 FAILURE, USAGE = 1, 2
@@ -36,6 +39,8 @@ def run(checks):
     configuration(checks)
     data(checks)
     full_disk(checks)
+    unreadable(checks)
+    stopping(checks)
 
 
 def ports(checks):
@@ -214,3 +219,51 @@ def fill_and_empty(server, disk):
     server.stop()
     server.start()
     all_there(server, acknowledged)
+
+
+def health(port, path):
+    """The status of an answer, and the code of its problem."""
+    status, kind, body = get(port, path)
+    expect(kind == ("application/json" if status == 200 else "application/problem+json"), f"{status} {kind}")
+    return status, json.loads(body).get("code")
+
+
+def unreadable(checks):
+    with checks.check("fault: a disk that cannot be read is told at /healthz and /readyz, and when it can be again"), Server() as server:
+        server.start()
+        database = os.path.join(server.data, "parley.db")
+        tracer = subprocess.Popen(
+            ["strace", "-f", "-p", str(server.process.pid), "-o", "/dev/null", "-e", "trace=pread64", "-P", database,
+             "-P", database + "-wal", "-e", "inject=pread64:error=EIO"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            Log(tracer.stderr).until("strace is there", lambda text: "attached" in text)
+            # What another process has written is in no memory of the server's.
+            with contextlib.closing(sqlite3.connect(database)) as other, other:
+                other.execute("CREATE TABLE ballast (bytes BLOB)")
+            for port in (server.metrics, server.http):
+                for path in ("/healthz", "/readyz"):
+                    expect(health(port, path) == (503, "storage-failed"), f"{path}: {health(port, path)}")
+            done = subprocess.run(
+                [str(BINARY), "health", "--json", "--config", server.configuration], env=server.environment(), capture_output=True, text=True)
+            expect(done.returncode == FAILURE and "could not read from its storage" in done.stderr, f"{done}")
+        finally:
+            tracer.terminate()
+            tracer.wait(PATIENCE)
+        for path in ("/healthz", "/readyz"):
+            expect(health(server.metrics, path) == (200, None), f"{path}: {health(server.metrics, path)}")
+
+
+def stopping(checks):
+    with checks.check("fault: a server that stops says so at /readyz, and that it works at /healthz, until its last request is answered"), \
+            Server() as server, socket.socket() as client:
+        server.start()
+        client.settimeout(PATIENCE)
+        client.connect(("127.0.0.1", server.http))
+        client.sendall(b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+        expect(client.recv(25).startswith(b"HTTP/1.1 100"), "it is not asked for its body")
+        server.process.send_signal(signal.SIGTERM)
+        until("that it stops", lambda: health(server.metrics, "/readyz") == (503, "stopping"))
+        expect(health(server.metrics, "/healthz") == (200, None), f"{health(server.metrics, '/healthz')}")
+        client.sendall(b"{}")
+        expect(client.recv(12) == b"HTTP/1.1 400", "the request is not answered")
+        expect(server.process.wait(PATIENCE) == 0, server.tail())
