@@ -53,7 +53,7 @@ export function messageElement(screen, message, { isFirst, isLast }) {
   return h("li", { class: classes.filter(Boolean).join(" "), tabindex: "-1", data: key, "aria-label": screen.labelOf(message) },
     showsSender && (isLast ? app.people.avatar({ userId: message.senderId, size: 32 }) : h("span", { class: "gap" })),
     h("div", { class: "body" }, h("div", { class: "bubble-line" }, bubble), reactionsOf(screen, message),
-      message.status === "failed" && h("button", { type: "button", class: "why", on: { click: (event) => screen.openMessageMenu(message, event.currentTarget) } }, svg(icons.warning), reasonOf(message)),
+      message.status === "failed" && !message.id && h("button", { type: "button", class: "why", on: { click: (event) => screen.openMessageMenu(message, event.currentTarget) } }, svg(icons.warning), reasonOf(message.error?.code, message.error?.detail)),
       message.delivery && h("p", { class: `why${message.delivery.state === "failed" ? "" : " soft"}` }, message.delivery.state === "failed" ? t("delivery.failed", { reason: cleanName(message.delivery.text) }) : t("delivery.queued"))));
 }
 
@@ -67,7 +67,8 @@ export function actionsOf(screen, message) {
     tool("menu", t("more"), menu, { "aria-haspopup": "menu" }));
 }
 
-const reasonOf = (message) => t.optional(`error.${message.error?.code}`) ?? t("message.failed", { reason: cleanName(message.error?.detail) });
+/** Says why a message was not sent. */
+export const reasonOf = (code, detail) => t.optional(`error.${code}`) ?? t("message.failed", { reason: cleanName(detail) });
 
 /** The colour of somebody's name, the same everywhere. */
 export function hueOf(id) {
@@ -154,6 +155,7 @@ function longPress(element, action) {
 export function editsSheet(app, message) {
   return attempt(async () => {
     const page = await app.parley.listEdits(message.dialogId, message.id);
-    sheet(t("message.edits"), () => page.items.map((edit) => h("div", {}, h("p", { class: "note" }, moment(edit.at)), h("p", { dir: "auto" }, cleanText(edit.text)))));
+    // The last one is the current text.
+    sheet(t("message.edits"), () => page.items.slice(0, page.nextCursor ? undefined : -1).map((edit) => h("div", {}, h("p", { class: "note" }, moment(edit.at)), h("p", { dir: "auto" }, cleanText(edit.text)))));
   });
 }

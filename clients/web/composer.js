@@ -1,8 +1,9 @@
 // Where a message is written: text, mentions, replies, edits, drafts, files, recordings, the time of sending.
 
 import { fill, h, name, svg } from "./dom.js";
-import { bytes, duration, t } from "./i18n.js";
+import { bytes, duration, moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
+import { reasonOf } from "./bubble.js";
 import { summary } from "./summary.js";
 import { preferences } from "./preferences.js";
 import { cleanName } from "./text.js";
@@ -24,7 +25,7 @@ export class Composer {
     this.suggestions = h("div", { class: "menu suggestions", role: "listbox", "aria-label": t("mentions"), hidden: true });
     this.text = h("textarea", {
       class: "write", rows: 1, dir: "auto", placeholder: t("composer.placeholder"), "aria-label": t("composer.placeholder"), enterkeyhint: "enter",
-      on: { input: () => this.written(), keydown: (event) => this.key(event), paste: (event) => this.pasted(event), blur: () => setTimeout(() => this.suggest([]), 150) },
+      on: { input: () => this.typed(), keydown: (event) => this.key(event), paste: (event) => this.pasted(event), blur: () => setTimeout(() => this.suggest([]), 150) },
     });
     this.picker = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { this.add([...this.picker.files]); this.picker.value = ""; } } });
     this.submit = tool("send", t("send"), () => this.send(), { class: "main", turns: true });
@@ -36,25 +37,31 @@ export class Composer {
     this.note = h("div", { class: "write-line", hidden: true });
     this.element = h("footer", { class: "composer" }, this.suggestions, this.context, this.tray, this.line, this.note);
     this.drop = h("div", { class: "drop", hidden: true }, h("p", {}, t("file.drop")));
-    screen.place.append(this.drop);
+    const hasFiles = (event) => event.dataTransfer.types.includes("Files");
     this.handlers = {
-      dragover: (event) => { if ([...event.dataTransfer.types].includes("Files")) { event.preventDefault(); this.drop.hidden = false; } },
+      dragover: (event) => { if (hasFiles(event)) { event.preventDefault(); this.drop.hidden = false; } },
       dragleave: (event) => { if (!screen.place.contains(event.relatedTarget)) this.drop.hidden = true; },
-      drop: (event) => { event.preventDefault(); this.drop.hidden = true; this.add([...event.dataTransfer.files]); },
+      drop: (event) => { if (hasFiles(event)) { event.preventDefault(); this.drop.hidden = true; this.add([...event.dataTransfer.files]); } },
     };
     for (const [event, handler] of Object.entries(this.handlers)) screen.place.addEventListener(event, handler);
     const draft = screen.dialog?.me?.draft;
-    if (draft) {
-      this.text.value = draft.text;
-      const replied = draft.replyTo && screen.view.messages.find((message) => message.id === draft.replyTo);
-      if (replied) this.reply(replied, false);
-    }
+    if (draft) this.resume(draft);
+    // A browser that has kept nothing of the dialog gets the message that is replied to only now.
+    if (draft?.replyTo && !this.replying) screen.view.fresh.then(() => { if (this.text.value === draft.text && !this.editing) this.resume(draft); }, () => {});
     this.endDraft = this.app.parley.on("draft.updated", ({ dialogId, draft: other }) => {
       // What another device writes is taken while nobody writes here.
-      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing) { this.text.value = other?.text ?? ""; this.resize(); }
+      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing) { this.resume(other); this.resize(); }
     });
     this.allow();
     requestAnimationFrame(() => this.resize());
+  }
+
+  /** Goes on with a draft, or with none. */
+  resume(draft) {
+    this.text.value = draft?.text ?? "";
+    const replied = draft?.replyTo && this.screen.messageOf(draft.replyTo);
+    if (replied) this.reply(replied, false);
+    else { this.replying = undefined; this.context.hidden = true; }
   }
 
   close() {
@@ -92,7 +99,7 @@ export class Composer {
 
   // MARK: Writing
 
-  written() {
+  typed() {
     this.resize();
     if (!this.editing) {
       this.app.parley.setDraft(this.screen.dialogId, this.text.value, this.replying?.id);
@@ -113,19 +120,26 @@ export class Composer {
   }
 
   async send() {
-    const text = this.text.value.trim();
-    if (!text && !this.files.length) return;
-    const message = { ...(text && { text }), ...this.placedMentions(text) };
-    const { editing, replying, files } = this;
+    const { editing } = this;
+    const message = this.written();
+    if (!message || (editing && !message.text)) return;
     if (editing) {
       this.cancel();
-      await attempt(() => this.app.parley.edit(this.screen.dialogId, editing.id, text, message.mentions));
+      await attempt(() => this.app.parley.edit(this.screen.dialogId, editing.id, message.text, message.mentions));
       return;
     }
-    if (replying?.id) message.replyTo = replying.id;
-    if (files.length) message.files = files.map((each) => each.file);
     this.clear();
-    await attempt(() => this.screen.view.send(message));
+    await this.screen.send(message);
+  }
+
+  /** Returns the message as it is written so far; `undefined` if there is none. */
+  written() {
+    const text = this.text.value.trim();
+    const { replying, files } = this;
+    if (!text && !files.length) return undefined;
+    return {
+      ...(text && { text }), ...this.placedMentions(text), ...(replying?.id && { replyTo: replying.id }), ...(files.length && { files: files.map((each) => each.file) }),
+    };
   }
 
   /** Empties the composer after sending. */
@@ -216,7 +230,7 @@ export class Composer {
     this.text.selectionStart = this.text.selectionEnd = begin + text.length + 1;
     this.mentions.push({ userId: id, text });
     this.suggest([]);
-    this.written();
+    this.typed();
   }
 
   /** Finds the mentions that are still in the text, and counts their places in code points. */
@@ -237,7 +251,7 @@ export class Composer {
     const close = menu(place, [h("div", { class: "emojis" }, EMOJI.map((emoji) => h("button", { type: "button", role: "menuitem", on: { click: () => {
       close(false);
       this.text.setRangeText(emoji, this.text.selectionStart, this.text.selectionEnd, "end");
-      this.written();
+      this.typed();
       this.text.focus();
     } } }, emoji)))]);
   }
@@ -285,9 +299,9 @@ export class Composer {
   }
 
   location() {
-    navigator.geolocation.getCurrentPosition(({ coords }) => attempt(() => this.screen.view.send({
+    navigator.geolocation.getCurrentPosition(({ coords }) => this.screen.send({
       content: { type: "location", lat: coords.latitude, lng: coords.longitude, ...(coords.accuracy && { accuracy: Math.round(coords.accuracy) }) },
-    })), () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
+    }), () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
   }
 
   // MARK: Recordings
@@ -310,7 +324,7 @@ export class Composer {
       strip.replaceWith(this.line);
       const { recording } = this;
       this.recording = undefined;
-      if (sends) await attempt(async () => this.screen.view.send(await recording.finish()));
+      if (sends) await attempt(async () => this.screen.send(await recording.finish()));
       else await recording.cancel();
       this.focus();
     };
@@ -321,20 +335,35 @@ export class Composer {
   // MARK: Scheduled messages
 
   later() {
-    const text = this.text.value.trim();
-    if (!text) { toast(t("schedule.empty")); return; }
+    const message = !this.editing && this.written();
+    if (!message) { toast(t("schedule.empty")); return; }
+    this.time(new Date(Date.now() + 3_600_000), h("p", { class: "soft", dir: "auto" }, message.text), async (sendAt, close) => {
+      await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
+      close();
+      this.clear();
+      toast(t("schedule.done"));
+    });
+  }
+
+  /** Asks when something is to be sent. `done` is given the time and what closes the sheet, and may fail. */
+  time(proposed, content, done) {
     sheet(t("schedule"), (close) => {
-      const soon = new Date(Date.now() + 3_600_000 - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-      const when = field(t("schedule.when"), { type: "datetime-local", value: soon, required: true });
+      const value = new Date(proposed - proposed.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+      const when = field(t("schedule.when"), { type: "datetime-local", value, required: true });
       return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
         event.preventDefault();
-        attempt(async () => {
-          await this.app.parley.schedule(this.screen.dialogId, new Date(when.input.value), { text, ...this.placedMentions(text) });
-          close();
-          this.clear();
-          toast(t("schedule.done"));
-        });
-      } } }, h("p", { class: "soft", dir: "auto" }, text), when.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("schedule"), undefined, "main")));
+        attempt(() => done(new Date(when.input.value), close));
+      } } }, content, when.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("schedule"), undefined, "main")));
+    });
+  }
+
+  /** Changes when a scheduled message is sent, and its text, unless it has mentions, whose places are in it. */
+  reschedule({ id, sendAt, content, mentions }) {
+    const words = content.type === "text" && !mentions?.length && field(t("message.original"), { rows: 3, required: true, value: content.text }, "textarea");
+    this.time(new Date(sendAt), words ? words.element : h("p", { class: "soft", dir: "auto" }, content.text), async (time, close) => {
+      const text = words && words.input.value.trim();
+      await this.app.parley.updateScheduled(id, { sendAt: time, ...(text && text !== content.text && { content: { ...content, text } }) });
+      close();
     });
   }
 
@@ -343,8 +372,8 @@ export class Composer {
       const page = await this.app.parley.listScheduled();
       const here = page.items.filter((each) => each.dialogId === this.screen.dialogId);
       sheet(t("schedule.list"), (close) => (here.length ? here.map((each) => h("div", { class: "item" }, svg(icons.clock),
-        h("span", { class: "grow" }, h("span", { class: "cut", dir: "auto", style: { display: "block" } }, summary(this.app, each)), h("span", { class: "note" }, new Date(each.sendAt).toLocaleString(document.documentElement.lang))),
-        button(t("cancel"), () => attempt(() => this.app.parley.cancelScheduled(each.id)).then(close), "danger"))) : h("p", { class: "empty" }, t("schedule.none"))));
+        h("span", { class: "grow" }, h("span", { class: "cut", dir: "auto", style: { display: "block" } }, summary(this.app, each)), h("span", { class: "note" }, each.state === "failed" ? reasonOf(each.code, each.detail) : moment(each.sendAt))),
+        button(t("message.edit"), () => { close(); this.reschedule(each); }), button(t("cancel"), () => attempt(() => this.app.parley.cancelScheduled(each.id)).then(close), "danger"))) : h("p", { class: "empty" }, t("schedule.none"))));
     });
   }
 }

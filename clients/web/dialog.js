@@ -67,7 +67,7 @@ export class DialogScreen {
     this.strips = h("div");
     this.history = new History(this);
     this.composer = new Composer(this);
-    fill(this.place, this.head, this.strips, this.history.element, this.composer.element);
+    fill(this.place, this.head, this.strips, this.history.element, this.composer.element, this.composer.drop);
     this.listen();
     this.drawHead();
     this.drawStrips();
@@ -213,6 +213,14 @@ export class DialogScreen {
     ]);
   }
 
+  /** Sends a message and, if one reads elsewhere, goes to the end, where it is. */
+  send(message) {
+    return attempt(async () => {
+      await this.view.send(message);
+      if (this.view.hasNewer) await this.history.toEnd();
+    });
+  }
+
   jump(messageId) {
     return attempt(() => this.history.jump(messageId));
   }
@@ -224,7 +232,8 @@ export class DialogScreen {
     const { app } = this;
     const isMine = message.senderId === app.parley.userId;
     const { type } = message.content;
-    if (message.status === "failed" || message.status === "sending") {
+    // What another server did not take is a message of the history all the same.
+    if (!message.id) {
       menu(place, [
         message.status === "failed" && { icon: "send", label: t("message.retry"), action: () => attempt(() => app.parley.retry(message.clientId)) },
         { icon: "trash", label: t("message.discard"), danger: true, action: () => attempt(() => app.parley.discard(message.clientId)) },
