@@ -16,7 +16,7 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
   libjs-strophe nodejs node-typescript valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool \
   pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
-  libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser mandoc man-db zsh fish \
+  libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser systemd mandoc man-db zsh fish \
   prosody prosody-modules lua-unbound lua-dbi-sqlite3 ejabberd postgresql erlang-p1-mysql mariadb-server-core mariadb-client pebble knot knot-dnsutils unbound iproute2 prometheus coturn
 # Fonts in which the screenshots look as on people's own machines.
 SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
@@ -186,11 +186,16 @@ install: ## install what `make release` has built: binary, completions, man page
 	# A configuration that is there is the administrator's.
 	test -e $(DESTDIR)$(SYSCONFDIR)/parley/parley.yaml || put 0640 conf/parley.minimal.yaml $(SYSCONFDIR)/parley/parley.yaml
 
+# Where `make deb` puts the package, and further options of its two programs.
+DEB_FOLDER ?= .build-deb
+DEB_OPTIONS ?=
+LINTIAN_OPTIONS ?=
+
 .PHONY: deb
 deb: release ## .build-deb/parley_*.deb, a Debian package of the release build, clean to lintian
 	@$(call install,$(PACKAGE_PACKAGES))
-	packaging/deb --binary .build-static/parley
-	lintian --fail-on error,warning --info .build-deb/parley_*.deb
+	packaging/deb --binary $(BINARY) --output $(DEB_FOLDER) $(DEB_OPTIONS)
+	lintian --fail-on error,warning --info $(LINTIAN_OPTIONS) $(DEB_FOLDER)/parley_*.deb
 
 .PHONY: container
 container: release ## build and try the container image without a container engine (root)
