@@ -2,9 +2,12 @@
 import asyncio
 import datetime
 import pathlib
+import re
+import urllib.parse
 
 from lib.apps import App
 from lib.browser import browsing
+from lib.files import ask, upload
 from lib.harness import PASSWORD, Server, expect
 
 # MARK: 10,000 messages
@@ -116,16 +119,151 @@ async def scrolling(checks, server, browser):
     await page.context.close()
 
 
+# MARK: Hostile peers
+
+# Each is a name, a text, a file's name, a place and a reaction of somebody who means harm.
+NASTY = [
+    "<img src=x onerror=\"window.hacked=1\">", "<script>alert(1)</script>", "\"><svg/onload=alert(1)>", "[x](javascript:alert(1))", "\u202egpj.exe\u202c", "\u2067\u202dtxet\u2069",
+    "Z\u0338\u0489\u0355" + "\u0351\u0362" * 50, "W" * 240, "\u200b\u2060\u00ad", "\ufdfd" * 40, "<a href='data:text/html,<script>alert(1)</script>'>x</a>", "\U000e0041\U000e007f",
+]
+# What of a page was made of markup, sticks out, or is a mark that turns others around.
+FAULTS = r"""() => {
+  const faults = [];
+  if (window.hacked) faults.push("a script ran");
+  if (document.documentElement.scrollWidth > innerWidth) faults.push(`the page has ${document.documentElement.scrollWidth} pixels of ${innerWidth}`);
+  for (const each of document.querySelectorAll(".scroller, .panel, .side, .dialogs, .head, .menu, .sheet, .gallery header")) {
+    if (each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== "hidden") faults.push(`${each.className} is ${each.scrollWidth} wide in ${each.clientWidth}`);
+    const box = each.getBoundingClientRect();
+    if (box.width && (box.left < -1 || box.right > innerWidth + 1)) faults.push(`${each.className} is outside`);
+  }
+  for (const each of document.querySelectorAll("#app script, #app iframe, #app object, #app embed, #app [onload], #app [onerror], dialog script, dialog [onerror]")) faults.push(each.outerHTML.slice(0, 100));
+  for (const each of document.querySelectorAll("bdi, .file-name, .sender, .reactions")) if (/[\u202a-\u202e\u2066-\u2069\u200b\u2060]/.test(each.textContent)) faults.push(`marks in ${each.textContent}`);
+  for (const each of document.querySelectorAll("#app a, dialog a")) if (!/^(https?|mailto|xmpp|blob):$/.test(each.protocol)) faults.push(each.href);
+  for (const each of document.querySelectorAll(".message .bubble")) if (each.getBoundingClientRect().height > 700 && innerWidth > 400) faults.push("a message is taller than the screen");
+  return faults;
+}"""
+PAGE = b"<!doctype html><script>alert(1)</script>"
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog/OpenAction<</S/JavaScript/JS(app.alert(1))>>>>endobj\ntrailer<</Root 1 0 R>>"
+# Bytes, the type and the name that the sender gives.
+LIES = [
+    (PAGE, "text/html", "page.html"), (PAGE, "image/png", "page.png"), (PAGE, "text/plain", "page.txt"), (PAGE, "application/xhtml+xml", "page.xhtml"), (PAGE, "video/mp4", "page.mp4"),
+    (SVG, "image/svg+xml", "picture.svg"), (SVG, "image/png", "picture.png"), (SVG, "text/xml", "picture.xml"), (PDF, "application/pdf", "paper.pdf"), (PDF, "image/jpeg", "paper.jpg"),
+    (b"alert(1)", "text/javascript", "code.js"), (PAGE, "text/html", "photo.jpg" + " " * 90 + ".html"),
+]
+
+
+def must(app, method, path, body=None):
+    status, made = app.call(method, path, body)
+    expect(status in (200, 201), f"{path}: {body}: {made}")
+    return made
+
+
+def attack(server):
+    """Three people of whom two imitate romeo, and a group of one of them, in which all of `NASTY` is at every place."""
+    tybalt, mercutio = App(server, "tybalt"), App(server, "mercutio")
+    must(tybalt, "PATCH", "/v1/users/me", {"name": "Romeo", "status": NASTY[0] + NASTY[6]})
+    must(mercutio, "PATCH", "/v1/users/me", {"name": "R\u043em\u0435o\u200b"})
+    romeo = App(server, "romeo")
+    for app in (romeo, tybalt, mercutio):
+        app.say(app.dialog("juliet"), "It is me")
+    group = must(tybalt, "POST", "/v1/dialogs", {"type": "group", "name": "Romeo", "memberIds": ["juliet", "mercutio", "romeo"], "about": NASTY[0] + NASTY[7]})["id"]
+    files = []
+    for number, nasty in enumerate(NASTY):
+        made = tybalt.say(group, f"{nasty} https://example.org/{nasty}", f"t{number}")
+        must(tybalt, "PUT", f"/v1/dialogs/{group}/messages/{made['id']}/reactions", {"emoji": [nasty[:20]]})
+        must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"l{number}", "replyTo": made["id"], "content": {"type": "location", "lat": 1, "lng": 2, "name": nasty}})
+        must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"c{number}", "content": {"type": "contact", "text": nasty, "name": nasty, "emails": [nasty], "phones": [nasty]}})
+    for number, (data, kind, title) in enumerate(LIES + [(b"x", "application/zip", each[:200] + ".exe") for each in NASTY]):
+        made = upload(server, tybalt, data, title, kind)
+        files.append((kind, made))
+        must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"f{number}", "content": {"type": "file", "attachments": [made["id"]]}})
+    pinned = tybalt.say(group, NASTY[0] + NASTY[7], "pinned")
+    must(tybalt, "PUT", f"/v1/dialogs/{group}/messages/{pinned['id']}/pin")
+    for name in ("https://xn--pple-43d.example/", "https://\u0430pple.example/a", "https://apple.example@evil.example/", "https://b\u00fccher.example/", "https://apple.example/\u202ekcab"):
+        tybalt.say(group, f"Look: {name} here")
+    mercutio.say(group, "I am Romeo")
+    romeo.say(group, "No, I am")
+    return tybalt, group, files
+
+
+async def hostile(checks, server, browser):
+    loop = asyncio.get_running_loop()
+    tybalt, group, files = await loop.run_in_executor(None, attack, server)
+    page = await browser.sign_in("juliet")
+    asked, asks = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (asks.append(dialog.message), asyncio.ensure_future(dialog.dismiss())))
+    browser.errors.clear()
+    with checks.check("web client: who has the name of somebody else, or one that looks like it, is shown with the address"):
+        for title in ("Romeo (romeo@localhost)", "Romeo (tybalt@localhost)", "R\u043em\u0435o (mercutio@localhost)", "Romeo (Group)"):
+            await page.locator(".row .title", has_text=title).first.wait_for()
+        await page.locator(f".row[data-id='{group}']").click()
+        for title in ("Romeo (romeo@localhost)", "R\u043em\u0435o (mercutio@localhost)"):
+            await page.locator(".message .sender", has_text=title).first.wait_for(state="attached")
+        await loop.run_in_executor(None, tybalt.call, "PATCH", "/v1/users/me", {"name": NASTY[0] + "\u202e" + NASTY[6]})
+        # Strangers' new names are told with their dialogs.
+        await page.locator(".row .title:text-is('Romeo (tybalt@localhost)')").click()
+        await page.locator(".row .title:text-is('Romeo (tybalt@localhost)')").wait_for(state="detached")
+    with checks.check("web client: what hostile peers write, anywhere, runs nothing, loads nothing and stays in its place"):
+        for width in (1280, 320):
+            await page.set_viewport_size({"width": width, "height": 760})
+            await page.goto(f"{server.base}/#/dialog/{group}")
+            await page.locator(".message:has-text('kcab')").wait_for()
+            for part in ("end", "middle", "details", "members"):
+                if part == "details":
+                    await page.click(".who")
+                    await page.locator(".panel .card h3").wait_for()
+                elif part == "members":
+                    await page.locator(".panel .item:has-text('mercutio@localhost')").scroll_into_view_if_needed()
+                elif part == "middle":
+                    await page.evaluate("() => { document.querySelector('.scroller').scrollTop /= 2; }")
+                found = await page.evaluate(FAULTS)
+                expect(not found, f"{part}, {width} pixels: {found}")
+            await page.click(".panel-head .tool")
+        await page.set_viewport_size({"width": 1280, "height": 760})
+        elsewhere = [url for url in asked if not url.startswith((server.base, "blob:", "data:"))]
+        expect(not elsewhere and not asks, f"loaded from elsewhere: {elsewhere}; asked: {asks}")
+    with checks.check("web client: a link that looks as if it led elsewhere is shown with its host; a file's name ends as the file does"):
+        shown = await page.evaluate("() => [...document.querySelectorAll('.message .text')].map((each) => each.innerText).filter((each) => each.startsWith('Look:'))")
+        for host, name in (("xn--pple-43d.example", "\u0430pple.example/a"), ("evil.example", "@evil.example")):
+            expect(any(name in each and f"({host})" in each for each in shown), f"{host}: {shown}")
+        expect(sum("(" in each for each in shown) == 2, f"honest links are marked: {shown}")
+        names = await page.evaluate("() => [...document.querySelectorAll('.file-name')].map((each) => each.textContent)")
+        expect("photo.jpg .html" in names and sum(each.endswith(".exe") for each in names) == len(NASTY), f"{names}")
+    with checks.check("web client: files whose types lie are served with types that run nothing, in a sandbox, and do nothing when opened"):
+        tab = await browser.page(page.context)
+        tab.on("dialog", lambda dialog: (asks.append(dialog.message), asyncio.ensure_future(dialog.dismiss())))
+        for kind, made in files:
+            status, fields, _ = await loop.run_in_executor(None, ask, server, made["url"])
+            served = fields["Content-Type"].split(";")[0]
+            expect(status == 200 and not re.search("html|xml|svg|script", served), f"{made['name']} of {kind} is served as {served}")
+            expect("sandbox" in fields["Content-Security-Policy"] and "default-src 'none'" in fields["Content-Security-Policy"] and fields["X-Content-Type-Options"] == "nosniff", f"{fields}")
+            expect(fields["Content-Disposition"].startswith("attachment") or re.match("(image|video|text)/", served), f"{made['name']}: {fields}")
+            if not fields["Content-Disposition"].startswith("attachment"):
+                parts = urllib.parse.urlsplit(made["url"])
+                await tab.goto(f"{server.base}{parts.path}?{parts.query}", wait_until="load")
+                expect(await tab.evaluate("() => document.scripts.length === 0 && origin === 'null'"), f"{made['name']} is a document of the server's origin")
+        expect(not asks, f"{asks}")
+    await page.context.close()
+
+
+# MARK: All of them
+
+SLICES = [scrolling, hostile]
+
+
 async def body(checks, server):
     async with browsing(server) as browser:
-        await scrolling(checks, server, browser)
+        for part in SLICES:
+            await part(checks, server, browser)
 
 
 def run(checks):
     with Server() as server:
         # History is imported before anything else is written.
         server.command("import", "xep0227", history(server.folder, "juliet", "nurse"))
-        server.start().add_users("romeo", "tybalt")
+        server.start().add_users("romeo", "tybalt", "mercutio")
         server.befriend("romeo", "juliet")
         try:
             asyncio.run(body(checks, server))

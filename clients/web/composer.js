@@ -6,7 +6,7 @@ import { icons } from "./icons.js";
 import { reasonOf } from "./bubble.js";
 import { summary } from "./summary.js";
 import { preferences } from "./preferences.js";
-import { cleanName } from "./text.js";
+import { cleanFileName } from "./text.js";
 import { attempt, button, field, menu, sheet, toast, tool } from "./ui.js";
 import { record } from "./voice.js";
 
@@ -224,7 +224,7 @@ export class Composer {
 
   take(id) {
     if (!id) return;
-    const text = `@${this.screen.nameOf(id)}`;
+    const text = `@${this.app.people.plainNameOf(id, this.screen.memberNameOf(id))}`;
     const { begin, end } = this.completing;
     this.text.value = `${this.text.value.slice(0, begin)}${text} ${this.text.value.slice(end)}`;
     this.text.selectionStart = this.text.selectionEnd = begin + text.length + 1;
@@ -283,8 +283,8 @@ export class Composer {
     this.tray.hidden = !this.files.length;
     fill(this.tray, this.files.map((each) => h("div", { class: "tray-item" },
       each.address ? h("img", { src: each.address, alt: "" }) : h("span", { class: "file-icon" }, svg(icons.file)),
-      h("span", { class: "note cut" }, h("bdi", {}, cleanName(each.file.name)), ` ${bytes(each.file.size)}`),
-      tool("close", t("remove.named", { name: cleanName(each.file.name) }), () => {
+      h("span", { class: "note cut" }, h("bdi", {}, cleanFileName(each.file.name)), ` ${bytes(each.file.size)}`),
+      tool("close", t("remove.named", { name: cleanFileName(each.file.name) }), () => {
         this.files = this.files.filter((other) => other !== each);
         this.drawTray();
         this.resize();

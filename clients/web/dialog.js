@@ -95,8 +95,12 @@ export class DialogScreen {
 
   nameOf(userId, nick) {
     if (userId === this.app.parley.userId) return t("you");
+    return this.app.people.nameOf(userId, nick ?? this.memberNameOf(userId));
+  }
+
+  memberNameOf(userId) {
     const member = this.members.get(userId);
-    return this.app.people.nameOf(userId, nick ?? member?.nick ?? member?.name);
+    return member?.nick ?? member?.name;
   }
 
   /** Loads the members that are not known yet, page by page, and tells of each page. */

@@ -4,7 +4,7 @@
 import { fill, h, name, svg } from "./dom.js";
 import { bytes, duration, t } from "./i18n.js";
 import { icons } from "./icons.js";
-import { cleanName, safeAddress } from "./text.js";
+import { cleanFileName, safeAddress } from "./text.js";
 import { attempt, tool } from "./ui.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp)$/;
@@ -24,7 +24,7 @@ export function filesElement(app, message) {
   return h("div", { class: "files" },
     pictures.length > 0 && h("div", { class: `pictures count-${Math.min(pictures.length, 4)}` }, pictures.map((file, index) => pictureOf(app, file, pictures, index))),
     others.map((file) => {
-      if (isHere(file) && VIDEOS.test(kindOf(file))) return h("video", { class: "video", controls: true, preload: "metadata", playsinline: true, src: app.parley.fileUrl(file.url), "aria-label": cleanName(file.name) });
+      if (isHere(file) && VIDEOS.test(kindOf(file))) return h("video", { class: "video", controls: true, preload: "metadata", playsinline: true, src: app.parley.fileUrl(file.url), "aria-label": cleanFileName(file.name) });
       if (isHere(file) && SOUNDS.test(kindOf(file))) return soundOf(app, file, message.content.waveform);
       return fileOf(app, file, isHere(file));
     }), progress);
@@ -32,12 +32,12 @@ export function filesElement(app, message) {
 
 function pictureOf(app, file, all, index) {
   const shown = file.thumbnail?.url && all.length > 1 ? file.thumbnail.url : file.size > 3_000_000 && file.thumbnail?.url ? file.thumbnail.url : file.url;
-  const image = h("img", { src: app.parley.fileUrl(shown), alt: cleanName(file.name) || t("file.picture"), loading: "lazy", decoding: "async" });
+  const image = h("img", { src: app.parley.fileUrl(shown), alt: cleanFileName(file.name) || t("file.picture"), loading: "lazy", decoding: "async" });
   // The place is kept free before the bytes are there, so that nothing moves.
   const isKnown = file.width > 0 && file.height > 0;
   const style = all.length === 1 && isKnown ? { "aspect-ratio": `${file.width} / ${file.height}`, width: `${Math.round(Math.min(file.width, 380, 420 * (file.width / file.height)))}px` } : {};
   image.addEventListener("error", () => image.replaceWith(h("span", { class: "soft" }, t("file.gone"))));
-  return h("button", { type: "button", class: "picture", style, "aria-label": t("file.open", { name: cleanName(file.name) || t("file.picture") }), on: { click: () => gallery(app, all, index) } }, image);
+  return h("button", { type: "button", class: "picture", style, "aria-label": t("file.open", { name: cleanFileName(file.name) || t("file.picture") }), on: { click: () => gallery(app, all, index) } }, image);
 }
 
 /** Shows pictures on the whole screen, one at a time. */
@@ -50,8 +50,8 @@ export function gallery(app, files, first) {
   const show = (step) => {
     index = (index + step + files.length) % files.length;
     picture.src = download.href = app.parley.fileUrl(files[index].url);
-    picture.alt = cleanName(files[index].name);
-    fill(title, name(cleanName(files[index].name)));
+    picture.alt = cleanFileName(files[index].name);
+    fill(title, name(cleanFileName(files[index].name)));
   };
   fill(dialog, h("header", {}, title, download, tool("close", t("close"), () => dialog.close())),
     picture);
@@ -65,7 +65,7 @@ export function gallery(app, files, first) {
 
 function fileOf(app, file, isHere) {
   const address = safeAddress(isHere ? app.parley.fileUrl(file.url) : file.url);
-  const title = cleanName(file.name) || t("file.file");
+  const title = cleanFileName(file.name) || t("file.file");
   // The end of a long name stays visible: it says what the file is.
   const dot = title.lastIndexOf(".");
   const [stem, ending] = dot > 0 && title.length - dot < 12 ? [title.slice(0, dot), title.slice(dot)] : [title, ""];

@@ -1,8 +1,13 @@
 // Who is who: names, pictures, contacts, blocks, presence.
 
 import { h } from "./dom.js";
-import { cleanName } from "./text.js";
+import { cleanName, look } from "./text.js";
 import { moment, t } from "./i18n.js";
+
+/** The most people and groups whose names are compared: those of the longest list of dialogs. */
+const COMPARED_MAX = 5000;
+/** The most names and addresses of one of them that are compared, so that many changes of a name cost nothing. */
+const LOOKS_MAX = 12;
 
 /** Keeps what the screens show of people, and tells when it has changed. */
 export class People {
@@ -12,6 +17,10 @@ export class People {
     this.blocked = new Set();
     this.pictures = new Map();
     this.asked = new Set();
+    /** By the id of a person or a group: what its names and addresses look like. */
+    this.looks = new Map();
+    /** By such a look: who has it. */
+    this.alike = new Map();
     this.listeners = new Set();
     parley.on("contact.updated", ({ contact, removed }) => {
       if (removed) this.contacts.delete(contact.userId);
@@ -34,6 +43,8 @@ export class People {
     this.isLoaded = true;
     this.contacts = new Map(contacts.items.map((contact) => [contact.userId, contact]));
     this.blocked = new Set(blocks.items.map((block) => block.userId ?? block.jid));
+    // Whoever imitates a contact is recognised, also where no screen shows that contact.
+    for (const id of [this.parley.userId, ...this.contacts.keys()]) this.nameOf(id);
     this.changed();
   }
 
@@ -69,14 +80,54 @@ export class People {
   }
 
   /** Returns the name of a user: the caller's own for them, theirs, the nick, or the id. */
-  nameOf(id, nick, given = undefined) {
+  plainNameOf(id, nick, given = undefined) {
     const user = this.user(id, given);
     return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
       || (id?.startsWith("occupant:") ? t("somebody") : cleanName(id)) || t("somebody");
   }
 
+  /** Returns the name of a user, with the address if somebody else has a name or an address that looks like it. */
+  nameOf(id, nick, given = undefined) {
+    const title = this.plainNameOf(id, nick, given);
+    const isHidden = id?.startsWith("occupant:");
+    const address = isHidden ? t("address.hidden") : cleanName(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
+    return id && this.isAlike(id, title, isHidden ? "" : address) ? `${title.slice(0, 40)} (${address})` : title;
+  }
+
+  /** Returns whether a name looks like the name or the address of somebody else, also one of before. */
+  isAlike(id, title, address) {
+    let known = this.looks.get(id);
+    if (!known) {
+      if (this.looks.size >= COMPARED_MAX) this.forget(this.looks.keys().next().value);
+      this.looks.set(id, known = new Map());
+    }
+    for (const text of [title, address, address.split("@")[0]]) {
+      if (known.has(text) || known.size >= LOOKS_MAX) continue;
+      const each = look(text);
+      known.set(text, each);
+      const others = this.alike.get(each) ?? new Set();
+      if (each) this.alike.set(each, others.add(id));
+      if (others.size > 1) this.changed();
+    }
+    // Groups of one name are usual.
+    const isGroup = id.startsWith("group:");
+    return [...this.alike.get(known.get(title) ?? look(title)) ?? []].some((other) => other !== id && !(isGroup && other.startsWith("group:")));
+  }
+
+  forget(id) {
+    for (const each of this.looks.get(id).values()) {
+      const others = this.alike.get(each);
+      others?.delete(id);
+      if (others?.size === 0) this.alike.delete(each);
+    }
+    this.looks.delete(id);
+  }
+
   titleOf(dialog) {
-    if (dialog.type !== "private") return cleanName(dialog.name) || t("group.unnamed");
+    if (dialog.type !== "private") {
+      const title = cleanName(dialog.name) || t("group.unnamed");
+      return this.isAlike(`group:${dialog.id}`, title, "") ? `${title.slice(0, 40)} (${t("group")})` : title;
+    }
     const other = this.otherOf(dialog);
     return other === this.parley.userId ? t("notes") : this.nameOf(other, undefined, dialog.user);
   }
@@ -106,7 +157,7 @@ export class People {
   avatar({ userId, dialog, size, presence = false }) {
     if (dialog?.type === "private") userId = this.otherOf(dialog);
     const isGroup = !userId;
-    const title = isGroup ? cleanName(dialog?.name) || "#" : this.nameOf(userId, undefined, dialog?.user);
+    const title = isGroup ? cleanName(dialog?.name) || "#" : this.plainNameOf(userId, undefined, dialog?.user);
     const key = userId ?? dialog?.id ?? "";
     const hash = isGroup ? dialog?.avatarHash : this.user(userId, dialog?.user)?.avatarHash;
     const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")].join("").split(" ").filter(Boolean);

@@ -1,6 +1,6 @@
 // A message in one line of text: for the list of dialogs, quotes, notifications, screen readers.
 
-import { cleanName, cleanText } from "./text.js";
+import { cleanFileName, cleanName, cleanText } from "./text.js";
 import { duration, t } from "./i18n.js";
 
 export function summary(app, message) {
@@ -15,7 +15,7 @@ export function summary(app, message) {
     case "image": return text || t("file.pictures", { count: files.length });
     case "video": return text || t("file.video");
     case "audio": return text || t("file.audio", { length: duration(files[0]?.durationMs) });
-    case "file": return text || cleanName(files[0]?.name) || t("file.file");
+    case "file": return text || cleanFileName(files[0]?.name) || t("file.file");
     case "location": return cleanName(content.name) || t("location");
     case "contact": return t("contact.shared", { name: cleanName(content.name ?? content.text) });
     default: return text;

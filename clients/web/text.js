@@ -5,9 +5,26 @@ import { h } from "./dom.js";
 /** Marks of direction and characters without a shape, by which one name can be made to look like another. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
+const oneLine = (text) => String(text ?? "").replace(INVISIBLE, "").replace(/(\p{M}{2})\p{M}+/gu, "$1").replace(/\s+/g, " ").trim();
+
 /** Returns a name as it is shown: one line, without invisible characters, with at most two marks on one letter. */
-export function cleanName(text) {
-  return String(text ?? "").replace(INVISIBLE, "").replace(/(\p{M}{2})\p{M}+/gu, "$1").replace(/\s+/g, " ").trim().slice(0, 120);
+export const cleanName = (text) => oneLine(text).slice(0, 120);
+
+/** Returns the name of a file in the same way. A long one loses its middle, since its end says what the file is. */
+export function cleanFileName(text) {
+  const name = oneLine(text);
+  return name.length > 120 ? `${name.slice(0, 100)}…${name.slice(-16)}` : name;
+}
+
+/** Letters that look like Latin ones, each before its Latin letter: the usual ones of Unicode's confusables (UTS 39). */
+const LOOKALIKES = new Map([..."АAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXԌGаaеeѕsіiјjкkоoрpсcтtуyхxһhԁdԛqԝwӏlүyΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXαaγyηnιiκkνvοoρpτtυuχxωwıiɑaɡgօoսuհhոn".matchAll(/(.)(.)/gu)]
+  .map(([, letter, latin]) => [letter, latin]));
+const latin = (text) => [...text].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
+
+/** Returns a text that is the same for names which look alike: letters of other alphabets, marks, case and gaps make no difference. */
+export function look(text) {
+  return latin(text.normalize("NFKD").replace(/\p{M}+/gu, "")).toLowerCase().replace(/[^\p{L}\p{N}\p{Extended_Pictographic}]+/gu, "")
+    .replaceAll("0", "o").replace(/[1i]/g, "l").replaceAll("rn", "m").replaceAll("vv", "w");
 }
 
 /** Returns a text as it is shown: an override of direction ends with its text, and towers of marks are cut. */
@@ -31,8 +48,19 @@ export function safeAddress(text) {
 export function link(text, shown = text, properties = {}) {
   const address = safeAddress(text);
   if (!address) return shown;
-  // The title has the host as it is looked up, so that letters of other alphabets cannot imitate it.
-  return h("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address, ...properties }, shown);
+  const made = h("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address, ...properties }, shown);
+  const host = hostBehind(text, address);
+  return host ? [made, h("bdi", { class: "note" }, ` (${host})`)] : made;
+}
+
+/**
+ * Returns the host as it is looked up, if a link looks as if it led elsewhere: by a name before the host, or by letters that imitate
+ * Latin ones.
+ */
+function hostBehind(text, address) {
+  const { host, hostname, username } = new URL(address);
+  const imitates = hostname.includes("xn--") && (/^\w+:\/\/([^/?#]*)/.exec(text.normalize("NFKC"))?.[1] ?? "").split(".").some((label) => /[^\0-\x7f]/.test(label) && /^[\0-\x7f]*$/.test(latin(label)));
+  return hostname && (username || imitates) ? host : undefined;
 }
 
 function links(text) {

@@ -1,6 +1,7 @@
 // Arabic: the strings of en.js, with the same values in each.
 export default {
   direction: "rtl",
+  "address.hidden": "العنوان مخفي",
   "address.sent": "الرمز في الطريق إلى {address}.",
   "app.name": "Parley",
   "app.tagline": "رسائلك ملك لك",
@@ -148,6 +149,7 @@ export default {
   "file.video": "فيديو",
   forwarded: "معاد توجيهها",
   "forwarded.from": "معاد توجيهها من {name}",
+  group: "مجموعة",
   "group.about": "الوصف",
   "group.add": "إضافة",
   "group.addPeople": "إضافة أشخاص",

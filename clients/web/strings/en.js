@@ -1,6 +1,7 @@
 // English: every string of the client. `{name}` stands for a value; a list of forms is chosen by `count`.
 export default {
   direction: "ltr",
+  "address.hidden": "address hidden",
   "address.sent": "A code is on its way to {address}.",
   "app.name": "Parley",
   "app.tagline": "Messages that are yours",
@@ -148,6 +149,7 @@ export default {
   "file.video": "Video",
   forwarded: "Forwarded",
   "forwarded.from": "Forwarded from {name}",
+  group: "Group",
   "group.about": "Description",
   "group.add": "Add",
   "group.addPeople": "Add people",
