@@ -1,6 +1,7 @@
 """The web client in headless Chromium, driven by Playwright, where it is tried hardest: a history of 10,000 messages."""
 import asyncio
 import datetime
+import json
 import pathlib
 import re
 import urllib.parse
@@ -248,9 +249,100 @@ async def hostile(checks, server, browser):
     await page.context.close()
 
 
+# MARK: A wrong clock
+
+SHIFT = """(() => {
+  const Real = Date;
+  const now = () => Real.now() + %d;
+  globalThis.Date = class extends Real {
+    constructor(...values) { values.length ? super(...values) : super(now()); }
+    static now() { return now(); }
+  };
+})()"""
+DAY = 86_400_000
+
+
+async def bubble(page, words, status=None):
+    """Waits for a message on the screen, with the given state of delivery."""
+    found = page.locator(f".message:has-text({json.dumps(words)})").last
+    await found.wait_for()
+    if status:
+        await found.locator(f".status .icon.{status}").wait_for()
+
+
+async def say(page, words):
+    await page.fill(".write", words)
+    await page.keyboard.press("Enter")
+
+
+async def clocks(checks, server, browser):
+    loop = asyncio.get_running_loop()
+    call = lambda body, *values: loop.run_in_executor(None, body, *values)
+    romeo = await call(App, server, "romeo")
+    dialog = await call(romeo.dialog, "juliet")
+    for name, shift in (("ahead", 2 * DAY), ("behind", -2 * DAY)):
+        context = await browser.context(timezone_id="UTC")
+        await context.add_init_script(SHIFT % shift)
+        page = await browser.page(context)
+        mine = [f"{number} by a clock two days {name}" for number in range(4)]
+
+        async def ordered(*wanted):
+            await bubble(page, wanted[-1])
+            shown = [each.split("\n")[0] for each in await page.locator(".message .text").all_inner_texts()]
+            expect(shown[-len(wanted):] == list(wanted), f"in another order: {shown[-5:]}")
+            days = await page.locator(".notice.day").all_inner_texts()
+            expect(days.count("Today") == 1 and days[-1] == "Today", f"days: {days}")
+
+        with checks.check(f"web client: a clock two days {name}: the order, one day, the states of a message, one that waits"):
+            await browser.sign_in("juliet", page)
+            await page.goto(f"{server.base}/#/dialog/{dialog}")
+            await page.wait_for_selector(".write")
+            await call(romeo.say, dialog, mine[0])
+            await bubble(page, mine[0])
+            await say(page, mine[1])
+            await bubble(page, mine[1], "sent")
+            last = (await call(romeo.history, dialog))[-1]["id"]
+            for state in ("delivered", "read"):
+                await call(must, romeo, "PUT", f"/v1/dialogs/{dialog}/marker", {state: last})
+                await bubble(page, mine[1], state)
+            await context.set_offline(True)
+            await say(page, mine[2])
+            await bubble(page, mine[2], "sending")
+            await ordered(*mine[:3])
+            await context.set_offline(False)
+            await bubble(page, mine[2], "sent")
+            await call(romeo.say, dialog, mine[3])
+            await ordered(*mine)
+            times = await page.locator(f".row[data-id='{dialog}'] .when").all_inner_texts()
+            expect(all(re.fullmatch(r"\d?\d:\d\d", each) for each in times) and times, f"the list says {times}")
+        with checks.check(f"web client: a clock two days {name}: a token is renewed once, and a message is sent at the time that was chosen"):
+            renewed = []
+            page.on("request", lambda request: renewed.append(request.post_data_json) if request.url.endswith("/v1/sessions") else None)
+            expired = {"code": "token-expired", "detail": "It has expired.", "status": 401}
+            await page.route("**/v1/scheduled-messages*", lambda route: route.fulfill(status=401, content_type="application/problem+json", body=json.dumps(expired)), times=1)
+            await page.fill(".write", "At its time")
+            await page.click("[aria-label='Attach']")
+            await page.click(".menu button:has-text('Send later')")
+            wanted = datetime.datetime.fromisoformat(await page.input_value("dialog [type=datetime-local]") + "+00:00")
+            late = (wanted - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+            expect(3000 < late < 3700, f"an hour from now is {wanted}")
+            await page.click("dialog button.main")
+            await page.locator("dialog").wait_for(state="detached")
+            await page.click("[aria-label='Attach']")
+            await page.click(".menu button:has-text('Scheduled')")
+            await page.locator("dialog .item:has-text('At its time')").wait_for()
+            juliet = await call(App, server, "juliet", f"clock-{name}")
+            kept = (await call(juliet.call, "GET", "/v1/scheduled-messages"))[1]["items"]
+            expect([each["sendAt"][:16] for each in kept] == [wanted.isoformat()[:16]], f"{kept} in place of {wanted}")
+            await page.click("dialog .item button.danger")
+            await page.locator("dialog").wait_for(state="detached")
+            expect([each["grant"] for each in renewed] == ["refresh"], f"renewed: {renewed}")
+        await context.close()
+
+
 # MARK: All of them
 
-SLICES = [scrolling, hostile]
+SLICES = [scrolling, hostile, clocks]
 
 
 async def body(checks, server):

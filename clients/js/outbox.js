@@ -45,7 +45,7 @@ export class Outbox {
     this.last = Math.max(this.last + 1, Date.now());
     const entry = {
       key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "queued",
-      createdAt: new Date().toISOString(),
+      createdAt: this.client.now().toISOString(),
     };
     this.entries.set(entry.clientId, entry);
     this.tell(entry);

@@ -484,6 +484,8 @@ export class Parley {
   presenceOf(userId: string): Presence | undefined;
   fetchPresence(userId: string): Promise<Presence>;
   /** One's own presence; set again after each reconnect. */
+  /** The server's time, as it was told with the last connection: the clock of this machine may be wrong. */
+  now(): Date;
   setPresence(presence: { availability: Availability; status?: string; activeDialogId?: string }): void;
   listContacts(): Promise<Page<Contact>>;
   /** Asks, accepts or renames. */

@@ -82,6 +82,7 @@ export class Parley {
   get hasMoreDialogs() { return this.store.listCursor !== null; }
   get totalUnread() { return this.store.totalUnread; }
   get totalMentions() { return this.store.totalMentions; }
+  now() { return new Date(Date.now() - this.store.ahead); }
   get outbox() { return [...this.queue.entries.values()].map((entry) => this.queue.shown(entry)); }
 
   // MARK: Events
@@ -302,9 +303,11 @@ export class Parley {
 
   /** A frame of the server. */
   frame(frame) {
-    const { type, data, cursor, prevCursor } = frame;
+    const { type, time, data, cursor, prevCursor } = frame;
     if (type === "ready") {
       this.isReplay = true;
+      this.store.ahead = Date.now() - Date.parse(time);
+      this.store.isStateDirty = true;
       this.store.user = { ...this.store.user, ...data.user };
     } else if (type === "resync") {
       this.resync(data);

@@ -60,7 +60,7 @@ export const people = {
   },
 
   setDraft(dialogId, text, replyTo) {
-    const draft = text ? { dialogId, text, replyTo, updatedAt: new Date().toISOString() } : undefined;
+    const draft = text ? { dialogId, text, replyTo, updatedAt: this.now().toISOString() } : undefined;
     const had = this.store.dialogs.get(dialogId)?.me?.draft;
     this.store.changeMine(dialogId, { draft });
     if (!draft && !had) return;

@@ -14,6 +14,8 @@ export class Store {
   user = undefined;
   totalUnread = 0;
   totalMentions = 0;
+  /** The milliseconds by which this machine's clock was ahead of the server's when the connection began. */
+  ahead = 0;
   /** Where the list of dialogs continues; `null`: it is complete; undefined: nothing has been loaded. */
   listCursor = undefined;
   dialogs = new Map();
@@ -43,6 +45,7 @@ export class Store {
     this.user = state.user ?? this.user;
     this.totalUnread = state.totalUnread ?? 0;
     this.totalMentions = state.totalMentions ?? 0;
+    this.ahead = state.ahead ?? 0;
     this.listCursor = state.listCursor;
     this.dialogs = new Map(rows);
     this.tails.clear();
@@ -87,8 +90,8 @@ export class Store {
       return [table, id, tail && { ...tail, markers: Object.fromEntries(this.markers.get(id) ?? []) }];
     });
     if (changes.length || this.isStateDirty) {
-      const { cursor, user, totalUnread, totalMentions, listCursor } = this;
-      changes.push(["state", "sync", { cursor, user, totalUnread, totalMentions, listCursor }]);
+      const { cursor, user, totalUnread, totalMentions, listCursor, ahead } = this;
+      changes.push(["state", "sync", { cursor, user, totalUnread, totalMentions, listCursor, ahead }]);
     }
     this.dirty.clear();
     this.isStateDirty = false;

@@ -2,7 +2,7 @@
 
 import { Parley } from "../js/parley.js";
 import { fill, h, svg } from "./dom.js";
-import { t, useLanguage } from "./i18n.js";
+import { t, useClock, useLanguage } from "./i18n.js";
 import { icons } from "./icons.js";
 import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
@@ -22,6 +22,7 @@ class App {
   constructor(root, parley) {
     this.root = root;
     this.parley = parley;
+    useClock(() => parley.now());
     this.people = new People(parley);
     this.list = new DialogList(this);
     this.main = h("main", { class: "talk" });

@@ -2,7 +2,7 @@
 // "Calls"), and translates them for XMPP clients; sound and pictures go from one to the other, or by the operator's TURN server.
 
 import { fill, h, name } from "./dom.js";
-import { duration, t } from "./i18n.js";
+import { duration, isFuture, t } from "./i18n.js";
 import { showNotification } from "./notifications.js";
 import { preferences } from "./preferences.js";
 import { ring } from "./tone.js";
@@ -199,7 +199,7 @@ export class CallScreen {
   get isAudible() {
     const { parley } = this.app;
     const { notify, mutedUntil } = parley.dialogs.find((each) => each.id === this.call.state.dialogId)?.me ?? {};
-    const isMuted = notify === "never" || (mutedUntil && new Date(mutedUntil) > new Date());
+    const isMuted = notify === "never" || isFuture(mutedUntil);
     return preferences.get("rings") && parley.isLeader && !isMuted && preferences.get("availability") !== "doNotDisturb";
   }
 

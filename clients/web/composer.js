@@ -1,7 +1,7 @@
 // Where a message is written: text, mentions, replies, edits, drafts, files, recordings, the time of sending.
 
 import { fill, h, name, svg } from "./dom.js";
-import { bytes, duration, moment, t } from "./i18n.js";
+import { bytes, duration, inAnHour, moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { reasonOf } from "./bubble.js";
 import { summary } from "./summary.js";
@@ -337,7 +337,7 @@ export class Composer {
   later() {
     const message = !this.editing && this.written();
     if (!message) { toast(t("schedule.empty")); return; }
-    this.time(new Date(Date.now() + 3_600_000), h("p", { class: "soft", dir: "auto" }, message.text), async (sendAt, close) => {
+    this.time(inAnHour(), h("p", { class: "soft", dir: "auto" }, message.text), async (sendAt, close) => {
       await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
       close();
       this.clear();

@@ -47,6 +47,14 @@ function format(kind, options) {
   return formats.get(key);
 }
 
+/** The server's time, once somebody is signed in: the clock of this machine may be wrong. */
+let now = () => new Date();
+
+export function useClock(clock) { now = clock; }
+
+export const isFuture = (time) => Boolean(time) && new Date(time) > now();
+export const inAnHour = () => new Date(now().getTime() + 3_600_000);
+
 export const number = (value) => format(Intl.NumberFormat, {}).format(value);
 export const clock = (time) => format(Intl.DateTimeFormat, { hour: "numeric", minute: "2-digit" }).format(new Date(time));
 export const moment = (time) => format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
@@ -57,20 +65,20 @@ const dayNumber = (date) => Math.floor((date.getTime() - date.getTimezoneOffset(
 /** Names a day: today, yesterday, a weekday, a date. */
 export function day(time) {
   const date = new Date(time);
-  const past = dayNumber(new Date()) - dayNumber(date);
+  const past = dayNumber(now()) - dayNumber(date);
   if (past === 0 || past === 1) {
     const text = format(Intl.RelativeTimeFormat, { numeric: "auto" }).format(-past, "day");
     return text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
   }
   if (past > 1 && past < 7) return format(Intl.DateTimeFormat, { weekday: "long" }).format(date);
-  const isThisYear = date.getFullYear() === new Date().getFullYear();
+  const isThisYear = date.getFullYear() === now().getFullYear();
   return format(Intl.DateTimeFormat, { day: "numeric", month: "long", year: isThisYear ? undefined : "numeric" }).format(date);
 }
 
 /** The time of a list's row: the clock today, else the day in short. */
 export function shortTime(time) {
   const date = new Date(time);
-  const past = dayNumber(new Date()) - dayNumber(date);
+  const past = dayNumber(now()) - dayNumber(date);
   if (past === 0) return clock(time);
   if (past === 1) return day(time);
   if (past > 1 && past < 7) return format(Intl.DateTimeFormat, { weekday: "short" }).format(date);

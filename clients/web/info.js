@@ -1,7 +1,7 @@
 // The panel of a dialog: the person or the group, settings, members, shared pictures.
 
 import { fill, h, name, svg } from "./dom.js";
-import { t } from "./i18n.js";
+import { inAnHour, isFuture, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { gallery } from "./files.js";
 import { newGroup } from "./newchat.js";
@@ -123,8 +123,8 @@ function settingsOf(app, screen) {
   return [
     h("h3", { class: "section" }, t("settings")),
     select("bell", t("notify"), me.notify ?? "default", ["default", "always", "mentions", "never"].map((value) => [value, t(`notify.${value}`)]), (value) => set({ notify: value === "default" ? null : value })),
-    item("bellOff", me.mutedUntil && new Date(me.mutedUntil) > new Date() ? t("mute.end") : t("mute.hour"), () => attempt(() => set({
-      mutedUntil: me.mutedUntil && new Date(me.mutedUntil) > new Date() ? null : new Date(Date.now() + 3_600_000).toISOString(),
+    item("bellOff", isFuture(me.mutedUntil) ? t("mute.end") : t("mute.hour"), () => attempt(() => set({
+      mutedUntil: isFuture(me.mutedUntil) ? null : inAnHour().toISOString(),
     }))),
     toggle("pin", t("dialog.pinned"), me.pinned, (pinned) => set({ pinned })),
     toggle("archive", t("dialog.archived"), me.archived, (archived) => set({ archived })),

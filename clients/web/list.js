@@ -1,7 +1,7 @@
 // The column of dialogs: filters, search, the list itself.
 
 import { append, fill, h, later, name, svg } from "./dom.js";
-import { shortTime, t } from "./i18n.js";
+import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { newChat, newGroup, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
@@ -160,7 +160,7 @@ export class DialogList {
     const me = dialog.me;
     const signature = JSON.stringify([title, typing, isOpen, last?.id, last?.version, preview.text, preview.kind, me, presence, hash, last && shortTime(last.sentAt)]);
     return this.keyed(dialog.id, signature, kept, () => {
-      const isMuted = me.notify === "never" || (me.mutedUntil && new Date(me.mutedUntil) > new Date());
+      const isMuted = me.notify === "never" || isFuture(me.mutedUntil);
       const unread = me.unreadCount || (me.markedUnread ? "•" : 0);
       return h("button", {
         type: "button", class: "row", "aria-current": String(isOpen), data: { id: dialog.id, unread: String(Boolean(unread)) },

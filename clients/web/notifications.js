@@ -1,6 +1,6 @@
 // Notifications of the browser, and the service worker, which makes the client start without a network.
 
-import { t } from "./i18n.js";
+import { isFuture, t } from "./i18n.js";
 import { preferences } from "./preferences.js";
 import { summary } from "./summary.js";
 
@@ -11,7 +11,7 @@ export function notifyOf(app, { message, isOwn, isReplay }) {
   if (document.hasFocus() && app.screen?.dialogId === message.dialogId) return;
   const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
   const { notify, mutedUntil } = dialog?.me ?? {};
-  if (notify === "never" || (mutedUntil && new Date(mutedUntil) > new Date())) return;
+  if (notify === "never" || isFuture(mutedUntil)) return;
   const isAddressed = message.mentions?.some((mention) => mention.userId === app.parley.userId);
   if (notify === "mentions" && !isAddressed) return;
   if (app.people.blocked.has(message.senderId)) return;
