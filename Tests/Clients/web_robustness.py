@@ -340,9 +340,90 @@ async def clocks(checks, server, browser):
         await context.close()
 
 
+# MARK: Two tabs
+
+STORED = """async () => {
+  const opened = indexedDB.open("parley:default");
+  const database = await new Promise((resolve, reject) => { opened.onsuccess = () => resolve(opened.result); opened.onerror = () => reject(opened.error); });
+  const tables = [...database.objectStoreNames];
+  const transaction = database.transaction(tables);
+  const read = (table) => new Promise((resolve) => { const request = transaction.objectStore(table).getAllKeys(); request.onsuccess = () => resolve(request.result.map((key) => `${table}/${key}`)); });
+  const keys = (await Promise.all(tables.map(read))).flat();
+  database.close();
+  return keys;
+}"""
+
+
+async def tabs(checks, server, browser):
+    loop = asyncio.get_running_loop()
+    call = lambda body, *values: loop.run_in_executor(None, body, *values)
+    romeo = await call(lambda: App(server, "romeo").connect())
+    dialog = await call(romeo.dialog, "juliet")
+    context = await browser.context()
+
+    async def opened():
+        page = await browser.page(context)
+        await page.goto(f"{server.base}/#/dialog/{dialog}")
+        return page
+
+    async def both_ways(page, words):
+        await call(romeo.say, dialog, f"{words}, she hears")
+        await bubble(page, f"{words}, she hears")
+        await say(page, f"{words}, he hears")
+        await call(romeo.message, f"{words}, he hears")
+        await bubble(page, f"{words}, he hears", "sent")
+
+    with checks.check("web client: the tab with the connection is closed, and the other one goes on: it receives, and sends what it wrote without a network, once"):
+        first = await browser.sign_in("juliet", await browser.page(context))
+        second = await opened()
+        await second.wait_for_selector(".write")
+        await both_ways(second, "Through the first tab")
+        await context.set_offline(True)
+        await say(second, "Kept by the second tab")
+        await bubble(second, "Kept by the second tab", "sending")
+        await first.close()
+        await context.set_offline(False)
+        await call(romeo.message, "Kept by the second tab")
+        await bubble(second, "Kept by the second tab", "sent")
+        await both_ways(second, "Through the second tab")
+        texts = [each["content"]["text"] for each in await call(romeo.history, dialog)]
+        expect(texts.count("Kept by the second tab") == 1, f"{texts[-8:]}")
+    with checks.check("web client: a restarted server, with two tabs open"):
+        third = await opened()
+        await third.wait_for_selector(".write")
+        await both_ways(third, "Before the restart")
+        await call(server.stop)
+        await say(third, "Written without a server")
+        await bubble(third, "Written without a server", "sending")
+        await bubble(second, "Written without a server", "sending")
+        await call(server.start)
+        await call(romeo.close)
+        await call(romeo.connect)
+        for page in (second, third):
+            await bubble(page, "Written without a server", "sent")
+            await both_ways(page, f"After the restart, in tab {2 if page == second else 3}")
+        texts = [each["content"]["text"] for each in await call(romeo.history, dialog)]
+        expect(texts.count("Written without a server") == 1, f"{texts[-8:]}")
+    with checks.check("web client: a revoked session leads both tabs to the sign-in, and leaves neither messages nor tokens in the browser"):
+        stored = set(await second.evaluate(STORED))
+        expect({f"tails/{dialog}", f"dialogs/{dialog}", "state/session"} <= stored, f"{stored}")
+        juliet = await call(App, server, "juliet", "revoker")
+        await call(juliet.call, "DELETE", "/v1/sessions")
+        for page in (second, third):
+            await page.wait_for_selector("[name=password]")
+            await page.locator(".error:has-text('signed out')").wait_for()
+        for page in (second, third):
+            left = await page.evaluate(STORED)
+            expect(set(left) == {"state/deviceId", "state/former"}, f"{left}")
+            kept = await page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+            expect("hears" not in kept and "oken" not in kept, kept)
+    await call(romeo.close)
+    await context.close()
+
+
 # MARK: All of them
 
-SLICES = [scrolling, hostile, clocks]
+SLICES = [scrolling, hostile, clocks, tabs]
 
 
 async def body(checks, server):

@@ -1,10 +1,12 @@
+import { signedOut } from "./errors.js";
+
 /** What a tab does with what the others tell it: see tabs.js. */
 export const following = {
   async fromTab({ t, ...message }) {
     const { queue, store } = this;
     if (t === "entry") queue.take(message.entry);
     else if (t === "gone" && queue.entries.has(message.clientId)) queue.gone(queue.entries.get(message.clientId), message.message);
-    else if (t === "session") await this.otherSession();
+    else if (t === "session") await this.otherSession(message);
     else if (this.tabs.leads) {
       if (t === "join") {
         // Events that are told from here on are held by the other tab until it has read what is stored.
@@ -27,7 +29,7 @@ export const following = {
   },
 
   /** Another tab has signed in or out, or has another token. */
-  async otherSession() {
+  async otherSession({ keepsOutbox }) {
     const before = this.userId;
     await this.session.reload();
     if (this.userId === before) return;
@@ -42,10 +44,10 @@ export const following = {
       // What this tab was storing at that moment.
       await this.tabs.alone(async () => {
         await this.flushing;
-        if (!await this.storage.get("state", "session")) await this.storage.clear();
+        if (!await this.storage.get("state", "session")) await this.wipe(keepsOutbox);
       });
     }
-    this.emit("session", { signedIn: this.signedIn });
+    this.emit("session", { signedIn: this.signedIn, ...(!current && keepsOutbox && { error: signedOut() }) });
   },
 
   reloaded({ reason }) {

@@ -192,15 +192,21 @@ export class Parley {
   }
 
   /** Before another tab can get the connection, so that it stores nothing any more. */
-  async forget() {
+  async forget(keepsOutbox = false) {
     this.connection.stop();
     this.reset();
     await this.flushing;
-    await this.storage.clear();
-    this.tabs.post({ t: "session" });
+    await this.wipe(keepsOutbox);
+    this.tabs.post({ t: "session", keepsOutbox });
     await this.disconnect();
   }
 
+  /** Removes what is stored, or all but the device's id and what was not sent. */
+  async wipe(keepsOutbox) {
+    if (!keepsOutbox) return this.storage.clear();
+    const tables = await Promise.all(["dialogs", "tails"].map(async (table) => (await this.storage.all(table)).map(([key]) => [table, key])));
+    await this.storage.write([["state", "session"], ["state", "sync"], ...tables.flat()].map(([table, key]) => [table, key, undefined]));
+  }
 
   /** Nothing of the former user is left in memory, nor is it stored any more. */
   reset() {
@@ -215,14 +221,11 @@ export class Parley {
     this.sorted = undefined;
   }
 
-  /** The login has ended: what is stored stays until somebody else signs in. */
+  /** The login has ended: only what was not sent stays, until somebody else signs in. */
   async ended(error) {
     if (!this.session.current) return;
-    this.session.current = undefined;
-    await this.storage.write([["state", "session", undefined]]);
-    this.tabs.post({ t: "session" });
     const { connected } = this;
-    await this.disconnect();
+    await this.forget(true);
     connected?.reject(error);
     this.emit("session", { signedIn: false, error });
   }

@@ -52,17 +52,9 @@ class App {
     registerPush(this);
   }
 
-  /**
-   * Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. Nor does it in
-   * the browser, whoever ended the login: who ends that of a device they have lost means what is kept there too.
-   */
+  /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
   end(error) {
-    if (error) {
-      sessionStorage.setItem(ENDED, "true");
-      // Which says so once more, without an error.
-      this.parley.signOut().catch(() => this.end());
-      return;
-    }
+    if (error) sessionStorage.setItem(ENDED, "true");
     history.replaceState(null, "", "/");
     location.reload();
   }

@@ -211,6 +211,8 @@ test("a token that is no longer valid is replaced, once for all; a revoked login
   assert.equal(refreshes, 2);
 
   const other = await person("paris");
+  await other.flush();
+  assert.ok((await other.storage.all("dialogs")).length > 0);
   const ended = other.next("session");
   await paris.endOtherSessions();
   const { signedIn, error } = await ended;
@@ -218,6 +220,8 @@ test("a token that is no longer valid is replaced, once for all; a revoked login
   assert.equal(error.status, 401);
   assert.equal(other.state, "stopped");
   await refuses(other.me(), "signed-out");
+  assert.deepEqual((await Promise.all(["dialogs", "tails"].map((table) => other.storage.all(table)))).flat(), []);
+  assert.deepEqual((await other.storage.all("state")).map(([key]) => key), ["deviceId", "former"]);
   assert.equal((await paris.me()).id, "paris");
 });
 
