@@ -18,6 +18,11 @@ extension Settings {
     if backups.isReplicated, !Files.exists(data + "/.parley.db-litestream") {
       texts.append("backup.replicated is true, and Litestream has not followed the database in \(data) yet.")
     }
+    if backups.isReplicated, let uploads, uploads.bucket == nil {
+      texts.append(
+        "backup.replicated is true, and users' files are in \(data), where Litestream copies the database alone: with "
+          + "uploads.store: s3 they are not lost with the machine.")
+    }
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
     return texts
   }
