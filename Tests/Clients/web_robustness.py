@@ -16,13 +16,12 @@ from lib.harness import PASSWORD, Server, expect
 LINES = 10_000
 BEGAN = datetime.datetime(2024, 3, 1, 8, tzinfo=datetime.timezone.utc)
 # Looks at each frame, and counts what the history shows. While `isStill` no message on the screen may move, whatever is added above it.
-# The times of long tasks are told, and bounded so widely that only a frozen page is beyond.
 WATCH = r"""() => {
   const scroller = document.querySelector(".scroller");
   const list = scroller.firstElementChild;
   const numbers = new WeakMap();
   const shown = new Set();
-  const watch = window.watch = {frames: 0, most: 0, nodes: 0, slice: 0, made: 0, shown: 0, gaps: [], isStill: false, still: 0, moved: [], tasks: [], isAtBeginning: false};
+  const watch = window.watch = {frames: 0, most: 0, nodes: 0, slice: 0, made: 0, shown: 0, gaps: [], isStill: false, still: 0, moved: [], isAtBeginning: false};
   const take = (element) => {
     const number = Number(/^Line (\d+)\./.exec(element.querySelector(".text").textContent)[1]);
     numbers.set(element, number);
@@ -37,7 +36,6 @@ WATCH = r"""() => {
     watch.slice = Math.max(watch.slice, added.length);
     watch.made += added.length;
   }).observe(list, {childList: true});
-  new PerformanceObserver((found) => watch.tasks.push(...found.getEntries().map((each) => Math.round(each.duration)))).observe({type: "longtask"});
   let held;
   const look = () => {
     const here = rows();
@@ -86,6 +84,13 @@ def history(folder, one, other):
     return str(path)
 
 
+def tasks_of(trace):
+    """The CPU time of each task of the page's main thread in milliseconds, in order: the time that passes says more of the machine's load."""
+    events = json.loads(trace)["traceEvents"]
+    main = {(each["pid"], each["tid"]) for each in events if each["name"] == "thread_name" and each["args"]["name"] == "CrRendererMain"}
+    return sorted(each["tdur"] / 1000 for each in events if (each["pid"], each["tid"]) in main and each["name"].endswith("RunTask") and "tdur" in each)
+
+
 async def scrolling(checks, server, browser):
     loop = asyncio.get_running_loop()
     page = await browser.sign_in("juliet")
@@ -94,6 +99,7 @@ async def scrolling(checks, server, browser):
         await page.locator(f".message:has-text('Line {LINES - 1}.')").wait_for()
         await page.hover(".scroller")
         await page.evaluate(WATCH)
+        await browser.browser.start_tracing(categories=["toplevel"])
         for step in range(4 * LINES):
             await page.mouse.wheel(0, -2000)
             if step % 16 == 0 and await page.evaluate(STILL):
@@ -104,15 +110,16 @@ async def scrolling(checks, server, browser):
         await page.locator(f".row:has-text('Line {LINES}.')").wait_for()
         await page.evaluate(STILL)
         found = await page.evaluate("() => watch")
-        tasks = sorted(found.pop("tasks"))
-        print(f"scrolled: {found}; tasks of more than 50 ms: {len(tasks)}, the longest: {tasks[-5:]} ms")
+        tasks = tasks_of(await browser.browser.stop_tracing())
+        print(f"scrolled: {found}; CPU time of {len(tasks)} tasks: 99th percentile {tasks[len(tasks) * 99 // 100]} ms, the longest {tasks[-1]} ms")
         expect((await page.locator(".message .text").first.inner_text()).startswith("Line 0."), "the beginning was not reached")
         expect(found["shown"] == LINES and not found["gaps"], f"messages are missing or doubled: {found}")
         expect(found["still"] > 20 and not found["moved"], f"the place was lost: {found}")
         expect(found["most"] <= 130 and found["nodes"] <= 2000, f"too many elements: {found}")
         expect(found["slice"] <= 8, f"one frame makes more than its share: {found}")
         expect(found["made"] <= LINES, f"messages are made or moved more than once: {found}")
-        expect(not tasks or tasks[-1] < 5000, f"the page stood still: {tasks}")
+        # A bound that says whether the page stands still, and nothing of how fast the machine is.
+        expect(len(tasks) > LINES / 10 and tasks[-1] < 1000, f"the longest of {len(tasks)} tasks: {tasks[-3:]}")
         await page.click(".down")
         await page.locator(f".message:has-text('Line {LINES}.')").wait_for()
         await page.locator(".down").wait_for(state="hidden")
