@@ -77,6 +77,8 @@ extension StoreConformance {
       try equal(texts(try page(DialogFilter(isArchived: true))), ["his"])
       try equal(texts(try page(DialogFilter(isArchived: false, isUnread: true), limit: 1)), ["in a room"])
       try equal(texts(try page(DialogFilter(isPinned: true))), [])
+      try equal(texts(try page(DialogFilter(name: "NUR"))), ["his"])
+      try equal(texts(try page(DialogFilter(isArchived: false, name: "nur"))), [])
       try equal(texts(try page(DialogFilter(kind: .group))) + texts(try page(DialogFilter(kind: .open))), ["in a room"])
     },
     Case(name: "messages are found by words in everything one may read, and nowhere else") { scene in

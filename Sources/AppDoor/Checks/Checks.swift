@@ -24,6 +24,16 @@ enum Checks {
     }
   }
 
+  /// Checks a text that is searched for; an empty one is none.
+  static func query(_ query: String?) throws(Problem) -> String? {
+    guard let query, !query.isEmpty else { return nil }
+    guard query.utf8.count <= Limits.searchTextBytesMax else {
+      throw Problem(
+        .tooLarge, "query-too-long", "query has at most \(Limits.searchTextBytesMax) bytes.", field: "query")
+    }
+    return query
+  }
+
   /// Checks a URL that clients fetch: http or https, with a host, in URI characters (RFC 3986 2).
   static func webURL(_ text: String, field: String) throws(Problem) {
     let lower = text.lowercased()

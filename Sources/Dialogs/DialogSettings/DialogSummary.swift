@@ -1,3 +1,5 @@
+import Addresses
+
 /// The numbers of a user's dialog or room, by which a list is filtered and ordered before anything else is read.
 public struct DialogSummary: Hashable, Sendable {
   public let dialog: DialogID
@@ -34,21 +36,33 @@ public struct DialogFilter: Hashable, Sendable {
   public var isArchived: Bool?
   public var isPinned: Bool?
   public var isUnread: Bool?
+  /// A part of the name of the room or of the other user, or the beginning of the address.
+  public var name: String?
 
-  public init(kind: Kind? = nil, isArchived: Bool? = nil, isPinned: Bool? = nil, isUnread: Bool? = nil) {
+  public init(
+    kind: Kind? = nil, isArchived: Bool? = nil, isPinned: Bool? = nil, isUnread: Bool? = nil, name: String? = nil
+  ) {
     self.kind = kind
     self.isArchived = isArchived
     self.isPinned = isPinned
     self.isUnread = isUnread
+    self.name = name
   }
 
-  /// Returns whether the numbers match; whether a room is a group is read from the room.
+  /// Returns whether the numbers match; whether a room is a group is read from the room, and names from their owners.
   func admits(_ summary: DialogSummary) -> Bool {
     if let kind, (kind != .privately) != summary.isRoom { return false }
     if let isArchived, isArchived != summary.settings.isArchived { return false }
     if let isPinned, isPinned != summary.settings.isPinned { return false }
     if let isUnread, isUnread != summary.isUnread { return false }
     return true
+  }
+
+  /// Returns whether the name of a room or user matches. `localpart` is that of the address.
+  func admits(name: String?, localpart: String) -> Bool {
+    guard let wanted = self.name else { return true }
+    return localpart.hasPrefix(wanted.lowercased())
+      || name.map { DirectoryQuery.folded($0).contains(DirectoryQuery.folded(wanted)) } == true
   }
 }
 
@@ -74,7 +88,8 @@ public protocol DialogListReader {
 
 extension StoreReader {
   /// Returns a page of the user's dialogs before a position. The numbers of all dialogs are read, since the sums are of
-  /// all; more is read only of those on the page. Rooms are read to tell groups until the page is full.
+  /// all; more is read only of those on the page. Rooms and users are read to tell groups and names until the page is
+  /// full, or `Limits.searchLooksMax` have been read.
   public func dialogList(
     of user: Party, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
   ) throws -> DialogListPage {
@@ -87,14 +102,13 @@ extension StoreReader {
     }
     wanted.sort { $0.last > $1.last }
     var last: Position?
-    for summary in wanted {
-      if page.views.count == limit {
+    for (looks, summary) in wanted.enumerated() {
+      if page.views.count == limit || looks == Limits.searchLooksMax {
         page.next = last
         break
       }
-      guard let view = try view(of: summary, for: user, filter) else { continue }
-      page.views.append(view)
       last = summary.last
+      if let view = try view(of: summary, for: user, filter) { page.views.append(view) }
     }
     return page
   }
@@ -107,12 +121,18 @@ extension StoreReader {
     if summary.isRoom {
       guard let readable = try access(to: id, for: user).readable, let member = readable.member else { return nil }
       if let kind = filter.kind, (kind == .group) != readable.room.settings.isMembersOnly { return nil }
+      let room = readable.room
+      guard filter.admits(name: room.settings.name, localpart: room.address.local ?? "") else { return nil }
       return .room(
         RoomView(
           room: readable.room, member: member, mark: try mark(), settings: summary.settings,
           lastMessage: try last(of: readable.messages)))
     }
     guard let dialog = try dialog(id), let messages = dialog.messages(for: user.id) else { return nil }
+    if filter.name != nil {
+      let peer = try self.user(dialog.peer(of: user.id).id)
+      guard let peer, filter.admits(name: peer.profile.displayName, localpart: peer.name) else { return nil }
+    }
     return .privately(
       DialogView(
         dialog: dialog, mark: try mark(), settings: summary.settings, lastMessage: try last(of: messages)),

@@ -360,7 +360,7 @@ def groups(juliet, romeo, js, rs):
     romeo.call("GET", path + "/members", status=403, code="dialog-not-joined")
     romeo.call("POST", path + "/messages", {"clientId": "s1", "content": {"type": "text", "text": "x"}}, 403, "dialog-not-joined")
     romeo.call("GET", "/v1/dialogs?scope=all", status=400, code="scope-unknown")
-    romeo.call("GET", "/v1/dialogs?query=x", status=400, code="query-misplaced")
+    romeo.call("GET", "/v1/dialogs?query=" + 1025 * "x", status=413, code="query-too-long")
     expect(romeo.call("PUT", path + "/members/me")["role"] == "member", "not joined")
     romeo.call("POST", path + "/messages", {"clientId": "s1", "content": {"type": "text", "text": "x"}}, 201)
     expect(romeo.call("GET", "/v1/dialogs?limit=1")["items"][0]["id"] == square["id"], "the liveliest is not first")

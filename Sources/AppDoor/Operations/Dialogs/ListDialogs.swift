@@ -24,19 +24,18 @@ enum ListDialogs: ServedOperation {
     _ input: ListDialogsInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<DialogPageBody> {
     let limit = try Checks.limit(input.limit)
-    let filter = try filter(input)
+    var filter = try filter(input)
+    let query = try Checks.query(input.query)
     switch input.scope ?? "mine" {
     case "mine":
-      if input.query != nil {
-        throw Problem(.malformed, "query-misplaced", "query searches scope=public.", field: "query")
-      }
+      filter.name = query
       return .ok(try await mine(filter, input.cursor, limit, call))
     case "public":
       if filter != DialogFilter() {
         throw Problem(
           .malformed, "filter-misplaced", "type, archived, pinned and unread are of your own dialogs.", field: "scope")
       }
-      return .ok(try await directory(input.query.flatMap { $0.isEmpty ? nil : $0 }, input.cursor, limit, call))
+      return .ok(try await directory(query, input.cursor, limit, call))
     default:
       throw Problem(.malformed, "scope-unknown", "scope is \"mine\" or \"public\".", field: "scope")
     }

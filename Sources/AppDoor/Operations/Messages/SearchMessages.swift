@@ -16,7 +16,7 @@ enum SearchMessages: ServedOperation {
   static func perform(_ input: SearchMessagesInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     var query = MessageQuery(limit: try Checks.limit(input.limit))
-    query.text = try text(input.query)
+    query.text = try Checks.query(input.query)
     query.kind = try kind(input.type, hasText: query.text != nil)
     if query.text == nil && query.kind == nil {
       throw Problem(.malformed, "search-empty", "Give query or type.", field: "query")
@@ -50,15 +50,6 @@ enum SearchMessages: ServedOperation {
         }
         return PageBody(items: items, nextCursor: found.next.map { rendering.cursor($0) })
       })
-  }
-
-  private static func text(_ query: String?) throws(Problem) -> String? {
-    guard let query, !query.isEmpty else { return nil }
-    guard query.utf8.count <= Limits.searchTextBytesMax else {
-      throw Problem(
-        .tooLarge, "query-too-long", "query has at most \(Limits.searchTextBytesMax) bytes.", field: "query")
-    }
-    return query
   }
 
   private static func kind(_ type: String?, hasText: Bool) throws(Problem) -> Content.Kind? {

@@ -36,7 +36,7 @@ struct ListDialogsInput: Decodable, Hashable, Sendable {
   var pinned: Bool?
   /// Whether there are unread messages, or the dialog is marked as unread.
   var unread: Bool?
-  /// The filter of public dialogs: a part of the name, or the beginning of the address.
+  /// A part of the name, or the beginning of the address; of a private dialog, those of the other user.
   var query: String?
   var cursor: String?
   var limit: Int?
