@@ -1,5 +1,6 @@
 """Calls of the web client in headless Chromium with fake devices: two browsers, and a third caller by the app protocol."""
 import asyncio
+import re
 
 from lib.apps import App
 from lib.browser import browsing
@@ -38,6 +39,31 @@ async def calling(checks, server, browser):
         await romeo.click("[aria-label='Hang up']")
         await page.locator("section.call").wait_for(state="detached")
         await page.locator(".notice.call").wait_for()
+    with checks.check("web calls: cameras are added to a call of sound alone, by either side, and a screen that is taken away again"):
+        await page.click("[aria-label='Call']")
+        await romeo.wait_for_selector(".call .answer")
+        await romeo.click(".call .answer")
+        for each in (page, romeo):
+            await each.locator(".call-time", has_text=re.compile(r"^\d+:\d\d$")).wait_for()
+            expect(await each.locator(".call video").count() == 0, "there are pictures in a call of sound")
+        await romeo.click("[aria-label='Camera']")
+        await page.wait_for_function(picture)
+        expect(await page.locator(".call .local").count() == 0, "the camera was turned on at the other side, too")
+        # There is no screen here: pictures of a canvas stand for it.
+        await page.evaluate("""() => { navigator.mediaDevices.getDisplayMedia = async () => {
+          const canvas = document.createElement("canvas");
+          setInterval(() => canvas.getContext("2d").fillRect(Math.random() * 9, 0, 9, 9), 50);
+          return canvas.captureStream();
+        }; }""")
+        await page.click("[aria-label='Share the screen']")
+        await romeo.wait_for_function(picture)
+        await page.click("[aria-label='Share the screen']")
+        await romeo.wait_for_function("() => document.querySelector('.call .remote').srcObject.getVideoTracks().length === 0")
+        await page.click("[aria-label='Camera']")
+        await romeo.wait_for_function(picture)
+        await page.wait_for_function(picture)
+        await page.click("[aria-label='Hang up']")
+        await romeo.locator("section.call").wait_for(state="detached")
     with checks.check("web calls: a call is declined, and another one given up is missed"):
         await page.click("[aria-label='Call']")
         await romeo.click(".call .hang-up")

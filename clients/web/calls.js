@@ -112,6 +112,7 @@ export class CallScreen {
     connection.addEventListener("icecandidate", ({ candidate }) => { if (candidate) call.candidate(candidate.toJSON()).catch(() => {}); });
     connection.addEventListener("track", ({ streams, track }) => {
       this.remote = streams[0] ?? new MediaStream([track]);
+      this.remote.onremovetrack = () => this.draw();
       this.draw();
     });
     connection.addEventListener("connectionstatechange", () => {
@@ -153,9 +154,39 @@ export class CallScreen {
     }
   }
 
+  /** Whether there can be pictures: in a call of sound alone only between browsers and apps, since an XMPP client takes one offer. */
+  get mayShow() {
+    return this.call.state.kind === "video" || (this.isNegotiated && this.call.state.media !== "jingle");
+  }
+
+  /** Shows a camera or a screen to the other side, in place of what was shown; `undefined`: nothing. */
+  async show(track) {
+    const video = this.connection?.getTransceivers().find((each) => each.receiver.track.kind === "video");
+    if (video) {
+      video.sender.setStreams(this.stream);
+      await video.sender.replaceTrack(track ?? null);
+      // It is offered again if it changes.
+      video.direction = track ? "sendrecv" : "recvonly";
+    } else if (track) this.connection?.addTrack(track, this.stream);
+    this.draw();
+  }
+
+  async addCamera() {
+    const camera = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => toast(t("call.devices")));
+    const [track] = camera?.getVideoTracks() ?? [];
+    if (!track) return;
+    if (!this.stream || this.stream.getVideoTracks().length) { track.stop(); return; }
+    this.stream.addTrack(track);
+    if (this.screen) this.draw();
+    else await this.show(track);
+  }
+
   toggle(kind) {
     const track = this.stream?.getTracks().find((each) => each.kind === kind);
-    if (!track) return;
+    if (!track) {
+      if (kind === "video") this.addCamera().catch(() => this.fail());
+      return;
+    }
     track.enabled = !track.enabled;
     const mid = this.connection?.getTransceivers().find((each) => each.sender.track?.kind === kind)?.mid;
     if (mid) this.call.info({ muted: !track.enabled, mid }).catch(() => {});
@@ -164,21 +195,19 @@ export class CallScreen {
 
   /** Shows the screen in place of the camera, and the camera again when that ends. */
   async share() {
-    const sender = this.connection?.getSenders().find((each) => each.track?.kind === "video");
-    if (!sender) return;
-    const camera = this.stream.getVideoTracks()[0];
     if (this.screen) {
       for (const track of this.screen.getTracks()) track.stop();
       this.screen = undefined;
-      await sender.replaceTrack(camera);
+      await this.show(this.stream.getVideoTracks()[0]);
     } else {
-      this.screen = await navigator.mediaDevices.getDisplayMedia({ video: true }).catch(() => undefined);
-      if (!this.screen) return;
-      const [track] = this.screen.getVideoTracks();
-      track.addEventListener("ended", () => { if (this.screen) this.share(); });
-      await sender.replaceTrack(track);
+      const screen = await navigator.mediaDevices.getDisplayMedia({ video: true }).catch(() => undefined);
+      const [track] = screen?.getVideoTracks() ?? [];
+      if (!track) return;
+      if (!this.connection) { track.stop(); return; }
+      this.screen = screen;
+      track.addEventListener("ended", () => { if (this.screen === screen) this.share(); });
+      await this.show(track);
     }
-    this.draw();
   }
 
   clear() {
@@ -219,9 +248,11 @@ export class CallScreen {
     const { call } = this;
     if (!call) return;
     this.sound();
-    const { state, kind, callerId, participants } = call.state;
+    const { state, callerId, participants } = call.state;
     const other = call.isMine ? participants.find((each) => each.userId !== callerId)?.userId : callerId;
-    const isVideo = kind === "video";
+    const { mayShow } = this;
+    const hasPictures = (stream) => stream?.getVideoTracks().length > 0;
+    const isVideo = call.state.kind === "video" || [this.screen, this.stream, this.remote].some(hasPictures);
     const title = h("div", { class: "call-who" }, this.app.people.avatar({ userId: other, size: 72 }), h("h2", {}, name(this.app.people.nameOf(other))), h("p", { class: "call-time", role: "status" }, this.time(state)));
     this.element ??= document.body.appendChild(h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }));
     const isIncoming = state === "ringing" && !call.isMine && !this.isMedia;
@@ -230,8 +261,8 @@ export class CallScreen {
     const controls = isIncoming
       ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
       : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
-        isVideo && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
-        isVideo && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
+        mayShow && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
+        mayShow && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
         tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" })];
     const wasFocused = this.element.contains(document.activeElement);
     fill(this.element, this.media(isVideo), title, h("div", { class: "call-controls" }, controls));
@@ -253,6 +284,6 @@ export class CallScreen {
       if (properties.muted) element.muted = true;
       return element;
     };
-    return [this.remote && play(this.remote, { class: "remote" }), isVideo && this.stream && play(this.screen ?? this.stream, { class: "local", muted: true })];
+    return [this.remote && play(this.remote, { class: "remote" }), (this.screen ?? this.stream)?.getVideoTracks().length > 0 && play(this.screen ?? this.stream, { class: "local", muted: true })];
   }
 }
