@@ -127,7 +127,7 @@ final class Reloading: RunningServer {
 /// Reloads changed certificates, and the configuration on SIGHUP.
 struct ReloadService: Service {
   let certificates: Certificates
-  let reloading: Reloading
+  let context: AdminContext
 
   func run() async throws {
     await cancelWhenGracefulShutdown {
@@ -137,8 +137,11 @@ struct ReloadService: Service {
           while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil { certificates.refresh() }
         }
         group.addTask {
-          // The log has the reason of a failure.
-          for await _ in await UnixSignalsSequence(trapping: .sighup) { _ = try? reloading.reload() }
+          let signalled = context.acting(AuditActor(.signal, name: "system", origin: "SIGHUP"))
+          for await _ in await UnixSignalsSequence(trapping: .sighup) {
+            // The log and the audit have the reason of a failure.
+            _ = try? await signalled.perform(ReloadServer.self, Empty())
+          }
         }
       }
     }

@@ -114,7 +114,7 @@ public enum Server {
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
-    let reload = ReloadService(certificates: certificates, reloading: reloading)
+    let reload = ReloadService(certificates: certificates, context: context)
     readiness.expect(1 + http.count + 1 + (metricsPort == nil ? 0 : 1))
 
     let traces: [any Service] = exporter.map { [TraceService(exporter: $0, client: outgoing.named)] } ?? []

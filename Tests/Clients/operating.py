@@ -5,11 +5,12 @@ import os
 import pathlib
 import subprocess
 import uuid
+import signal
 
 import slixmpp
 
 from lib.apps import exchange_json
-from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, until
 
 
 def run(checks):
@@ -149,3 +150,11 @@ def reload(checks, server):
         server.stop()
         file.write_text("# Nothing.\n")
         expect("No server is running" in fails(server, "reload"), "something was reloaded")
+    with checks.check("audit: a reload by SIGHUP is the system's act, also one that is refused"):
+        for text, code in [(file.read_text(), "configuration-refused"), ("federation:\n  deny: []\n", None)]:
+            file.write_text(text)
+            [before] = listed(server, "--limit", "1")
+            server.process.send_signal(signal.SIGHUP)
+            [act] = until("an act", lambda: [row for row in listed(server, "--limit", "1") if row["id"] > before["id"]])
+            found = act["surface"], act["actor"], act["origin"], act["operation"], act.get("code")
+            expect(found == ("signal", "system", "SIGHUP", "server.reload", code), f"{act}")

@@ -13,6 +13,8 @@ public struct AuditActor: Hashable, Sendable {
     case http
     /// A command of an administrator's XMPP client (XEP-0050, XEP-0133).
     case xmpp
+    /// A signal to the process of the server, which the kernel delivers without telling who sent it.
+    case signal
   }
 
   public let surface: Surface
@@ -20,11 +22,13 @@ public struct AuditActor: Hashable, Sendable {
   public let realm: RealmID
   /// The key's id; 0 for other surfaces.
   public let key: Int64
-  /// The key's name, which is kept after the key is removed; an administrator's address; `uid 1000` of a command.
+  /// The key's name, which is kept after the key is removed; an administrator's address; `uid 1000` of a command;
+  /// `system` of a signal.
   public let name: String
   /// The beginning of the key's secret; empty for other surfaces.
   public let keyPrefix: String
-  /// The network address of a caller over HTTP, the resource of an XMPP client, the process of a command.
+  /// The network address of a caller over HTTP, the resource of an XMPP client, the process of a command, the
+  /// signal's name.
   public let origin: String
 
   /// The number that no realm has.

@@ -32,13 +32,14 @@ package enum ListAudit: AdminOperation {
   package struct Row: Codable, Hashable, Sendable {
     package let id: Int64
     package let time: String
-    /// `socket`, `folder`, `http` or `xmpp`.
+    /// `socket`, `folder`, `http`, `xmpp` or `signal`.
     package let surface: String
-    /// The key's name, an address in XMPP, or `uid 1000`.
+    /// The key's name, an address in XMPP, `uid 1000`, or `system`.
     package let actor: String
     /// The beginning of the key's secret; nil for other surfaces.
     package let keyPrefix: String?
-    /// The network address of a key's caller, the resource of an XMPP client, or the process of a command.
+    /// The network address of a key's caller, the resource of an XMPP client, the process of a command, or
+    /// the signal.
     package let origin: String
     package let operation: String
     package let object: String
