@@ -6,7 +6,6 @@ package import HTTPPort
 import HTTPTypes
 import Hummingbird
 import JSON
-package import Logging
 
 /// The operations over HTTP, with an app key or an administrator's access token: as routes for backends, `/v1/admin/...`,
 /// and all of them by their names for commands elsewhere and for the page of administrators,
@@ -14,11 +13,10 @@ package import Logging
 /// the audit before it is answered.
 package struct AdminSite: Sendable {
   private let admin: AdminContext
-  private let runner: OperationRunner
   private let callerRate: RateLimiter<AdminCaller.Counted>
   private let addressRate: RateLimiter<String>
 
-  package init(_ admin: AdminContext, logger: Logger) {
+  package init(_ admin: AdminContext) {
     self.admin = admin
     let metrics = admin.parley.metrics
     callerRate = RateLimiter(
@@ -27,7 +25,6 @@ package struct AdminSite: Sendable {
     addressRate = RateLimiter(
       AdminLimits.keylessRate, policy: "address", code: "requests-too-fast",
       text: "Too many requests from your address. Wait a little.", metrics: metrics)
-    runner = OperationRunner(logger: logger)
   }
 
   package var site: HTTPSite {
@@ -35,11 +32,11 @@ package struct AdminSite: Sendable {
     for operation in AdminOperations.all {
       for route in operation.routes {
         routes.append(
-          runner.route(route.method, route.path) { try await answer(operation, route, $0, $1, $2) })
+          OperationRunner.route(route.method, route.path) { try await answer(operation, route, $0, $1, $2) })
       }
     }
     routes.append(
-      runner.route(.post, AdminRoute.named.path) { request, context, rates in
+      OperationRunner.route(.post, AdminRoute.named.path) { request, context, rates in
         let name = context.parameters.get("operation") ?? ""
         guard let operation = AdminOperations.named(name) else {
           _ = try await caller(request, context, rates)
@@ -81,7 +78,7 @@ package struct AdminSite: Sendable {
       if !isFigure { try await note(bytes == nil ? 204 : route.status) }
     } catch let problem as Problem {
       try await note(problem.kind.status, problem.code)
-      return runner.response(problem, to: request, context)
+      return OperationRunner.response(problem, to: request, context)
     } catch let refusal as HTTPRefusal {
       try await note(refusal.status, refusal.code)
       throw refusal

@@ -32,7 +32,7 @@ public final class AppDoor: Sendable {
   public let accounts: Accounts
   public let parley: Parley
   public let settings: Settings
-  let logger: Logger
+  let refusals: RefusalLog
   let loops: any EventLoopGroup
   let lane: @Sendable (any EventLoop) -> Lane
   let nextSessionID: @Sendable () -> SessionID
@@ -84,7 +84,7 @@ public final class AppDoor: Sendable {
     self.loops = loops
     self.lane = lane
     self.nextSessionID = nextSessionID
-    self.logger = logger
+    refusals = RefusalLog(logger)
     dialogs = DialogResolver(parley: parley)
     let rates = settings.rates
     limiters = Limiters(

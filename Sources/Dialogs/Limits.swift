@@ -25,6 +25,14 @@ public enum Limits {
   /// Bytes of a stanza; larger ends the stream with `policy-violation`.
   public static let stanzaBytesMax = 262_144
   public static let clientIDBytesMax = 128
+  /// Bytes of an id of a client's in a line of the log; the rest is cut off. XMPP ids have no bound of their own.
+  public static let loggedIDBytesMax = 128
+  // The lines of a `RefusalLog` at level `info`: of each code and of all codes in a minute; further ones have `debug`. A
+  // code has few, so that what many clients do all the time (tokens that have expired) hides no other; all of them, five
+  // a second, are some 100 MB in a day of attacks.
+  static let refusalLogInterval: Duration = .seconds(60)
+  static let refusalLinesOfCodeMax = 20
+  static let refusalLinesMax = 300
   public static let metadataBytesMax = 4_096
   public static let displayNameBytesMax = 256
   public static let userNoteBytesMax = 4_096

@@ -1,3 +1,4 @@
+import Dialogs
 import HTTPTypes
 public import Hummingbird
 import NIOCore
@@ -8,10 +9,31 @@ public struct HTTPContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
   private let remoteAddress: SocketAddress?
   var isSecure = false
+  /// The log of what this port refuses; nil before the responder has the request.
+  var refusals: RefusalLog?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
     remoteAddress = source.channel.remoteAddress
+  }
+
+  /// Returns the answer to a request that is refused, whose id leads to a line of the log.
+  func refuse(_ request: Request, _ problem: ProblemBody, _ headers: HTTPFields = [:]) -> Response {
+    var problem = problem
+    problem.requestId = id
+    // The route and never the path, as that may have a token in it.
+    refusals?.note(
+      "a request", problem.code, isFault: problem.status == 500,
+      [
+        "request": id, "route": [request.method.rawValue, endpointPath].compactMap { $0 }.joined(separator: " "),
+        "status": "\(problem.status)", "peer": peer(of: request).address,
+      ])
+    return Response(problem, headers: headers)
+  }
+
+  func refuse(_ request: Request, _ refusal: HTTPRefusal) -> Response {
+    refuse(
+      request, ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code), refusal.headers)
   }
 
   public func peer(of request: Request) -> HTTPPeer {

@@ -19,6 +19,7 @@ public struct HTTPListener: Service {
   private let validation: (any TLSValidation)?
   private let onBound: @Sendable (SocketAddress?) async -> Void
   private let logger: Logger
+  private let refusals: RefusalLog
   private let metrics: Metrics
   private let connectionsMax: Int
   private let traces: Traces?
@@ -54,6 +55,7 @@ public struct HTTPListener: Service {
     self.metrics = metrics
     self.traces = traces
     self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
+    refusals = RefusalLog(logger)
     // Hummingbird logs every connection at `info`.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
@@ -67,7 +69,7 @@ public struct HTTPListener: Service {
     let onBound = onBound
     let open = OpenSockets()
     let application = Application(
-      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil, traces: traces),
+      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil, traces: traces, refusals: refusals),
       server: HTTPServerBuilder { [metrics, origins] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, open: open, metrics: metrics, tls: tls,

@@ -3,7 +3,6 @@ public import Dialogs
 public import HTTPTypes
 public import Hummingbird
 public import JSON
-public import Logging
 import NIOCore
 
 // The common part of the operations for apps and for backends over HTTP: reading token and input, and writing answers
@@ -75,17 +74,13 @@ public struct OperationInput: Sendable {
 }
 
 /// Runs operations over HTTP and writes their outcomes.
-public struct OperationRunner: Sendable {
-  private let logger: Logger
-
-  public init(logger: Logger) { self.logger = logger }
-
+public enum OperationRunner {
   /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers.
-  public func route(
+  public static func route(
     _ method: Method, _ path: String,
     _ answer: @escaping @Sendable (Request, HTTPContext, RateLog) async throws -> Response
   ) -> HTTPRoute {
-    HTTPRoute(method.http, path) { [self] request, context in
+    HTTPRoute(method.http, path) { request, context in
       try await RateLog.told { rates in
         do { return try await answer(request, context, rates) } catch let problem as Problem {
           return response(problem, to: request, context)
@@ -114,17 +109,12 @@ public struct OperationRunner: Sendable {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
   }
 
-  /// Returns a problem as an answer. Internal errors are logged, too.
-  public func response(_ problem: Problem, to request: Request, _ context: HTTPContext) -> Response {
+  /// Returns a problem as an answer. It is logged, too.
+  public static func response(_ problem: Problem, to request: Request, _ context: HTTPContext) -> Response {
     RateLog.current?.note(problem)
     var headers: HTTPFields = [:]
     if let seconds = problem.retryAfter { headers[.retryAfter] = "\(seconds)" }
     if problem.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
-    if problem.kind == .internal {
-      logger.error(
-        "a request failed",
-        metadata: ["request": "\(context.id)", "code": "\(problem.code)", "path": "\(request.uri.path)"])
-    }
-    return Response(ProblemBody(problem, requestID: context.id), headers: headers)
+    return context.refuse(request, ProblemBody(problem), headers)
   }
 }

@@ -29,8 +29,8 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
   public static let typePrefix = "urn:parley:problem:"
 
   public init(
-    status: Int, detail: String, code: String, field: String? = nil, retryAfter: Int? = nil, requestId: String? = nil,
-    challenge: String? = nil, secondFactor: String? = nil
+    status: Int, detail: String, code: String, field: String? = nil, retryAfter: Int? = nil, challenge: String? = nil,
+    secondFactor: String? = nil
   ) {
     type = Self.typePrefix + code
     title = Self.title(status)
@@ -39,16 +39,15 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
     self.code = code
     self.field = field
     self.retryAfter = retryAfter
-    self.requestId = requestId
     self.challenge = challenge
     self.secondFactor = secondFactor
   }
 
   /// Creates a problem's body.
-  public init(_ problem: Problem, requestID: String?) {
+  public init(_ problem: Problem) {
     self.init(
       status: problem.kind.status, detail: problem.text, code: problem.code, field: problem.field,
-      retryAfter: problem.retryAfter, requestId: requestID, challenge: problem.challenge,
+      retryAfter: problem.retryAfter, challenge: problem.challenge,
       secondFactor: problem.secondFactor)
   }
 
@@ -102,12 +101,6 @@ extension Response {
     self.init(
       status: HTTPResponse.Status(code: problem.status), headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: writer.bytes)))
-  }
-
-  init(_ refusal: HTTPRefusal, requestID: String) {
-    self.init(
-      ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code, requestId: requestID),
-      headers: refusal.headers)
   }
 }
 

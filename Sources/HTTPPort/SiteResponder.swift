@@ -11,8 +11,10 @@ struct SiteResponder: HTTPResponder {
   private let origins: AllowedOrigins
   private let router: RouterResponder<HTTPContext>
   private let traces: Traces?
+  private let refusals: RefusalLog
 
-  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool, traces: Traces?) {
+  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool, traces: Traces?, refusals: RefusalLog) {
+    self.refusals = refusals
     self.isSecure = isSecure
     self.origins = origins
     self.traces = traces
@@ -75,12 +77,13 @@ struct SiteResponder: HTTPResponder {
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
     var context = context
     context.isSecure = isSecure
+    context.refusals = refusals
     // RFC 9112 3.2; `HostHandler` has checked the field.
     if request.head.authority == "" {
       let refusal = HTTPRefusal(
         status: 400, code: "host-malformed",
         detail: "A request has one Host: a name or an address, and perhaps a port.")
-      let response = Response(refusal, requestID: context.id)
+      let response = context.refuse(request, refusal)
       return request.method == .head ? response.createHeadResponse() : response
     }
     var request = request
@@ -139,9 +142,9 @@ struct SiteResponder: HTTPResponder {
           throw error
         }
       } catch let refusal as HTTPRefusal {
-        return Response(refusal, requestID: context.id)
+        return context.refuse(request, refusal)
       } catch let error as any HTTPResponseError {
-        return Response(Self.refusal(Int(error.status.code)), requestID: context.id)
+        return context.refuse(request, Self.refusal(Int(error.status.code)))
       }
     }
 

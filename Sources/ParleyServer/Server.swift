@@ -103,13 +103,13 @@ public enum Server {
     let sites =
       [
         app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
-        AdminSite(context, logger: logger).site,
+        AdminSite(context).site,
       ] + (settings.servesWebClient ? [ClientSite([.chat, .admin]).site] : [])
       + (acme.map { [$0.responses.site] } ?? [])
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
-      settings, MetricsSite(parley: core.parley, scrape: scrape, logger: logger), loops, readiness, logger)
+      settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(

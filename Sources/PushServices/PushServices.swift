@@ -1,3 +1,4 @@
+import Basics
 public import Dialogs
 public import Logging
 import Synchronization
@@ -56,7 +57,8 @@ public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible
 /// Logs that providers do not serve this server.
 final class ProviderWarnings: Sendable {
   private let logger: Logger
-  private let pace = Mutex(WarningPace())
+  private let pace = Mutex(
+    LogPace(interval: PushLimits.warningInterval, linesOfReasonMax: 1, linesMax: PushLimits.warningsMax))
 
   init(_ logger: Logger) { self.logger = logger }
 
@@ -65,28 +67,5 @@ final class ProviderWarnings: Sendable {
     logger.warning(
       "pushes are not taken; they are tried again",
       metadata: ["provider": "\(provider.rawValue)", "reason": "\(reason)", "unlogged": "\(unlogged)"])
-  }
-}
-
-/// Decides which failures are logged: each reason once in `PushLimits.warningInterval`, and at most
-/// `PushLimits.warningsMax` reasons in it, since users name the servers of web push.
-struct WarningPace {
-  private var began: ContinuousClock.Instant?
-  private var reasons: Set<String> = []
-  private var unlogged = 0
-
-  /// Returns how many failures of the interval before were not logged, with the first line of an interval; 0 for further
-  /// lines, and `nil` if this failure is not logged.
-  mutating func note(_ reason: String, now: ContinuousClock.Instant) -> Int? {
-    var before = 0
-    if began.map({ now >= $0 + PushLimits.warningInterval }) ?? true {
-      before = unlogged
-      (began, reasons, unlogged) = (now, [], 0)
-    }
-    guard reasons.count < PushLimits.warningsMax, reasons.insert(reason).inserted else {
-      unlogged += 1
-      return nil
-    }
-    return before
   }
 }

@@ -77,6 +77,7 @@ public final class DoorContext: Sendable {
   let parley: Parley
   let options: Options
   let logger: Logger
+  let refusals: RefusalLog
   let table: FeatureTable
   let commands: AdHocCommandList
   let started: Timestamp
@@ -98,6 +99,7 @@ public final class DoorContext: Sendable {
     self.parley = parley
     self.options = options
     self.logger = logger
+    refusals = RefusalLog(logger)
     started = parley.clock.now
     ourDomains = Set(
       options.domains + options.uploads.values + options.components.keys

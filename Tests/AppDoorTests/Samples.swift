@@ -118,9 +118,13 @@ enum Samples {
     userId: "romeo", jid: "romeo@localhost", role: "watcher", nick: "R", name: "Romeo", joinedAt: time, kicked: true)
   static let presence = PresenceBody(
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
-  static let problem = ProblemBody(
-    status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
-    retryAfter: 3, requestId: "r", challenge: "c", secondFactor: "sms")
+  static let problem: ProblemBody = {
+    var problem = ProblemBody(
+      status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId", retryAfter: 3, challenge: "c",
+      secondFactor: "sms")
+    problem.requestId = "r"
+    return problem
+  }()
 
   static let thumbnail = ThumbnailBody(
     url: "https://localhost/uploads/a/b/thumbnail.jpg", mediaType: "image/jpeg", width: 4, height: 3)

@@ -1,16 +1,19 @@
-"""What an operator looks after: who did what (audit) by each surface, the log's level and a reload, of which a bad one changes nothing."""
+"""What an operator looks after: who did what (audit) by each surface, the log's level and a reload, of which a bad one changes nothing;
+the line of the log to which the id in a user's error leads.
+"""
 import asyncio
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import uuid
-import signal
 
 import slixmpp
 
-from lib.apps import exchange_json
+from lib.apps import App, exchange_json
 from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, until
+from lib.wire import XMPP
 
 
 def run(checks):
@@ -19,6 +22,10 @@ def run(checks):
         server.start()
         audit(checks, server)
         reload(checks, server)
+    with Server(log__format="json") as server:
+        server.start()
+        server.add_users("romeo")
+        lines(checks, server)
 
 
 def listed(server, *arguments):
@@ -146,10 +153,6 @@ def reload(checks, server):
         expect(server.command("log", "level") == "info\n", "the level has changed")
         newest = listed(server, "--limit", "1")
         expect((newest[0]["operation"], newest[0]["code"]) == ("server.reload", "configuration-refused"), f"{newest}")
-    with checks.check("log level and reload: without a server there is nothing to change"):
-        server.stop()
-        file.write_text("# Nothing.\n")
-        expect("No server is running" in fails(server, "reload"), "something was reloaded")
     with checks.check("audit: a reload by SIGHUP is the system's act, also one that is refused"):
         for text, code in [(file.read_text(), "configuration-refused"), ("federation:\n  deny: []\n", None)]:
             file.write_text(text)
@@ -158,3 +161,81 @@ def reload(checks, server):
             [act] = until("an act", lambda: [row for row in listed(server, "--limit", "1") if row["id"] > before["id"]])
             found = act["surface"], act["actor"], act["origin"], act["operation"], act.get("code")
             expect(found == ("signal", "system", "SIGHUP", "server.reload", code), f"{act}")
+    with checks.check("log level and reload: without a server there is nothing to change"):
+        server.stop()
+        file.write_text("# Nothing.\n")
+        expect("No server is running" in fails(server, "reload"), "something was reloaded")
+
+
+# Lines of one code at level info in a minute (Limits.refusalLinesOfCodeMax).
+LINES_OF_CODE = 20
+
+
+def lines(checks, server):
+    """Every line of the log is an object; what is refused here is found by its id."""
+    secret = "s3cret-" + uuid.uuid4().hex
+    romeo, juliet = App(server, "romeo").connect(), XMPP("romeo", server.tls, trust=server.certificate)
+    juliet.connect()
+
+    def parsed():
+        return [json.loads(line) for line in server.log.text.splitlines()]
+
+    def logged(**metadata):
+        """The one line with these metadata."""
+        def found():
+            return [line for line in parsed() if metadata.items() <= line["metadata"].items()]
+        server.log.until(f"a line with {metadata}", lambda _: found())
+        [line] = found()
+        expect(set(line) == {"time", "level", "logger", "message", "metadata"} and line["logger"] == "parley", f"{line}")
+        return line
+
+    with checks.check("log: the id in an app's error leads to its line, with code and route"):
+        content = {"clientId": "c", "content": {"type": "text", "text": secret}}
+        for method, path, body, status, code, route in [
+                ("POST", f"/v1/dialogs/{secret}/messages", content, 404, "dialog-unknown", "POST /v1/dialogs/{dialogId}/messages"),
+                ("GET", f"/v1/{secret}?token={secret}", None, 404, "path-unknown", "GET NotFound")]:
+            answer, problem = romeo.call(method, path, body)
+            expect((answer, problem["code"]) == (status, code), f"{answer} {problem}")
+            line = logged(request=problem["requestId"])
+            expect((line["level"], line["message"]) == ("info", "a request was refused"), f"{line}")
+            told = {"request": problem["requestId"], "code": code, "route": route, "status": str(status), "peer": "127.0.0.1"}
+            expect(line["metadata"] == told, f"{line}")
+    with checks.check("log: a command on a WebSocket is found by its id and its user"):
+        answer = romeo.command("message.send", {"dialogId": secret, **content})
+        line = logged(command=answer["re"], user="romeo@localhost")
+        expect(line["level"] == "info" and line["metadata"]["code"] == answer["error"]["code"], f"{line} {answer}")
+    with checks.check("log: a stanza's id leads to its line, in rooms too; what a client only asks for is at level debug"):
+        place = "verona@conference.localhost"
+        for name, stanza in [("to-nobody", "<message to='nobody@localhost' type='chat' id='to-nobody'><body>%s</body></message>"),
+                             ("not-in", f"<message to='{place}' type='groupchat' id='not-in'><body>%s</body></message>"),
+                             ("set", "<iq type='set' id='set' to='localhost'><query xmlns='urn:example:%s'/></iq>")]:
+            juliet.send(stanza % secret)
+            error = juliet.stanza(lambda s: s.get("id") == name and s.get("type") == "error", f"the error of {name}")
+            line = logged(stanza=name)
+            expect((line["level"], line["message"]) == ("info", "a stanza was refused"), f"{line}")
+            expect(line["metadata"]["session"] == "romeo@localhost/wire" and error.find("{jabber:client}error") is not None, f"{line}")
+        long = "long-" + "x" * 10_000
+        juliet.send(f"<message to='nobody@localhost' type='chat' id='{long}'><body>x</body></message>")
+        juliet.stanza(lambda s: s.get("id") == long, "the error of a long id")
+        logged(stanza=long[:128])
+        juliet.send("<iq type='get' id='asked' to='localhost'><query xmlns='urn:example:unknown'/></iq>")
+        juliet.stanza(lambda s: s.get("id") == "asked", "an error")
+    with checks.check("log: so many lines of one code at level info, and all of them at level debug"):
+        def refused():
+            return romeo.call("GET", f"/v1/users/{secret}")[1]["requestId"]
+        ids = [refused() for _ in range(3 * LINES_OF_CODE)]
+        server.command("log", "level", "debug")
+        logged(level="debug")
+        expect(not any(line["metadata"].get("stanza") == "asked" for line in parsed()), "what was asked for is logged")
+        told = {line["metadata"].get("request") for line in parsed()} & set(ids)
+        # A minute may have ended amid them.
+        expect(LINES_OF_CODE <= len(told) <= 2 * LINES_OF_CODE, f"{len(told)} lines of {len(ids)}")
+        for _ in range(2 * LINES_OF_CODE):
+            logged(request=refused())
+        juliet.send("<iq type='get' id='asked-again' to='localhost'><query xmlns='urn:example:unknown'/></iq>")
+        expect(logged(stanza="asked-again")["level"] == "debug", "another level")
+    with checks.check("log: no line has what was said, a path, a token or a password"):
+        for word in (secret, romeo.token, PASSWORD):
+            expect(word not in server.log.text, f"{word} is in the log")
+    romeo.close()
+    juliet.close()

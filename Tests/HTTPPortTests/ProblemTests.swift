@@ -15,7 +15,7 @@ import Testing
   ])
   func statuses(kind: Problem.Kind, status: Int) {
     #expect(kind.status == status)
-    let body = ProblemBody(Problem(kind, "some-code", "Some text.", field: "f", retryAfter: 2), requestID: "r")
+    let body = ProblemBody(Problem(kind, "some-code", "Some text.", field: "f", retryAfter: 2))
     #expect(body.status == status && body.code == "some-code" && body.detail == "Some text.")
     #expect(body.type == "urn:parley:problem:some-code" && body.field == "f" && body.retryAfter == 2)
     // NIO has the phrases of RFC 7231 for these two.

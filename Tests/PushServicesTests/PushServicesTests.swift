@@ -377,16 +377,4 @@ import WebClient
   }
 
   // MARK: The log
-
-  /// A provider that fails says so once in a minute for each reason, however many pushes and reasons there are.
-  @Test func failuresAreLoggedNowAndThen() {
-    var pace = WarningPace()
-    let start = ContinuousClock.now
-    #expect(pace.note("apns: no certificate", now: start) == 0)
-    #expect(pace.note("apns: no certificate", now: start + .seconds(59)) == nil)
-    #expect(
-      (0..<100).compactMap { pace.note("origin \($0)", now: start + .seconds(59)) } == Array(repeating: 0, count: 7))
-    #expect(pace.note("apns: no certificate", now: start + .seconds(60)) == 94)
-    #expect(pace.note("fcm: no certificate", now: start + .seconds(61)) == 0)
-  }
 }

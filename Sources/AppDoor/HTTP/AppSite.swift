@@ -5,16 +5,14 @@ import Dialogs
 public import HTTPPort
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 
 /// The app protocol on the HTTP port: a route for each operation, and the WebSocket. It converts requests to calls of
 /// operations, and their outcomes to responses.
 extension AppDoor {
   public var site: HTTPSite {
-    let runner = OperationRunner(logger: logger)
     let routes = Operations.all.map { operation in
-      runner.route(operation.method, operation.path) { [self] in try await answer(operation, $0, $1, $2) }
+      OperationRunner.route(operation.method, operation.path) { [self] in try await answer(operation, $0, $1, $2) }
     }
     let socket = HTTPSocket(
       path: webSocketPath, subprotocol: webSocketSubprotocol, messageBytesMax: AppLimits.frameBytesMax,

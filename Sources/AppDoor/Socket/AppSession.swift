@@ -1,4 +1,5 @@
 import Accounts
+import Addresses
 import Basics
 import Dialogs
 import HTTPPort
@@ -271,7 +272,13 @@ final class AppSession {
 
   func refuse(_ re: String, _ problem: Problem) {
     if re == Self.unasked { return }
-    write(ReplyFrame<EmptyBody>(re: re, error: ProblemBody(problem, requestID: nil)))
+    door.refusals.note(
+      "a command", problem.code, isFault: problem.kind == .internal,
+      [
+        "command": re, "user": open?.caller.user.address.description ?? "", "device": open?.resource ?? "",
+        "peer": address,
+      ])
+    write(ReplyFrame<EmptyBody>(re: re, error: ProblemBody(problem)))
     guard problem.kind == .tooFast else { return }
     refusals += 1
     if refusals >= AppLimits.refusalsMax { close(.tooFast, problem) }

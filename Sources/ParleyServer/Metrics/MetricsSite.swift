@@ -2,7 +2,6 @@ import Dialogs
 import HTTPPort
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 import ServerMetrics
 
@@ -10,23 +9,21 @@ import ServerMetrics
 struct MetricsSite: Sendable {
   let parley: Parley
   let scrape: Scrape
-  let logger: Logger
 
   var site: HTTPSite {
-    let runner = OperationRunner(logger: logger)
     let health = Health(parley)
     return HTTPSite(routes: [
-      runner.route(.get, "/metrics") { [self] _, _, _ in
+      OperationRunner.route(.get, "/metrics") { [self] _, _, _ in
         let text = parley.metrics.exposition(await scrape.readings())
         return Response(
           status: .ok, headers: [.contentType: Metrics.mediaType, .cacheControl: "no-store"],
           body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
       },
-      runner.route(.get, "/healthz") { _, _, _ in
+      OperationRunner.route(.get, "/healthz") { _, _, _ in
         try await health.checkWorking()
         return Self.ok
       },
-      runner.route(.get, "/readyz") { _, _, _ in
+      OperationRunner.route(.get, "/readyz") { _, _, _ in
         try await health.checkReady()
         return Self.ok
       },

@@ -39,11 +39,12 @@ extension StanzaError {
 }
 
 extension Turn {
-  func fail(inRoom problem: Problem) { fail(inRoom: StanzaError(inRoom: problem)) }
+  func fail(inRoom problem: Problem) { fail(inRoom: StanzaError(inRoom: problem), code: problem.code) }
 
   /// Answers with an error. For a message or presence, which others may answer too, it names the room as its author.
-  func fail(inRoom error: StanzaError) {
-    guard stanza.mayBeAnswered, stanza.kind != .iq else { return fail(error) }
+  func fail(inRoom error: StanzaError, code: String? = nil) {
+    guard stanza.mayBeAnswered, stanza.kind != .iq else { return fail(error, code: code) }
+    log(error, code: code)
     let by = room.description
     guard stanza.kind == .presence else {
       return session.send(counted: true) {

@@ -1,7 +1,6 @@
 import Accounts
 import Addresses
 import Dialogs
-import Logging
 import NIOCore
 import ServerMetrics
 import XMLStream
@@ -36,25 +35,27 @@ final class Turn {
   }
 
   /// Answers with an error; does nothing where errors must not be answered.
-  func fail(_ error: StanzaError) {
+  ///
+  /// - Parameter code: The code of the problem behind it; nil for the error's condition.
+  func fail(_ error: StanzaError, code: String? = nil) {
+    log(error, code: code)
     guard stanza.mayBeAnswered else { return }
-    session.door.logger.debug("a stanza was refused", metadata: logged("\(error.condition.text)"))
     session.answer(error) { writer in
       error.writeReply(to: stanza, into: &writer, to: session.answered)
     }
   }
 
-  /// Answers with a problem's error. What the server is to blame for is logged with the stanza's id, which the sender
-  /// knows, as a request's id is (`OperationRunner`).
-  func fail(_ problem: Problem) {
-    if problem.kind == .internal {
-      session.door.logger.error("a stanza failed", metadata: logged(problem.code))
-    }
-    fail(StanzaError(problem))
-  }
+  /// Answers with a problem's error.
+  func fail(_ problem: Problem) { fail(StanzaError(problem), code: problem.code) }
 
-  private func logged(_ code: String) -> Logger.Metadata {
-    ["stanza": "\(stanza.id ?? "")", "session": "\(jid)", "code": "\(code)"]
+  /// Logs an error with the stanza's id, which the sender knows, as a request's id is (`HTTPContext.refuse`).
+  func log(_ error: StanzaError, code: String?) {
+    let isFault = error.condition == .internalServerError
+    guard isFault || stanza.mayBeAnswered else { return }
+    let id = String(decoding: (stanza.id ?? "").utf8.prefix(Limits.loggedIDBytesMax), as: UTF8.self)
+    session.door.refusals.note(
+      "a stanza", code ?? "\(error.condition.text)", isFault: isFault, isProbe: stanza.iqType == .get,
+      ["stanza": id, "session": "\(jid)"])
   }
 
   /// Posts, and runs `then` once the outcome is known. Without `then`, errors go back to the sender and success is
