@@ -2,13 +2,10 @@
 import asyncio
 import gzip
 import json
-import pathlib
 import re
 
-from axe_playwright_python.base import AXE_FILE_PATH
-
 from lib.apps import App, exchange, exchange_json
-from lib.browser import browsing
+from lib.browser import accessible, browsing
 from lib.files import png
 from lib.harness import PATIENCE, ROOT, expect, on_server
 from lib.peers import Client, text
@@ -94,17 +91,6 @@ async def bubble(page, words, status=None):
 async def say(page, words):
     await page.fill(".write", words)
     await page.keyboard.press("Enter")
-
-
-async def axe(page, where):
-    """Runs axe-core in the page: it is put there by the debugger, which the policy does not bind."""
-    script = pathlib.Path(AXE_FILE_PATH).read_text()
-    session = await page.context.new_cdp_session(page)
-    await session.send("Runtime.evaluate", {"expression": script})
-    result = await page.evaluate(
-        "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})")
-    told = [f"{each['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}" for each in result["violations"] for node in each["nodes"][:2]]
-    expect(not told, f"{where}: " + "\n".join(told))
 
 
 async def talking(checks, server, browser, romeo):
@@ -375,12 +361,12 @@ async def hostile(checks, server, browser, romeo):
     await page.context.close()
 
 
-async def accessible(checks, server, browser, page):
+async def accessibility(checks, server, browser, page):
     with checks.check("web client: WCAG 2.2 AA by axe: sign-in, list, dialog, details, settings, both themes and directions"):
         blank = await browser.page()
         await blank.goto(server.base + "/")
         await blank.wait_for_selector("[name=password]")
-        await axe(blank, "sign-in")
+        await accessible(blank, "sign-in")
         for theme in ("light", "dark"):
             await page.emulate_media(color_scheme=theme)
             await page.wait_for_selector(f"[data-theme={theme}]", state="attached")
@@ -388,11 +374,11 @@ async def accessible(checks, server, browser, page):
             await page.wait_for_selector(".write")
             await page.click(".who")
             await page.wait_for_selector(".panel .card")
-            await axe(page, f"list, dialog, details, {theme}")
+            await accessible(page, f"list, dialog, details, {theme}")
             await page.click(".panel-head .tool")
             await page.click(".side-head .me")
             await page.locator(".side .section").nth(3).wait_for()
-            await axe(page, f"settings, {theme}")
+            await accessible(page, f"settings, {theme}")
             await page.click(".side-head .tool")
         await blank.close()
     with checks.check("web client: another language, from right to left, and a phone"):
@@ -402,7 +388,7 @@ async def accessible(checks, server, browser, page):
         await phone.wait_for_selector(".write")
         expect(await phone.locator(".side").is_hidden(), "the list covers the dialog")
         expect(await phone.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "wider than the screen")
-        await axe(phone, "phone, Arabic")
+        await accessible(phone, "phone, Arabic")
         await phone.go_back()
         await phone.locator(".row").first.wait_for()
         await phone.context.close()
@@ -487,7 +473,7 @@ async def client(checks, server):
         await invited(checks, server, browser)
         await opening(checks, server, browser)
         await scrolling(checks, server, browser)
-        await accessible(checks, server, browser, page)
+        await accessibility(checks, server, browser, page)
         await mentioning(checks, server, browser)
         await ending(checks, server, browser, page)
     await asyncio.wait_for(romeo.disconnect(), PATIENCE)

@@ -140,7 +140,7 @@ class App {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       this.list.search.focus();
-    } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .menu")) {
+    } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .menu:not([hidden])")) {
       if (this.panel) { this.closePanel(); this.screen?.composer?.focus(); } else if (this.screen?.composer?.cancel()) this.screen.composer.focus();
     }
   }

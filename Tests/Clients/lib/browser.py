@@ -1,7 +1,9 @@
 """A headless browser, driven by Playwright, with the web client in its pages. What its pages complain of is in `errors`."""
 import contextlib
+import pathlib
 import shutil
 
+from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.async_api import async_playwright
 
 from lib.harness import PASSWORD, PATIENCE, expect
@@ -75,6 +77,18 @@ async def perceives(page, *kinds):
     """Waits until the page gets these kinds of media."""
     lacks = await page.evaluate(PERCEIVES, [kinds, PATIENCE * 1000])
     expect(not lacks, f"the page does not get {lacks}")
+
+
+async def accessible(page, where, within="html"):
+    """Runs axe-core in the page, or in a part of it: it is put there by the debugger, which the policy does not bind."""
+    if await page.evaluate("() => !globalThis.axe"):
+        session = await page.context.new_cdp_session(page)
+        await session.send("Runtime.evaluate", {"expression": pathlib.Path(AXE_FILE_PATH).read_text()})
+        await session.detach()
+    result = await page.evaluate(
+        "(within) => axe.run(within, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations']})", within)
+    told = [f"{each['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}" for each in result["violations"] for node in each["nodes"][:2]]
+    expect(not told, f"{where}: " + "\n".join(told))
 
 
 @contextlib.asynccontextmanager
