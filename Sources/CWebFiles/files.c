@@ -105,6 +105,15 @@ static const uint8_t web_history_js[] = {
 static const uint8_t web_i18n_js[] = {
 #embed "../../clients/web/i18n.js"
 };
+static const uint8_t web_icon_192_png[] = {
+#embed "../../clients/web/icon-192.png"
+};
+static const uint8_t web_icon_512_png[] = {
+#embed "../../clients/web/icon-512.png"
+};
+static const uint8_t web_icon_maskable_png[] = {
+#embed "../../clients/web/icon-maskable.png"
+};
 static const uint8_t web_icon_svg[] = {
 #embed "../../clients/web/icon.svg"
 };
@@ -217,6 +226,9 @@ static const parley_web_file files[] = {
     ENTRY("web/files.js", web_files_js),
     ENTRY("web/history.js", web_history_js),
     ENTRY("web/i18n.js", web_i18n_js),
+    ENTRY("web/icon-192.png", web_icon_192_png),
+    ENTRY("web/icon-512.png", web_icon_512_png),
+    ENTRY("web/icon-maskable.png", web_icon_maskable_png),
     ENTRY("web/icon.svg", web_icon_svg),
     ENTRY("web/icons.js", web_icons_js),
     ENTRY("web/index.html", web_index_html),

@@ -1,5 +1,5 @@
 """Makes the pictures of the web client and of the page at /admin in docs/images: main screens in both themes, and two sizes of the client's
-(`make screenshots`).
+(`make screenshots`). And the icons of the client, from its drawing.
 
 The pictures have 256 colours, so that all of them together are smaller than one photograph; text and lines lose nothing.
 """
@@ -34,6 +34,7 @@ async def take(page, name, folder, of="web"):
 
 async def photograph(server, talk, garden, folder):
     async with browsing(server) as browser:
+        await draw_icons(browser, folder)
         for size, settings in SIZES.items():
             page = await browser.page(**settings)
             for theme in ("light", "dark"):
@@ -66,6 +67,22 @@ async def photograph(server, talk, garden, folder):
                 await page.click(".side-head .me")
                 await page.locator(".side .section").nth(3).wait_for()
                 await take(page, f"settings-{size}-{theme}", folder)
+
+
+async def draw_icons(browser, folder):
+    """The icons that an installed client has, from `icon.svg`: two with its round corners, and one that systems cut to their own shape."""
+    drawing = (ROOT / "clients/web/icon.svg").read_text()
+    page = await browser.page()
+    for name, size, part in (("icon-192", 192, 1), ("icon-512", 512, 1), ("icon-maskable", 512, 0.8)):
+        await page.set_viewport_size({"width": size, "height": size})
+        # What is cut off may be all beyond a circle of 80 percent, so it is of the ground's colour.
+        ground = "#0e6b5a" if part < 1 else "transparent"
+        await page.set_content(f"<style>body {{ margin: 0; background: {ground}; display: grid; place-items: center; height: 100vh }} svg {{ width: {size * part}px }}</style>{drawing}")
+        await page.screenshot(path=f"{folder}/{name}.png", omit_background=True)
+        kept = ROOT / f"clients/web/{name}.png"
+        subprocess.run(["vips", "copy", f"{folder}/{name}.png", f"{kept}[palette,compression=9,effort=10,strip]"], check=True)
+        print(kept, kept.stat().st_size)
+    await page.context.close()
 
 
 async def photograph_admin(server, folder):

@@ -3,6 +3,7 @@ import asyncio
 import gzip
 import json
 import re
+import struct
 
 from lib.apps import App, exchange, exchange_json
 from lib.browser import accessible, browsing
@@ -50,6 +51,16 @@ def serving(server):
         name = path.relative_to(CLIENTS)
         if path.is_file() and path.suffix != ".md" and name.name not in ("node.js", "websocket.js"):
             expect(get(f"{base}/{name}")[0] == 200, f"clients/{name} is not in Sources/CWebFiles/files.c")
+    # Browsers offer to install what has icons of these sizes.
+    manifest = json.loads(get("/manifest.webmanifest")[2])
+    sizes = {}
+    for icon in manifest["icons"]:
+        status, fields, data = get(icon["src"])
+        expect(status == 200 and fields["Content-Type"] == icon["type"], f"{icon}: {status} {fields}")
+        if icon["type"] == "image/png":
+            expect(icon["sizes"] == "{}x{}".format(*struct.unpack(">II", data[16:24])) and len(data) < 10_000, f"{icon}: {len(data)} bytes")
+        sizes.setdefault(icon["purpose"], set()).add(icon["sizes"])
+    expect({"192x192", "512x512"} <= sizes["any"] and "512x512" in sizes["maskable"], f"{sizes}")
     for path in ["/client/", base, base + "/web/", base + "/web/../../../etc/passwd", "/nothing", "/index.html"]:
         status, fields, body = get(path)
         expect(status == 404 and json.loads(body)["code"] == "path-unknown", f"{path}: {status} {body[:80]}")
