@@ -1,5 +1,6 @@
 import { signedOut } from "./errors.js";
 import { path, uuid } from "./requests.js";
+import { timeOf } from "./store.js";
 import { asFile, typeOf } from "./uploads.js";
 import { View } from "./view.js";
 
@@ -12,17 +13,18 @@ export const dialogs = {
   async loadDialogs(limit = 50) {
     await this.open();
     if (this.store.listCursor === null) return false;
-    const asked = this.store.clock;
-    this.took(await this.listDialogs({ limit, cursor: this.store.listCursor }), asked);
+    this.took(await this.listDialogs({ limit, cursor: this.store.listCursor }));
     return this.hasMoreDialogs;
   },
+
+  isListed(dialog) { return !this.hasMoreDialogs || timeOf(dialog) >= this.store.listEnd; },
 
   /** A page of the user's dialogs, or one dialog, of an answer. */
   took(answer, asked = this.store.clock) {
     if (answer.items) {
-      for (const id of this.store.putDialogs(answer.items, asked)) this.fetchDialog(id);
       this.store.cursor ??= answer.cursor;
       this.store.listCursor = answer.nextCursor ?? null;
+      for (const each of answer.items) if (!(timeOf(each) >= this.store.listEnd)) this.store.listEnd = timeOf(each);
       this.store.setTotals(answer);
       this.store.isStateDirty = true;
       if (this.sendDelivered) {

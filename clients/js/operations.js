@@ -8,7 +8,12 @@ const body = (value) => (value === null ? {} : { body: value });
 /** Operations that are one request each. Those that answer with a changed message or dialog apply it to the local state. */
 export const operations = {
   // Dialogs
-  listDialogs(query) { return this.request("GET", "/dialogs", { query }); },
+  async listDialogs(query) {
+    const asked = this.store.clock;
+    const page = await this.request("GET", "/dialogs", { query });
+    if (!query?.scope) for (const id of this.store.putDialogs(page.items, asked)) this.fetchDialog(id);
+    return page;
+  },
   async updateDialog(id, changes) { return this.took(await this.request("PATCH", path`/dialogs/${id}`, { body: changes })); },
   async deleteDialog(id, forWhom, reason) {
     await this.request("DELETE", path`/dialogs/${id}`, { query: { for: forWhom, reason } });
@@ -46,7 +51,10 @@ export const operations = {
   },
   async pin(id, messageId, on) { return this.changed(await this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/pin`)); },
   listPins(id) { return this.request("GET", path`/dialogs/${id}/pins`); },
-  star(id, messageId, on) { return this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/star`); },
+  async star(id, messageId, on = true) {
+    await this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/star`);
+    this.applied({ type: "message.starred", data: { dialogId: id, messageId, starred: on } });
+  },
   listStars(query) { return this.request("GET", "/stars", { query }); },
   listEdits(id, messageId, query) { return this.request("GET", path`/dialogs/${id}/messages/${messageId}/edits`, { query }); },
   listReceipts(id, messageId, query) { return this.request("GET", path`/dialogs/${id}/messages/${messageId}/receipts`, { query }); },

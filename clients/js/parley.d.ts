@@ -336,6 +336,8 @@ export class Parley {
   readonly dialogs: Dialog[];
   /** Whether `loadDialogs` finds more. */
   readonly hasMoreDialogs: boolean;
+  /** Whether a dialog is of the pages of `loadDialogs`. Above another one, which became known by its id or a filter, there may be some that are not. */
+  isListed(dialog: Dialog): boolean;
   readonly totalUnread: number;
   readonly totalMentions: number;
   /** Messages that wait for being sent, or failed, in all dialogs. */
@@ -402,6 +404,7 @@ export class Parley {
     notify?: "always" | "mentions" | "never" | null; mutedUntil?: Time | null; pinned?: boolean; archived?: boolean; markedUnread?: boolean;
     retentionDays?: number | null;
   }): Promise<DialogSettings>;
+  /** A page of one's own dialogs, which then are among `dialogs` too, or of the public ones. `query` is a part of a name. */
   listDialogs(input?: PageInput & { scope?: "public"; type?: string; archived?: boolean; pinned?: boolean; unread?: boolean; query?: string }):
     Promise<Page<Dialog> & { cursor: string; totalUnread: number; totalMentions: number }>;
   listMembers(dialogId: string, input?: PageInput & { role?: Role }): Promise<Page<Member>>;
@@ -440,6 +443,7 @@ export class Parley {
   toggleReaction(message: Message, emoji: string): Promise<Message>;
   pin(dialogId: string, messageId: string, on?: boolean): Promise<Message>;
   listPins(dialogId: string): Promise<Page<Message>>;
+  /** Also told by the event `message.starred`. */
   star(dialogId: string, messageId: string, on?: boolean): Promise<void>;
   listStars(input?: PageInput): Promise<Page<Message>>;
   listEdits(dialogId: string, messageId: string, input?: PageInput): Promise<Page<Edit>>;

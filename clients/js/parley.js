@@ -372,7 +372,8 @@ export class Parley {
         }
         for (const id of this.store.tails.keys()) if (!this.store.views.has(id)) this.store.tails.delete(id);
         await this.storage.write((await this.storage.all("tails")).map(([key]) => ["tails", key, undefined]));
-        this.took(page, asked);
+        this.store.listEnd = undefined;
+        this.took(page);
         break;
       } catch (error) {
         if (this.resyncing !== mark || this.isClosed) return;

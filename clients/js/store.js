@@ -5,6 +5,9 @@ const PRESENCES_MAX = 1000;
 /** Of two copies of a message, the newer one. */
 export const newer = (one, other) => (other && (!one || (other.version ?? 0) >= (one.version ?? 0)) ? other : one);
 
+/** By what dialogs are ordered. */
+export const timeOf = (dialog) => dialog.lastMessage?.sentAt ?? dialog.updatedAt ?? dialog.createdAt ?? "";
+
 /**
  * The local state of an account: the loaded dialogs, their newest messages as far as they were opened, markers, users, presence. It is
  * changed by events, each applied by id, and by answers. Values are replaced, never changed, so that comparing references is enough.
@@ -18,6 +21,8 @@ export class Store {
   ahead = 0;
   /** Where the list of dialogs continues; `null`: it is complete; undefined: nothing has been loaded. */
   listCursor = undefined;
+  /** The earliest time of a dialog of the pages up to there. */
+  listEnd = undefined;
   dialogs = new Map();
   /** The newest messages of dialogs that were opened: `{messages, at}`. */
   tails = new Map();
@@ -47,6 +52,7 @@ export class Store {
     this.totalMentions = state.totalMentions ?? 0;
     this.ahead = state.ahead ?? 0;
     this.listCursor = state.listCursor;
+    this.listEnd = state.listEnd;
     this.dialogs = new Map(rows);
     this.tails.clear();
     this.dirty.clear();
@@ -90,8 +96,8 @@ export class Store {
       return [table, id, tail && { ...tail, markers: Object.fromEntries(this.markers.get(id) ?? []) }];
     });
     if (changes.length || this.isStateDirty) {
-      const { cursor, user, totalUnread, totalMentions, listCursor, ahead } = this;
-      changes.push(["state", "sync", { cursor, user, totalUnread, totalMentions, listCursor, ahead }]);
+      const { cursor, user, totalUnread, totalMentions, listCursor, listEnd, ahead } = this;
+      changes.push(["state", "sync", { cursor, user, totalUnread, totalMentions, listCursor, listEnd, ahead }]);
     }
     this.dirty.clear();
     this.isStateDirty = false;
@@ -102,9 +108,8 @@ export class Store {
 
   /** Pinned ones first, then by the last message. */
   list() {
-    const time = (dialog) => dialog.lastMessage?.sentAt ?? dialog.updatedAt ?? dialog.createdAt ?? "";
     return [...this.dialogs.values()].sort((a, b) =>
-      (b.me?.pinned ? 1 : 0) - (a.me?.pinned ? 1 : 0) || (time(a) < time(b) ? 1 : time(a) > time(b) ? -1 : 0));
+      (b.me?.pinned ? 1 : 0) - (a.me?.pinned ? 1 : 0) || (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
   }
 
   /** Puts dialogs of an answer that was requested at `asked`, a value of `clock`. Returns the ids of those that an event has changed since. */
@@ -119,6 +124,9 @@ export class Store {
   }
 
   setDialog(dialog) {
+    const old = this.dialogs.get(dialog.id);
+    // One that loses its messages stays in the list.
+    if (old && timeOf(old) >= this.listEnd && timeOf(dialog) < this.listEnd) this.listEnd = timeOf(dialog);
     this.dialogs.set(dialog.id, dialog);
     this.dirty.add("dialogs/" + dialog.id);
     if (this.dialogs.size > DIALOGS_MAX) {

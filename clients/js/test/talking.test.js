@@ -111,7 +111,9 @@ test("editing, reacting, replying, forwarding, pinning, starring, deleting", asy
   await juliet.pin(talk, said.id);
   assert.deepEqual((await romeo.listPins(talk)).items.map((each) => each.id), [said.id]);
   await juliet.pin(talk, said.id, false);
+  const starred = juliet.next("message.starred");
   await juliet.star(talk, said.id);
+  assert.deepEqual(await starred, { dialogId: talk, messageId: said.id, starred: true });
   assert.equal((await juliet.listStars()).items[0].id, said.id);
   const notes = await juliet.openPrivate("juliet");
   const copy = await juliet.sendNow(notes.id, { forwardFrom: { dialogId: talk, messageId: said.id } });
@@ -152,6 +154,21 @@ test("opening a dialog costs one request, which has its members, pins, markers a
   await sees(view, (messages) => messages.at(-1).content.text === "Here");
   assert.deepEqual(asked, [`GET ${url}/v1/dialogs/${group.id}/messages?limit=50&include=dialog%2Cmembers%2Cpins%2Cmarkers%2Cusers`]);
   await later.close();
+});
+
+test("dialogs that the server finds, among those of the pages", async () => {
+  const vault = await romeo.createDialog({ type: "group", name: "Vault", memberIds: ["juliet"] });
+  const crypt = await romeo.createDialog({ type: "group", name: "Crypt", memberIds: ["juliet"] });
+  await romeo.sendNow(crypt.id, "Here lies Tybalt");
+  const later = client();
+  await later.signIn({ username: "juliet", password });
+  assert.equal(await later.loadDialogs(1), true);
+  const { items } = await later.listDialogs({ query: "VAU" });
+  assert.deepEqual(items.map(({ id }) => id), [vault.id]);
+  assert.deepEqual(later.dialogs.map(({ id }) => id), [crypt.id, vault.id]);
+  assert.deepEqual(later.dialogs.map((each) => later.isListed(each)), [true, false]);
+  while (await later.loadDialogs());
+  assert.equal(later.isListed(items[0]), true);
 });
 
 test("history in pages, a jump into it, and back to the end", async () => {
