@@ -156,6 +156,9 @@ static const uint8_t web_qr_js[] = {
 static const uint8_t web_signin_js[] = {
 #embed "../../clients/web/signin.js"
 };
+static const uint8_t web_stars_js[] = {
+#embed "../../clients/web/stars.js"
+};
 static const uint8_t web_strings_ar_js[] = {
 #embed "../../clients/web/strings/ar.js"
 };
@@ -243,6 +246,7 @@ static const parley_web_file files[] = {
     ENTRY("web/provider.js", web_provider_js),
     ENTRY("web/qr.js", web_qr_js),
     ENTRY("web/signin.js", web_signin_js),
+    ENTRY("web/stars.js", web_stars_js),
     ENTRY("web/strings/ar.js", web_strings_ar_js),
     ENTRY("web/strings/en.js", web_strings_en_js),
     ENTRY("web/styles/base.css", web_styles_base_css),

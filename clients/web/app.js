@@ -12,6 +12,7 @@ import { People } from "./people.js";
 import { preferences } from "./preferences.js";
 import { returned } from "./provider.js";
 import { signInScreen } from "./signin.js";
+import { Stars } from "./stars.js";
 import { attempt, describe, toast } from "./ui.js";
 
 /** Set in the storage of the tab when a session has ended that the user did not end. */
@@ -24,6 +25,7 @@ class App {
     this.parley = parley;
     useClock(() => parley.now());
     this.people = new People(parley);
+    this.stars = new Stars(parley);
     this.list = new DialogList(this);
     this.main = h("main", { class: "talk" });
     this.frame = h("div", { class: "frame", data: { open: "false" } }, this.list.element, this.main);
@@ -46,6 +48,8 @@ class App {
     await Promise.all([this.parley.dialogs.length ? undefined : connected, this.people.load().catch(() => {})]);
     this.list.isLoaded = true;
     this.list.draw();
+    this.list.loadPinned();
+    this.stars.reach();
     this.showTotal();
     this.setPresence();
     this.followAddress();

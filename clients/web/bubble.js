@@ -15,7 +15,7 @@ export function messageSignature(screen, message, place) {
   const { people, parley } = screen.app;
   const quoted = message.replyTo && screen.messageOf(message.replyTo);
   return JSON.stringify([
-    message.id, message.version, message.status, message.progress, message.deletedAt, message.editedAt, message.pinnedAt, message.delivery?.state,
+    message.id, message.version, message.status, message.progress, message.deletedAt, message.editedAt, message.pinnedAt, screen.app.stars.has(message.id), message.delivery?.state,
     message.reactions, message.error?.code, message.content.text, message.content.type, place, screen.nameOf(message.senderId, message.senderNick),
     quoted && [quoted.version, quoted.deletedAt], people.user(message.senderId)?.avatarHash, people.blocked.has(message.senderId), parley.userId,
     message.content.type === "system" && systemText(screen.app, message), document.documentElement.lang,
@@ -77,9 +77,11 @@ export function hueOf(id) {
   return hue;
 }
 
-function metaOf(message) {
+function metaOf(screen, message) {
   const status = message.status && message.status !== "failed" && svg(icons[STATUS[message.status]], `icon ${message.status}`);
-  return h("span", { class: "meta" }, message.pinnedAt && svg(icons.pin), message.editedAt && !message.deletedAt && h("span", {}, t("edited")),
+  return h("span", { class: "meta" }, message.pinnedAt && svg(icons.pin),
+    screen.app.stars.has(message.id) && h("span", { class: "starred", role: "img", "aria-label": t("starred"), title: t("starred") }, svg(icons.star)),
+    message.editedAt && !message.deletedAt && h("span", {}, t("edited")),
     h("time", { datetime: message.sentAt, title: moment(message.sentAt) }, clock(message.sentAt)),
     status && h("span", { class: "status", title: t(`status.${message.status}`) }, status));
 }
@@ -88,7 +90,7 @@ function metaOf(message) {
 function contentOf(screen, message, text) {
   const { app } = screen;
   const { content } = message;
-  const meta = metaOf(message);
+  const meta = metaOf(screen, message);
   const mention = (userId, shown) => h("button", { type: "button", class: `mention${userId === app.parley.userId ? " me" : ""}`, on: { click: () => { if (userId !== app.parley.userId && !userId.startsWith("occupant:")) app.openPrivate(userId); } } }, h("bdi", {}, shown));
   const words = text && h("div", { class: "text", dir: "auto" }, rich(content.text, message.mentions, mention), meta);
   switch (content.type) {

@@ -14,6 +14,16 @@ const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢�
 /** The most files of one message. */
 const FILES = 10;
 
+/** Reads a place: a `geo:` URI (RFC 5870), or a latitude and a longitude in degrees; `undefined` if it is none. */
+export function placeOf(text) {
+  const match = text.trim().match(/^(?:geo:)?([-+]?\d+(?:\.\d+)?)\s*[,\s]\s*([-+]?\d+(?:\.\d+)?)(?:,[-+]?\d+(?:\.\d+)?)?((?:;[^;]*)*)$/i);
+  if (!match) return undefined;
+  const parameters = new Map(match[3].toLowerCase().split(";").slice(1).map((each) => each.split("=")));
+  const [lat, lng, accuracy] = [Number(match[1]), Number(match[2]), Math.round(Number(parameters.get("u")))];
+  if (Math.abs(lat) > 90 || Math.abs(lng) > 180 || (parameters.get("crs") ?? "wgs84") !== "wgs84") return undefined;
+  return { lat, lng, ...(accuracy > 0 && { accuracy }) };
+}
+
 export class Composer {
   constructor(screen) {
     this.screen = screen;
@@ -29,7 +39,7 @@ export class Composer {
     });
     this.picker = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { this.add([...this.picker.files]); this.picker.value = ""; } } });
     this.submit = tool("send", t("send"), () => this.send(), { class: "main", turns: true });
-    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); this.later(); });
+    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); if (!this.editing) this.later(); });
     this.voice = tool("microphone", t("voice.record"), () => this.record());
     this.line = h("div", { class: "write-line" },
       tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }), this.picker, this.text,
@@ -263,7 +273,7 @@ export class Composer {
       { icon: "camera", label: t("attach.picture"), action: () => { this.picker.accept = "image/*,video/*"; this.picker.click(); } },
       { icon: "file", label: t("attach.file"), action: () => { this.picker.accept = ""; this.picker.click(); } },
       { icon: "location", label: t("attach.location"), action: () => this.location() },
-      { icon: "clock", label: t("schedule"), action: () => this.later() },
+      !this.editing && { icon: "clock", label: t("schedule"), action: () => this.later() },
       { icon: "clock", label: t("schedule.list"), action: () => this.scheduled() },
     ]);
   }
@@ -299,9 +309,21 @@ export class Composer {
   }
 
   location() {
-    navigator.geolocation.getCurrentPosition(({ coords }) => this.screen.send({
-      content: { type: "location", lat: coords.latitude, lng: coords.longitude, ...(coords.accuracy && { accuracy: Math.round(coords.accuracy) }) },
-    }), () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
+    sheet(t("location"), (close) => {
+      const where = field(t("location.where"), { required: true, placeholder: "45.4386, 10.9928", dir: "ltr", autocomplete: "off" });
+      const title = field(t("location.name"), { maxlength: 100 });
+      const here = () => navigator.geolocation.getCurrentPosition(({ coords }) => {
+        where.input.value = `geo:${coords.latitude.toFixed(6)},${coords.longitude.toFixed(6)};u=${Math.round(coords.accuracy)}`;
+      }, () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
+      return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
+        event.preventDefault();
+        const place = placeOf(where.input.value);
+        if (!place) { toast(t("location.malformed")); return; }
+        close();
+        attempt(() => this.screen.send({ content: { type: "location", ...place, ...(title.input.value.trim() && { name: title.input.value.trim() }) } }));
+      } } }, where.element, navigator.geolocation && button(t("location.here"), here, "plain"), title.element,
+      h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("send"), undefined, "main")));
+    });
   }
 
   // MARK: Recordings
@@ -337,7 +359,11 @@ export class Composer {
   later() {
     const message = !this.editing && this.written();
     if (!message) { toast(t("schedule.empty")); return; }
-    this.time(inAnHour(), h("p", { class: "soft", dir: "auto" }, message.text), async (sendAt, close) => {
+    const { replying } = this;
+    this.time(inAnHour(), [
+      replying && h("p", { class: "note cut" }, t("reply.to", { name: this.screen.nameOf(replying.senderId, replying.senderNick) })),
+      h("p", { class: "soft", dir: "auto" }, message.text), this.files.map((each) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(each.file.name)))),
+    ], async (sendAt, close) => {
       await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
       close();
       this.clear();

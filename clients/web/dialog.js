@@ -69,6 +69,7 @@ export class DialogScreen {
     this.composer = new Composer(this);
     fill(this.place, this.head, this.strips, this.history.element, this.composer.element, this.composer.drop);
     this.listen();
+    this.reachStars();
     this.drawHead();
     this.drawStrips();
     if (messageId) await this.jump(messageId);
@@ -81,9 +82,16 @@ export class DialogScreen {
     this.ends = [
       parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
       parley.on("dialogs", redraw),
-      this.view.onChange(() => this.drawStrips()),
+      this.view.onChange(() => { this.drawStrips(); this.reachStars(); }),
+      this.app.stars.onChange(() => this.history.redraw()),
       people.onChange(() => { redraw(); this.history.redraw(); }),
     ];
+  }
+
+  /** The stars of all messages that are loaded are known. */
+  reachStars() {
+    const oldest = this.view.messages[0];
+    if (oldest?.sentAt) this.app.stars.reach(oldest.sentAt);
   }
 
   close() {
@@ -235,6 +243,7 @@ export class DialogScreen {
   openMessageMenu(message, place) {
     const { app } = this;
     const isMine = message.senderId === app.parley.userId;
+    const isStarred = app.stars.has(message.id);
     const { type } = message.content;
     // What another server did not take is a message of the history all the same.
     if (!message.id) {
@@ -256,7 +265,7 @@ export class DialogScreen {
       type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
       (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
         && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)) },
-      { icon: "star", label: t("message.star"), action: () => attempt(async () => { await app.parley.star(this.dialogId, message.id); toast(t("starred")); }) },
+      { icon: "star", label: t(isStarred ? "message.unstar" : "message.star"), action: () => attempt(() => app.parley.star(this.dialogId, message.id, !isStarred)) },
       { icon: "info", label: t("message.info"), action: () => receiptsSheet(app, this, message) },
       "-",
       !isMine && { icon: "warning", label: t("message.report"), danger: true, action: () => reportSheet(app, message) },

@@ -1,15 +1,45 @@
 // The column of dialogs: filters, search, the list itself.
 
-import { append, fill, h, later, name, svg } from "./dom.js";
+import { fill, h, later, name, svg } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { newChat, newGroup, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
+import { starsScreen } from "./stars.js";
 import { summary } from "./summary.js";
-import { cleanText, marked } from "./text.js";
+import { cleanText, folded, marked } from "./text.js";
 import { attempt, menu, tool } from "./ui.js";
 
-const FILTERS = ["all", "unread", "groups", "archived"];
+/** What the server is asked for the dialogs of each filter. Each question has pages of its own; those of all dialogs are the SDK's. */
+const FILTERS = {
+  all: [],
+  unread: [{ unread: true }],
+  groups: [{ type: "group", archived: false }, { type: "public", archived: false }],
+  archived: [{ archived: true }],
+};
+/** The dialogs of one page. */
+const PAGE = 100;
+/** The rows that are drawn above and below what is on the screen. */
+const SPARE = 10;
+/** The pages that one search for a name reads, of which each looks at thousands of dialogs. */
+const SEARCH_PAGES = 5;
+
+/**
+ * Finds dialogs by a part of their name: `show` is given those that are known at once, and again when the server has named others.
+ */
+export async function findDialogs(app, query, show) {
+  const wanted = folded(query);
+  const known = app.parley.dialogs.filter((dialog) => dialog.me && folded(app.people.titleOf(dialog)).includes(wanted));
+  show(known);
+  if (!query || !app.parley.hasMoreDialogs) return;
+  const more = [];
+  for (let cursor, pages = 0; (!pages || cursor) && pages < SEARCH_PAGES && !more.length; pages += 1) {
+    const page = await app.parley.listDialogs({ query, limit: 20, ...(cursor && { cursor }) }).catch(() => ({ items: [] }));
+    more.push(...page.items.filter((dialog) => !known.some((each) => each.id === dialog.id)));
+    cursor = page.nextCursor;
+  }
+  if (more.length) show([...known, ...more]);
+}
 
 export class DialogList {
   constructor(app) {
@@ -17,14 +47,19 @@ export class DialogList {
     this.filter = "all";
     this.rows = new Map();
     this.isLoaded = false;
+    this.forget();
+    this.height = 66;
     this.me = h("button", { type: "button", class: "me", on: { click: () => this.show(settingsScreen(app, () => this.show())) } });
     this.state = h("div", { class: "link-state", role: "status", hidden: true });
     this.search = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search"), autocomplete: "off",
       on: { input: later(200, () => this.find()), keydown: (event) => this.searchKey(event) } });
-    this.filters = h("div", { class: "filters", role: "group", "aria-label": t("list.filter") }, FILTERS.map((filter) => h("button", {
+    this.filters = h("div", { class: "filters", role: "group", "aria-label": t("list.filter") }, Object.keys(FILTERS).map((filter) => h("button", {
       type: "button", "aria-pressed": String(filter === this.filter), data: { filter }, on: { click: () => this.setFilter(filter) },
     }, t(`list.${filter}`))));
-    this.nav = h("nav", { class: "dialogs", "aria-label": t("list.title"), on: { scroll: () => this.more(), keydown: (event) => this.key(event) } });
+    this.nav = h("nav", { class: "dialogs", "aria-label": t("list.title"), tabindex: "-1", on: { scroll: () => this.draw(), keydown: (event) => this.key(event) } });
+    // They stand for the rows that are not drawn.
+    this.above = h("div", { class: "space" });
+    this.below = h("div", { class: "space" });
     this.home = [
       h("header", { class: "side-head" }, this.me, h("h1", { class: "grow" }, t("list.title")),
         tool("edit", t("chat.new"), (event) => this.openNew(event.currentTarget), { "aria-haspopup": "menu" })),
@@ -37,9 +72,10 @@ export class DialogList {
     const redraw = () => this.draw();
     app.parley.on("dialogs", redraw);
     app.parley.on("typing", redraw);
-    app.parley.on("resync", redraw);
-    app.parley.on("connection", () => this.showState());
+    app.parley.on("resync", () => { this.forget(); this.loadPinned(); redraw(); });
+    app.parley.on("connection", () => { this.showState(); redraw(); });
     app.people.onChange(redraw);
+    new ResizeObserver(redraw).observe(this.nav);
   }
 
   /** Shows another screen in the column, or without one the list. */
@@ -56,7 +92,7 @@ export class DialogList {
       { icon: "group", label: t("group.new"), action: () => newGroup(app) },
       { icon: "search", label: t("public.find"), action: () => publicDialogs(app) },
       { icon: "userAdd", label: t("contacts.requests"), action: () => requests(app) },
-      { icon: "star", label: t("stars"), action: () => this.showStars() },
+      { icon: "star", label: t("stars"), action: async () => { const screen = await starsScreen(app, () => this.show()); if (screen) this.show(screen); } },
     ]);
   }
 
@@ -83,7 +119,7 @@ export class DialogList {
         case "unread": return me.unreadCount > 0 || me.markedUnread;
         case "groups": return dialog.type !== "private" && !me.archived;
         case "archived": return me.archived;
-        default: return !me.archived;
+        default: return !me.archived && (me.pinned || this.app.parley.isListed(dialog));
       }
     });
   }
@@ -100,43 +136,68 @@ export class DialogList {
   }
 
   drawNow() {
-    const { app } = this;
-    this.me.setAttribute("aria-label", t("settings"));
-    this.me.title = t("settings");
-    fill(this.me, app.people.avatar({ userId: app.parley.userId, size: 36 }));
-    if (this.query) return;
-    const dialogs = this.shown();
+    this.drawMe();
+    // On a phone an open dialog hides the list, which then has no place to scroll to.
+    if (this.query || !this.nav.clientHeight) return;
+    const lines = this.lines();
+    // All rows are equally high, so that only those on the screen need to exist.
+    this.height = [...this.rows.values()].find(({ element }) => element.isConnected && element.matches(".row"))?.element.offsetHeight || this.height;
+    const first = Math.max(0, Math.min(Math.floor(this.nav.scrollTop / this.height) - SPARE, lines.length - 1));
+    const past = Math.min(lines.length, Math.ceil((this.nav.scrollTop + this.nav.clientHeight) / this.height) + SPARE);
+    this.above.style.height = `${first * this.height}px`;
+    this.below.style.height = `${(lines.length - past) * this.height}px`;
     const kept = new Map();
-    const wanted = [];
-    const asking = app.people.requests.length;
-    if (asking && this.filter === "all") {
-      wanted.push(this.keyed("requests", String(asking), kept, () => h("button", { type: "button", class: "row", on: { click: () => requests(app) } },
-        h("span", { class: "avatar", style: { "--hue": "168" } }, svg(icons.userAdd)),
-        h("span", { class: "line" }, h("span", { class: "title" }, t("contacts.requests")), h("span", { class: "badge" }, asking)))));
-    }
-    for (const dialog of dialogs) wanted.push(this.row(dialog, kept));
-    if (!dialogs.length && this.isLoaded && this.filter === "all") {
-      for (const id of app.people.contacts.keys()) {
-        wanted.push(this.keyed(`contact ${id}`, app.people.nameOf(id) + app.people.presenceText(id), kept, () => this.hit(app.people.avatar({ userId: id, presence: true, size: 48 }),
-          app.people.nameOf(id), app.people.presenceText(id) || t("chat.begin"), () => app.openPrivate(id))));
-      }
-    }
-    if (!wanted.length) {
-      wanted.push(this.keyed("empty", this.filter + this.isLoaded, kept, () => h("div", { class: "empty" }, this.isLoaded
-        ? [svg(icons.chat), h("p", {}, t(this.filter === "all" ? "list.empty" : "list.emptyFilter"))] : h("p", {}, t("loading")))));
-    }
+    const wanted = [this.above, ...lines.slice(first, past).map((line) => line(kept)), this.below];
     this.rows = kept;
+    // Nothing that stays is moved, which would take the focus from it.
+    for (const each of [...this.nav.children]) {
+      if (wanted.includes(each)) continue;
+      // Keys go on from here, if the row that had the focus has been scrolled away.
+      if (each === document.activeElement) this.nav.focus({ preventScroll: true });
+      each.remove();
+    }
     let place = this.nav.firstElementChild;
     for (const element of wanted) {
       if (element === place) place = place.nextElementSibling;
       else this.nav.insertBefore(element, place);
     }
-    while (place) {
-      const next = place.nextElementSibling;
-      place.remove();
-      place = next;
-    }
     this.more();
+  }
+
+  drawMe() {
+    const { people, parley } = this.app;
+    const face = `${people.nameOf(parley.userId)} ${people.user(parley.userId)?.avatarHash} ${document.documentElement.lang}`;
+    if (face === this.face) return;
+    this.face = face;
+    this.me.setAttribute("aria-label", t("settings"));
+    this.me.title = t("settings");
+    fill(this.me, people.avatar({ userId: parley.userId, size: 36 }));
+  }
+
+  /** Returns what the list shows, from the top: a function for each row that returns its element. */
+  lines() {
+    const { app } = this;
+    const dialogs = this.shown();
+    const lines = [];
+    const asking = app.people.requests.length;
+    if (asking && this.filter === "all") {
+      lines.push((kept) => this.keyed("requests", String(asking), kept, () => h("button", { type: "button", class: "row", on: { click: () => requests(app) } },
+        h("span", { class: "avatar", style: { "--hue": "168" } }, svg(icons.userAdd)),
+        h("span", { class: "line" }, h("span", { class: "title" }, t("contacts.requests")), h("span", { class: "badge" }, asking)))));
+    }
+    for (const dialog of dialogs) lines.push((kept) => this.row(dialog, kept));
+    if (!dialogs.length && this.isLoaded && this.filter === "all") {
+      for (const id of app.people.contacts.keys()) {
+        lines.push((kept) => this.keyed(`contact ${id}`, app.people.nameOf(id) + app.people.presenceText(id), kept, () => this.hit(app.people.avatar({ userId: id, presence: true, size: 48 }),
+          app.people.nameOf(id), app.people.presenceText(id) || t("chat.begin"), () => app.openPrivate(id))));
+      }
+    }
+    if (!lines.length) {
+      const isKnown = this.isLoaded && !this.hasMore;
+      lines.push((kept) => this.keyed("empty", this.filter + isKnown, kept, () => h("div", { class: "empty" }, isKnown
+        ? [svg(icons.chat), h("p", {}, t(this.filter === "all" ? "list.empty" : "list.emptyFilter"))] : h("p", {}, t("loading")))));
+    }
+    return lines;
   }
 
   /** Returns the element of a key: the former one, if nothing that it shows has changed. */
@@ -171,7 +232,7 @@ export class DialogList {
         h("span", { class: "line" }, name(title, "title cut"), isMuted && svg(icons.bellOff), me.pinned && svg(icons.pin),
           last && h("span", { class: "when" }, shortTime(last.sentAt))),
         h("span", { class: "line" }, h("span", { class: `snippet cut ${preview.kind}`, dir: "auto" }, preview.kind === "draft" && h("span", { class: "draft" }, `${t("draft")}: `), preview.text),
-          me.mentionCount > 0 && h("span", { class: "badge", "aria-label": t("mentions.count", { count: me.mentionCount }) }, "@"),
+          me.mentionCount > 0 && h("span", { class: "badge", "aria-label": t("mentions.count", { count: me.mentionCount }) }, `@${me.mentionCount}`),
           unread !== 0 && h("span", { class: `badge${isMuted ? " quiet" : ""}`, "aria-label": t("unread.count", { count: me.unreadCount }) }, unread))));
     });
   }
@@ -189,13 +250,41 @@ export class DialogList {
     return { kind: "", text: t("list.preview", { who, text }) };
   }
 
-  /** Loads the next page before the end is reached. */
+  // MARK: Loading
+
+  /** Forgets which pages have been loaded. */
+  forget() {
+    this.questions = Object.fromEntries(Object.entries(FILTERS).map(([filter, queries]) => [filter, queries.map((query) => ({ query }))]));
+  }
+
+  /** Whether there may be dialogs of the filter that are not known. */
+  get hasMore() {
+    return this.app.parley.hasMoreDialogs && (this.filter === "all" || this.questions[this.filter].some(({ cursor }) => cursor !== null));
+  }
+
+  /** Loads the next page before the end is reached. What is loaded is among the SDK's dialogs, and is drawn with them. */
   more() {
     const { parley } = this.app;
     const isNear = this.nav.scrollTop + this.nav.clientHeight > this.nav.scrollHeight - 600;
-    if (!isNear || this.loading || !this.isLoaded || this.query || !parley.hasMoreDialogs) return;
+    if (!isNear || this.loading || !this.isLoaded || this.query || parley.state !== "online" || !this.hasMore) return;
     this.loading = true;
-    attempt(() => parley.loadDialogs()).then((done) => { this.loading = !done; this.draw(); });
+    const questions = this.questions[this.filter].filter(({ cursor }) => cursor !== null);
+    attempt(() => (questions.length ? Promise.all(questions.map(async (each) => {
+      const page = await parley.listDialogs({ ...each.query, limit: PAGE, ...(each.cursor && { cursor: each.cursor }) });
+      each.cursor = page.nextCursor ?? null;
+    })) : parley.loadDialogs(PAGE))).then((done) => {
+      this.loading = false;
+      if (done) this.draw();
+    });
+  }
+
+  /** Loads what is pinned: it stands at the top, wherever its page is. */
+  async loadPinned() {
+    const { parley } = this.app;
+    let cursor;
+    while (parley.hasMoreDialogs && cursor !== null) {
+      cursor = (await parley.listDialogs({ pinned: true, limit: PAGE, ...(cursor && { cursor }) }).catch(() => ({}))).nextCursor ?? null;
+    }
   }
 
   key(event) {
@@ -249,18 +338,17 @@ export class DialogList {
       return;
     }
     const { app } = this;
-    const fits = (text) => text.toLocaleLowerCase().includes(query.toLocaleLowerCase());
-    const dialogs = app.parley.dialogs.filter((dialog) => dialog.me && fits(app.people.titleOf(dialog)));
-    const parts = { dialogs, people: undefined, messages: undefined };
+    const parts = { dialogs: [], people: undefined, messages: undefined };
     const show = () => { if (this.query === query) this.showFound(query, parts); };
-    show();
-    const known = new Set(dialogs.map((dialog) => app.people.otherOf(dialog)));
-    app.parley.searchUsers({ query, limit: 10 }).then((page) => { parts.people = page.items.filter((user) => !known.has(user.id) && user.id !== app.parley.userId); show(); }, () => {});
+    findDialogs(app, query, (dialogs) => { parts.dialogs = dialogs; show(); });
+    app.parley.searchUsers({ query, limit: 10 }).then((page) => { parts.people = page.items; show(); }, () => {});
     app.parley.searchMessages({ query, limit: 30 }).then((page) => { parts.messages = page.items; show(); }, () => { parts.messages = []; show(); });
   }
 
-  showFound(query, { dialogs, people = [], messages }) {
+  showFound(query, { dialogs, people: found = [], messages }) {
     const { app } = this;
+    const known = new Set([app.parley.userId, ...dialogs.map((dialog) => app.people.otherOf(dialog))]);
+    const people = found.filter((user) => !known.has(user.id));
     const head = (text) => h("h2", { class: "dialogs-head" }, text);
     fill(this.nav,
       dialogs.length > 0 && [head(t("search.dialogs")), dialogs.slice(0, 20).map((dialog) => this.hit(app.people.avatar({ dialog, size: 40 }),
@@ -287,17 +375,5 @@ export class DialogList {
     return h("button", { type: "button", class: "row", on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
       h("span", { class: "line" }, name(title, "title cut"), when && h("span", { class: "when" }, when)),
       text && text.length > 0 && h("span", { class: "line" }, h("span", { class: "snippet cut", dir: "auto" }, text))));
-  }
-
-  /** The messages that the user has starred. */
-  async showStars() {
-    await attempt(async () => {
-      const page = await this.app.parley.listStars({ limit: 100 });
-      const body = h("div", { class: "dialogs" }, page.items.length ? this.messageRows(page.items) : h("p", { class: "empty" }, t("stars.none")));
-      const element = h("div", { style: { display: "contents" } }, h("header", { class: "side-head" },
-        tool("back", t("back"), () => this.show(), { turns: true }), h("h1", { class: "grow" }, t("stars"))));
-      append(element, [body]);
-      this.show(element);
-    });
   }
 }

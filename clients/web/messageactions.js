@@ -4,21 +4,21 @@ import { fill, h, later, name, svg } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { editsSheet } from "./bubble.js";
+import { findDialogs } from "./list.js";
 import { personItem } from "./newchat.js";
-import { attempt, button, field, sheet, toast } from "./ui.js";
+import { attempt, button, field, item, sheet, toast } from "./ui.js";
 
 export function forwardSheet(app, message) {
   sheet(t("message.forward"), (close) => {
     const results = h("div");
     const input = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search") });
     const draw = () => {
-      const query = input.value.trim().toLocaleLowerCase();
-      fill(results, app.parley.dialogs.filter((dialog) => dialog.me && app.people.titleOf(dialog).toLocaleLowerCase().includes(query)).slice(0, 40)
-        .map((dialog) => h("button", { type: "button", class: "item", on: { click: () => attempt(async () => {
+      const query = input.value.trim();
+      findDialogs(app, query, (dialogs) => input.value.trim() === query && fill(results, dialogs.slice(0, 40).map((dialog) => h("button", { type: "button", class: "item", on: { click: () => attempt(async () => {
           await app.parley.send(dialog.id, { forwardFrom: { dialogId: message.dialogId, messageId: message.id } });
           close();
           app.openDialog(dialog.id);
-        }) } }, app.people.avatar({ dialog, size: 36 }), name(app.people.titleOf(dialog), "grow cut"))));
+        }) } }, app.people.avatar({ dialog, size: 36 }), name(app.people.titleOf(dialog), "grow cut")))));
     };
     input.addEventListener("input", later(150, draw));
     draw();
@@ -30,14 +30,16 @@ export function forwardSheet(app, message) {
 export function receiptsSheet(app, screen, message) {
   sheet(t("message.info"), () => {
     const body = h("div", {}, h("p", { class: "soft" }, t("loading")));
-    app.parley.listReceipts(message.dialogId, message.id, { limit: 100 }).then((page) => {
-      const others = page.items.filter((each) => each.userId !== message.senderId);
+    const others = [];
+    const load = (cursor) => app.parley.listReceipts(message.dialogId, message.id, { limit: 100, ...(cursor && { cursor }) }).then((page) => {
+      others.push(...page.items.filter((each) => each.userId !== message.senderId));
       fill(body, others.map((each) => personItem(app, each.userId, {
         given: screen.members.get(each.userId)?.nick,
         note: each.readAt ? t("info.readAt", { time: moment(each.readAt) }) : each.read ? t("status.read") : each.delivered ? t("status.delivered") : t("status.sent"),
         tail: h("span", { class: "status" }, svg(icons[each.read || each.delivered ? "checks" : "check"], `icon ${each.read ? "read" : ""}`)),
-      })), others.length === 0 && h("p", { class: "soft" }, t("info.nobody")));
-    }, () => fill(body, h("p", { class: "soft" }, t("info.unknown"))));
+      })), page.nextCursor ? item("arrowDown", t("more"), () => attempt(() => load(page.nextCursor))) : others.length === 0 && h("p", { class: "soft" }, t("info.nobody")));
+    });
+    load().catch(() => fill(body, h("p", { class: "soft" }, t("info.unknown"))));
     return [h("p", {}, t("info.sentAt", { time: moment(message.sentAt) })), message.editedAt && h("div", { class: "item" }, svg(icons.edit), h("span", { class: "grow" }, t("info.editedAt", { time: moment(message.editedAt) })),
       button(t("message.edits"), () => editsSheet(app, message))), body];
   });

@@ -104,3 +104,6 @@ export function marked(text, query) {
   const begin = Math.max(0, at - 30);
   return [begin > 0 && "…", text.slice(begin, at), h("mark", {}, text.slice(at, at + query.length)), text.slice(at + query.length)];
 }
+
+/** Returns a text in the form in which names are compared: without regard to case, accents and width. */
+export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
