@@ -60,7 +60,7 @@ export class Connection {
     this.watch = setInterval(() => this.check(), 5000);
   }
 
-  /** Leaves the socket; what it says later is not heard. 1000 tells the server that the user is away, anything else that they return. */
+  /** Leaves the socket, unheard from then on. 1000 tells the server that the user is away, others that they return. */
   drop(code) {
     clearInterval(this.watch);
     const socket = this.socket;

@@ -61,7 +61,7 @@ export class Outbox {
     return this.shown(entry);
   }
 
-  /** Files are kept where the storage can hold them; else they are lost with the process, and the message with them. */
+  /** Files are kept where the storage can hold them; else they and the message end with the process. */
   async keep(entry) {
     const { progress, ...kept } = entry;
     if (entry.files && !this.client.storage.keepsBlobs) {
@@ -104,7 +104,7 @@ export class Outbox {
     if (!this.entries.delete(entry.clientId)) return Promise.resolve();
     this.client.tabs.post({ t: "gone", clientId: entry.clientId, message });
     this.gone(entry, message);
-    return this.client.storage.write([["outbox", entry.key, undefined]]).catch((error) => this.client.failed(error));
+    return this.client.storage.write([["outbox", entry.key]]).catch((error) => this.client.failed(error));
   }
 
   gone(entry, message) {

@@ -201,11 +201,12 @@ export class Parley {
     await this.disconnect();
   }
 
-  /** Removes what is stored, or all but the device's id and what was not sent. */
+  /** Removes what is stored, or all but the device and what was not sent. */
   async wipe(keepsOutbox) {
     if (!keepsOutbox) return this.storage.clear();
-    const tables = await Promise.all(["dialogs", "tails"].map(async (table) => (await this.storage.all(table)).map(([key]) => [table, key])));
-    await this.storage.write([["state", "session"], ["state", "sync"], ...tables.flat()].map(([table, key]) => [table, key, undefined]));
+    const gone = [["state", "session"], ["state", "sync"]];
+    for (const table of ["dialogs", "tails"]) for (const [key] of await this.storage.all(table)) gone.push([table, key]);
+    await this.storage.write(gone);
   }
 
   /** Nothing of the former user is left in memory, nor is it stored any more. */
@@ -221,7 +222,7 @@ export class Parley {
     this.sorted = undefined;
   }
 
-  /** The login has ended: only what was not sent stays, until somebody else signs in. */
+  /** The login has ended: what was not sent stays until somebody else signs in. */
   async ended(error) {
     if (!this.session.current) return;
     const { connected } = this;
@@ -358,7 +359,7 @@ export class Parley {
     this.later();
   }
 
-  /** Events were lost, or are too many: the lists are fetched again, and nothing is stored before they are there. */
+  /** Events were lost: the lists are fetched again, and nothing is stored before. */
   async resync({ reason, cursor }) {
     const mark = this.resyncing = {};
     this.store.cursor = cursor;
@@ -371,7 +372,7 @@ export class Parley {
           if ((this.store.stamps.get(id) ?? 0) <= asked && !page.items.some((each) => each.id === id)) this.store.removeDialog(id);
         }
         for (const id of this.store.tails.keys()) if (!this.store.views.has(id)) this.store.tails.delete(id);
-        await this.storage.write((await this.storage.all("tails")).map(([key]) => ["tails", key, undefined]));
+        await this.storage.write((await this.storage.all("tails")).map(([key]) => ["tails", key]));
         this.store.listEnd = undefined;
         this.took(page);
         break;

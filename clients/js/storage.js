@@ -9,7 +9,7 @@ export class MemoryStorage {
 
   async get(table, key) { return this.tables.get(table).get(key); }
 
-  async all(table) { return [...this.tables.get(table)].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)); }
+  async all(table) { return [...this.tables.get(table)].sort(([a], [b]) => (a > b) - (a < b)); }
 
   async write(changes) { this.apply(changes); }
 

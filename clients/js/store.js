@@ -17,7 +17,7 @@ export class Store {
   user = undefined;
   totalUnread = 0;
   totalMentions = 0;
-  /** The milliseconds by which this machine's clock was ahead of the server's when the connection began. */
+  /** The milliseconds by which this clock was ahead of the server's when the connection began. */
   ahead = 0;
   /** Where the list of dialogs continues; `null`: it is complete; undefined: nothing has been loaded. */
   listCursor = undefined;
@@ -109,10 +109,10 @@ export class Store {
   /** Pinned ones first, then by the last message. */
   list() {
     return [...this.dialogs.values()].sort((a, b) =>
-      (b.me?.pinned ? 1 : 0) - (a.me?.pinned ? 1 : 0) || (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
+      !!b.me?.pinned - !!a.me?.pinned || (timeOf(a) < timeOf(b)) - (timeOf(a) > timeOf(b)));
   }
 
-  /** Puts dialogs of an answer that was requested at `asked`, a value of `clock`. Returns the ids of those that an event has changed since. */
+  /** Puts dialogs of an answer to a request at `asked`, a value of `clock`. Returns the ids of those changed by an event since. */
   putDialogs(dialogs, asked = this.clock) {
     const overtaken = [];
     for (const dialog of dialogs) {
