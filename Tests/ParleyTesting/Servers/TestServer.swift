@@ -37,9 +37,14 @@ public final class TestServer: PlayServer {
 
   private init(_ own: [Play.Setting]) throws {
     folder = try ServerFolder(own)
+    // A command line would not take secrets.
+    let variables = folder.settings.map { (Self.variable($0.key), $0.value) }
     settings = try Settings.load(
-      SettingsArguments(file: folder.file, values: folder.settings.map { ($0.key, $0.value, "test") }), environment: [:]
-    )
+      SettingsArguments(file: folder.file), environment: Dictionary(variables) { _, last in last })
+  }
+
+  private static func variable(_ key: String) -> String {
+    "PARLEY_" + key.uppercased().replacing(".", with: "_")
   }
 
   private struct Whole: Service {
