@@ -13,7 +13,7 @@ from lib.sources import KEY, SALT, SCRAM, Import, peak, portable, result
 from lib.terminal import Terminal
 
 KINDS = ("accounts", "files", "rooms", "messages", "records")
-USERS, CONTACTS, MESSAGES = 100, 10, 4_000
+USERS, CONTACTS, MESSAGES = 100, 10, 20_000
 
 
 def parley(server, *arguments, status=0):
@@ -66,7 +66,7 @@ def interrupted(server, source):
         server.folder, "env", *settings, "sh", "-c", command, "sh", BINARY, "import", "xep0227", source, "--config", server.configuration)
     try:
         # What came before the kill is passed over.
-        drawn = re.compile(r"\[#*-*\] +[3-8]\d %  [\d,]+ messages  [\d,]+/s  \d+:\d\d left")
+        drawn = re.compile(r"\[#*-*\] +[1-9]\d %  [\d,]+ messages  [\d,]+/s  \d+:\d\d left")
         terminal.until("progress of messages", lambda screen: drawn.search(screen))
         terminal.press("C-c")
         terminal.shows("Broken off. What was imported stays", "the same command", "accounts imported", "status 130")
