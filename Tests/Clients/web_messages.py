@@ -187,7 +187,7 @@ async def changing(checks, story):
         expect([each["value"] for each in heard["reactions"]] == ["🌹"], f"{heard}")
     with checks.check("web messages: a star is set"):
         await story.choose("What light", "Star")
-        await page.locator(".toast:has-text('Starred')").wait_for()
+        await story.bubble("What light").locator(".starred").wait_for()
         stars = await story.call(story.desk, "GET", "/v1/stars")
         expect([each["content"]["text"] for each in stars["items"]] == ["But soft! What light"], f"{stars}")
     with checks.check("web messages: deleted for oneself, it stays with the other person"):
@@ -535,7 +535,10 @@ async def filing(checks, story):
     with checks.check("web messages: one's location is sent, with a link to a map, and nothing where the browser does not tell it"):
         await page.context.grant_permissions(["geolocation"])
         await page.context.set_geolocation({"latitude": 45.44189, "longitude": 10.99789, "accuracy": 12})
-        await story.attach("My location")
+        await story.attach("Location")
+        await page.get_by_role("button", name="Where I am now").click()
+        await page.wait_for_function("() => document.querySelector('dialog input').value.startsWith('geo:')")
+        await page.click("dialog button.main")
         heard = await romeo.saw("message", lambda stanza: "45.44189" in str(stanza["body"]))
         expect("10.99789" in str(heard["body"]), f"{heard}")
         address = await page.locator(".message:has-text('45.44189, 10.99789') a").get_attribute("href")
@@ -543,8 +546,10 @@ async def filing(checks, story):
         known = (await app(desk.history, private))[-1]["content"]
         expect((known["type"], known["lat"], known["lng"], known["accuracy"]) == ("location", 45.44189, 10.99789, 12), f"{known}")
         await page.context.clear_permissions()
-        await story.attach("My location")
+        await story.attach("Location")
+        await page.get_by_role("button", name="Where I am now").click()
         await page.locator(".toast:has-text('Your location is not available')").wait_for()
+        await story.close_sheet()
 
 
 # MARK: Groups and the list
@@ -585,17 +590,20 @@ async def listing(checks, story, group):
         await page.get_by_role("menuitem", name=label, exact=True).click()
         return (await app(desk.event, "settings.updated", lambda data: data["settings"]["dialogId"] == group["id"]))["data"]["settings"]
 
+    async def first(words):
+        await page.locator(".dialogs .row >> nth=0").and_(page.locator(f".dialogs .row:has-text('{words}')")).wait_for()
+
     with checks.check("web messages: a dialog is pinned to the top of the list and muted; who is mentioned in it sees it there"):
         await story.open("Nurse")
         story.answer("I am here again")
-        await page.locator(".dialogs .row:first-child:has-text('I am here again')").wait_for()
+        await first("I am here again")
         expect((await choose("Pin"))["pinned"], "it is not pinned")
-        await page.locator(".dialogs .row:first-child:has-text('Masque')").wait_for()
+        await first("Masque")
         expect((await choose("Mute"))["notify"] == "never", "it is not muted")
         message = romeo.make_message(group["jid"], "@Juliet then move not", mtype="groupchat")
         message.append(ElementTree.Element("{urn:xmpp:reference:0}reference", type="mention", begin="0", end="7", uri="xmpp:" + JULIET))
         message.send()
-        await row.locator(".badge:text-is('@')").wait_for()
+        await row.locator(".badge:text-is('@1')").wait_for()
         await row.locator(".badge.quiet:text-is('1')").wait_for()
         await story.open("Masque")
         await row.locator(".badge").first.wait_for(state="detached")

@@ -9,9 +9,9 @@ const body = (value) => (value === null ? {} : { body: value });
 export const operations = {
   // Dialogs
   async listDialogs(query) {
-    const asked = this.store.clock;
+    const { store } = this, asked = store.clock;
     const page = await this.request("GET", "/dialogs", { query });
-    if (!query?.scope) for (const id of this.store.putDialogs(page.items, asked)) this.fetchDialog(id);
+    if (!query?.scope) for (const id of store.putDialogs(page.items, asked)) this.fetchDialog(id);
     return page;
   },
   async updateDialog(id, changes) { return this.took(await this.request("PATCH", path`/dialogs/${id}`, { body: changes })); },
