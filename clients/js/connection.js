@@ -5,7 +5,7 @@ const SILENCE_MAX = 40_000;
 const HELLO_WITHIN = 20_000;
 const DELAY_MAX = 60_000;
 
-/** Returns the milliseconds before attempt `n` (from 0): doubled each time, half of it random, so that clients do not return at once. */
+/** Returns the milliseconds before attempt `n` (from 0): doubled each time, half of it random, as clients are many. */
 export const delay = (n, first = 1000) => Math.min(DELAY_MAX, first * 2 ** n) * (0.5 + Math.random() / 2);
 
 /**

@@ -10,7 +10,7 @@ export const timeOf = (dialog) => dialog.lastMessage?.sentAt ?? dialog.updatedAt
 
 /**
  * The local state of an account: the loaded dialogs, their newest messages as far as they were opened, markers, users, presence. It is
- * changed by events, each applied by id, and by answers. Values are replaced, never changed, so that comparing references is enough.
+ * changed by events, each applied by id, and by answers. Values are replaced, never changed: references tell what is new.
  */
 export class Store {
   cursor = undefined;
