@@ -99,7 +99,9 @@ extension Key where Value == String {
 
 extension Key where Value == [String] {
   static func list(_ name: String, _ fallback: String? = nil, change: KeyChange = .restart) -> Key {
-    Key(name, fallback, change: change, form: .list) { ($0.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }, nil) }
+    Key(name, fallback, change: change, form: .list) {
+      ($0.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }, nil)
+    }
   }
 }
 

@@ -75,7 +75,7 @@ import Testing
     return FirstRequestHandler(
       sockets: sockets, origins: AllowedOrigins(["https://app.example"]), isSecure: false, metrics: Metrics()
     )
-      .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
+    .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
   }
 
   @Test func onlyWhatAWebSocketIsForUpgrades() {
@@ -100,7 +100,8 @@ import Testing
     for (origin, isAllowed) in [
       ("https://app.example", true), ("HTTPS://App.Example", true), ("http://localhost:8080", true),
       ("https://localhost:8080", true), ("https://evil.example", false), ("https://app.example.evil.example", false),
-      ("http://app.example", false), ("null", false), ("https://localhost", false), ("https://evil-localhost:8080", false),
+      ("http://app.example", false), ("null", false), ("https://localhost", false),
+      ("https://evil-localhost:8080", false),
     ] { #expect(mayUpgrade("/v1/ws", [("origin", origin)]) == isAllowed, "\(origin)") }
   }
 }

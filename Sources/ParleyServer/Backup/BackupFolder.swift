@@ -22,7 +22,9 @@ struct BackupFolder {
 
   /// Removes what is left of a database whose removal was cut off.
   func removeRemains() {
-    for name in Folder.names(path) where name.hasSuffix(".db" + Self.removedEnding) { Folder.removeInSlices("\(path)/\(name)") }
+    for name in Folder.names(path) where name.hasSuffix(".db" + Self.removedEnding) {
+      Folder.removeInSlices("\(path)/\(name)")
+    }
   }
 
   private static let removedEnding = ".removed"
