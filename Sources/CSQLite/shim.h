@@ -10,7 +10,8 @@ static inline int sqlite3_keep_log_on_close(sqlite3 *db) {
 }
 
 /* Writes the dirty pages of a file to the disk and waits for them, without the file system's journal and without flushing
-   the disk's cache (sync_file_range(2)), which the C library declares for GNU programs alone. Returns 0, or -1. */
+   the disk's cache (sync_file_range(2)), which the C library declares for GNU programs alone, as it does the flags: 7 is
+   WAIT_BEFORE, WRITE and WAIT_AFTER. Returns 0, or -1. */
 static inline int write_back(const char *path) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return -1;

@@ -19,7 +19,9 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     super.init(connection, directory)
   }
 
-  /// - Parameter synced: whether the commit syncs the log.
+  /// Begins a transaction.
+  ///
+  /// - Parameter synced: Whether the commit syncs the log, and with it all commits before.
   func beginWriting(synced: Bool) throws(StoreFailure) {
     if synced != syncs {
       try connection.execute("PRAGMA synchronous = \(synced ? "FULL" : "NORMAL")")

@@ -15,7 +15,7 @@ package enum ImportRecords: AdminOperation {
     /// At most `AdminLimits.importBatchRecords` records: accounts before what belongs to them, messages in the order of
     /// their time.
     let records: [ImportRecord]
-    /// What is imported, for the audit: the server's kind and the path.
+    /// The value names the import in the audit: the former server's kind and the path.
     let source: String
     /// Whether the records are checked only.
     let isTrial: Bool
