@@ -63,10 +63,14 @@ endef
 # What a crash of the tests prints: the thread that crashed, by name and line.
 CRASH_TOLD := enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,limit=40,timeout=120s
 
-# $(call swift_test,OPTIONS,VARIABLES): what failed is told once more at the end, since the tests run beside each other and the line
-# may stand thousands of lines above.
+# As many tests at a time as there are processors. The testing library would begin all of them at once, and those that
+# compute would keep the others' deadlines from being met.
+TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$(getconf _NPROCESSORS_ONLN)
+
+# $(call swift_test,OPTIONS,VARIABLES): shows suites that passed and everything about tests that did not, which is told once more at
+# the end. Each test's own line is in .build/unit.log.
 define swift_test
-SWIFT_BACKTRACE=$(CRASH_TOLD) $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log || {
+SWIFT_BACKTRACE=$(CRASH_TOLD) $(TESTS_AT_ONCE) $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log | awk '/^✔ Test run/ || !/^(◇|✔ Test)|started\.$$/ { print; fflush() }' || {
     status=$$?
     awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^(✔|✘) Test / { delete under[$$3] } \
       END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/unit.log >&2

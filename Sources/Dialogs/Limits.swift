@@ -393,8 +393,10 @@ public enum Limits {
   /// `retention-invalid`.
   public static let retentionDaysMax = 36_500
   /// The pause after a piece of retention, how many times as long as the piece it is at least, and how many times more
-  /// where others have posted meanwhile: one message in fifty comes while a piece is written.
+  /// where others have posted meanwhile: one message in fifty comes while a piece is written. A machine that does nothing in
+  /// time does not put the work off for ever: each of the two pauses ends after five seconds.
   static let retentionPauseMin: Duration = .milliseconds(10)
+  static let retentionPauseMax: Duration = .seconds(5)
   static let retentionPauseShare = 4
   static let retentionPauseShareBusy = 46
   /// Dialogs or files that one read of retention looks at, some microseconds each.

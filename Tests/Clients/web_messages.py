@@ -150,12 +150,16 @@ async def changing(checks, story):
         expect(sorted(await earlier.all_text_contents()) == ["Ay me", "Ay me!"], f"{await earlier.all_text_contents()}")
         await page.keyboard.press("Escape")
         await story.close_sheet()
-    with checks.check("web messages: the other person's correction is shown"):
+    with checks.check("web messages: the other person's correction is shown, not what they said before"):
         first = story.answer("But soft")
         await story.bubble("But soft").wait_for()
         romeo["xep_0308"].correct_message(first, "But soft! What light")
         await story.bubble("But soft! What light").locator(".meta:has-text('edited')").wait_for()
         expect(await page.locator(".message:has-text('But soft')").count() == 1, "it is there twice")
+        await story.choose("But soft! What light", "Info")
+        await page.locator("dialog .item:has-text('Edited')").wait_for()
+        expect(await page.locator("dialog button:has-text('Earlier versions')").count() == 0, "what only its author may see is offered")
+        await story.close_sheet()
     with checks.check("web messages: who has read a message, and when"):
         await story.choose("Who is there?", "Info")
         await page.locator("dialog .item:has-text('Romeo'):has-text('Delivered')").wait_for()

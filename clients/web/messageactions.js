@@ -28,6 +28,7 @@ export function forwardSheet(app, message) {
 
 /** When a message was sent and changed, and who has received and read it, where the user may know. */
 export function receiptsSheet(app, screen, message) {
+  const seesEdits = message.senderId === app.parley.userId || (screen.isGroup && screen.isAdmin);
   sheet(t("message.info"), () => {
     const body = h("div", {}, h("p", { class: "soft" }, t("loading")));
     const others = [];
@@ -41,7 +42,7 @@ export function receiptsSheet(app, screen, message) {
     });
     load().catch(() => fill(body, h("p", { class: "soft" }, t("info.unknown"))));
     return [h("p", {}, t("info.sentAt", { time: moment(message.sentAt) })), message.editedAt && h("div", { class: "item" }, svg(icons.edit), h("span", { class: "grow" }, t("info.editedAt", { time: moment(message.editedAt) })),
-      button(t("message.edits"), () => editsSheet(app, message))), body];
+      seesEdits && button(t("message.edits"), () => editsSheet(app, message))), body];
   });
 }
 

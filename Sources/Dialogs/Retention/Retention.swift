@@ -179,9 +179,13 @@ public struct Retention: Sendable {
 
   /// Leaves the committer to others, after a piece before which it had taken so many posts.
   private func pause(after duration: Duration, since posts: Int) async {
-    // The sleep throws when the task is cancelled.
-    try? await Task.sleep(for: max(Limits.retentionPauseMin, duration * Limits.retentionPauseShare))
-    if parley.takenPosts > posts + 1 { try? await Task.sleep(for: duration * Limits.retentionPauseShareBusy) }
+    await sleep(for: duration * Limits.retentionPauseShare)
+    if parley.takenPosts > posts + 1 { await sleep(for: duration * Limits.retentionPauseShareBusy) }
+  }
+
+  /// Sleeps within the bounds of a pause; not at all in a task that is cancelled.
+  private func sleep(for pause: Duration) async {
+    try? await Task.sleep(for: min(max(pause, Limits.retentionPauseMin), Limits.retentionPauseMax))
   }
 }
 
