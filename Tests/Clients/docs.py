@@ -20,6 +20,9 @@ import tempfile
 import termios
 import time
 
+from playwright.sync_api import sync_playwright
+
+from lib import browser
 from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, environment, expect, free_port
 from lib.profanity import Profanity
 
@@ -302,6 +305,22 @@ def moving_in(checks, book):
                 expect(text in printed, printed)
 
 
+@contextlib.contextmanager
+def web_client(machine, name, password):
+    """The list of dialogs in a browser that opens the README's address."""
+    address = re.search(r"Open <(.+?)>", (ROOT / "README.md").read_text()).group(1)
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=browser.program(), args=["--no-sandbox"]).new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(machine.here(address))
+        page.fill("[name=username]", name)
+        page.fill("[name=password]", password)
+        page.click("form button[type=submit]")
+        dialogs = page.locator(".side .dialogs")
+        dialogs.wait_for()
+        yield dialogs
+
+
 def readme(checks, book):
     """From the first start on, on one server, as a newcomer does it."""
     with checks.check("docs: README, a server's first start and end"), Machine(**SIGN_IN) as machine, machine.serving():
@@ -320,13 +339,16 @@ def readme(checks, book):
             (block,) = book.take("README.md", "Send a message through the app protocol")
             profanity = Profanity(machine.folder)
             try:
-                profanity.type(machine.here(connect))
-                profanity.shows("password")
-                profanity.type(passwords["juliet"])
-                profanity.shows("logged in successfully")
-                profanity.type(message)
-                first = json.loads(machine.shell(block, ROMEO_PASSWORD=passwords["romeo"]))
-                profanity.shows(first["content"]["text"])
+                with web_client(machine, "romeo", passwords["romeo"]) as dialogs:
+                    profanity.type(machine.here(connect))
+                    profanity.shows("password")
+                    profanity.type(passwords["juliet"])
+                    profanity.shows("logged in successfully")
+                    profanity.type(message)
+                    dialogs.get_by_text(message.split(" ", 2)[2]).wait_for()
+                    first = json.loads(machine.shell(block, ROMEO_PASSWORD=passwords["romeo"]))
+                    profanity.shows(first["content"]["text"])
+                    dialogs.get_by_text(first["content"]["text"]).wait_for()
             finally:
                 profanity.close()
             history = "\necho; curl -s $API/dialogs/$DIALOG/messages -H \"Authorization: Bearer $TOKEN\""

@@ -136,21 +136,27 @@ public final class Hub: Sendable {
   /// references only.
   public var sessionCounts: (users: Int, byKind: [SessionKind: Int], lagging: [ClientDoor: Int]) {
     var users = 0
-    var byKind: [SessionKind: Int] = [:]
-    var lagging: [ClientDoor: Int] = [:]
+    // By number: a dictionary would be asked once for each session.
+    var byKind = [Int](repeating: 0, count: SessionKind.allCases.count)
+    var lagging = [Int](repeating: 0, count: ClientDoor.allCases.count)
     for shard in shards {
       let online = shard.users.withLock { $0.values.map { ($0.onlineSessions, $0.lingering.count) } }
       for (onlineSessions, lingering) in online {
         users += onlineSessions.isEmpty ? 0 : 1
-        for onlineSession in onlineSessions {
-          byKind[SessionKind(onlineSession), default: 0] += 1
-          guard onlineSession.isConnected, onlineSession.session.leavesUnread else { continue }
-          lagging[onlineSession.door == .app ? .app : .xmpp, default: 0] += 1
+        // By index: a copy would count the references of all that a session has.
+        for index in onlineSessions.indices {
+          byKind[onlineSessions[index].kind.rawValue] += 1
+          guard onlineSessions[index].isConnected, onlineSessions[index].session.leavesUnread else { continue }
+          lagging[(onlineSessions[index].door == .app ? ClientDoor.app : .xmpp).rawValue] += 1
         }
-        if lingering > 0 { byKind[.appNone, default: 0] += lingering }
+        byKind[SessionKind.appNone.rawValue] += lingering
       }
     }
-    return (users, byKind, lagging)
+    return (users, Self.named(byKind), Self.named(lagging))
+  }
+
+  private static func named<S: Series>(_ counts: [Int]) -> [S: Int] {
+    Dictionary(uniqueKeysWithValues: S.allCases.map { ($0, counts[$0.rawValue]) })
   }
 
   public var sessions: [any LiveSession] {
@@ -353,17 +359,17 @@ public final class Hub: Sendable {
   }
 }
 
-extension SessionKind {
-  fileprivate init(_ onlineSession: OnlineSession) {
-    switch (onlineSession.door, onlineSession.isConnected ? onlineSession.transport : .none) {
-    case (.app, .webSocket): self = .appWebSocket
-    case (.app, .events): self = .appEvents
-    case (.app, .poll): self = .appPoll
-    case (.app, _): self = .appNone
-    case (_, .tcp): self = .xmppTCP
-    case (_, .webSocket): self = .xmppWebSocket
-    case (_, .bosh): self = .xmppBOSH
-    case (.xmpp, _), (.remote, _): self = .xmppNone
+extension OnlineSession {
+  fileprivate var kind: SessionKind {
+    switch (door, isConnected ? transport : .none) {
+    case (.app, .webSocket): .appWebSocket
+    case (.app, .events): .appEvents
+    case (.app, .poll): .appPoll
+    case (.app, _): .appNone
+    case (_, .tcp): .xmppTCP
+    case (_, .webSocket): .xmppWebSocket
+    case (_, .bosh): .xmppBOSH
+    case (.xmpp, _), (.remote, _): .xmppNone
     }
   }
 }

@@ -91,13 +91,17 @@ async def accessible(page, where, within="html"):
     expect(not told, f"{where}: " + "\n".join(told))
 
 
+def program():
+    found = next((found for found in map(shutil.which, BROWSERS) if found), None)
+    expect(found, "a browser is missing: apt install chromium-headless-shell")
+    return found
+
+
 @contextlib.asynccontextmanager
 async def browsing(server):
-    program = next((found for found in map(shutil.which, BROWSERS) if found), None)
-    expect(program, "a browser is missing: apt install chromium-headless-shell")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=program,
+            executable_path=program(),
             args=["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"])
         try:
             yield Browser(browser, server)
