@@ -313,6 +313,17 @@ async def forwarding(checks, story):
         known = await story.message(story.phone, story.private, "The porridge is ready")
         # Romeo cannot read where it comes from, and is not told who said it.
         expect(known["senderId"] == "juliet" and set(known["forwardedFrom"]) == {"sentAt"}, f"{known}")
+    with checks.check("web messages: a message is forwarded to a contact with whom there is no dialog yet"):
+        await story.open("Nurse")
+        await story.choose("The porridge is ready", "Forward")
+        await page.locator("dialog .item:has-text('Romeo')").wait_for()
+        await page.click("dialog .item:has-text('Tybalt')")
+        await page.locator(".head h2:has-text('Tybalt')").wait_for()
+        await story.bubble("The porridge is ready").locator(".forwarded").wait_for()
+        await story.choose("The porridge is ready", "Forward")
+        await page.locator("dialog .item:has-text('Tybalt')").wait_for()
+        expect(await page.locator("dialog .item:has-text('Tybalt')").count() == 1, "Tybalt is offered twice")
+        await story.close_sheet()
 
 
 # MARK: Writing
@@ -639,6 +650,7 @@ async def body(checks, server):
     await romeo.arrive()
     desk = await app(lambda: App(server, "juliet", "desk").connect())
     phone, nurse = await app(App, server, "romeo", "phone"), await app(App, server, "nurse", "kitchen")
+    await app(server.command, "roster", "add", "juliet", "tybalt", "--mutual")
     async with browsing(server) as browser:
         story = Story(server, browser, await browser.page(), romeo, desk, phone, nurse)
         story.private = await app(desk.dialog, "romeo")
@@ -667,5 +679,5 @@ async def body(checks, server):
 
 def run(checks):
     # A resolver that is not there: every other server is out of reach.
-    on_server(body, checks, "romeo", "juliet", "nurse", federation__enabled="true", federation__port=0, federation__tls_port=0,
+    on_server(body, checks, "romeo", "juliet", "nurse", "tybalt", federation__enabled="true", federation__port=0, federation__tls_port=0,
               federation__dns=f"127.0.0.1:{free_port()}", federation__give_up_seconds=1)

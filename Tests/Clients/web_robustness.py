@@ -412,8 +412,10 @@ async def tabs(checks, server, browser):
         texts = [each["content"]["text"] for each in await call(romeo.history, dialog)]
         expect(texts.count("Written without a server") == 1, f"{texts[-8:]}")
     with checks.check("web client: a revoked session leads both tabs to the sign-in, and leaves neither messages nor tokens in the browser"):
-        stored = set(await second.evaluate(STORED))
-        expect({f"tails/{dialog}", f"dialogs/{dialog}", "state/session"} <= stored, f"{stored}")
+        # It is written a moment after it is shown.
+        await second.wait_for_function(
+            f"async (keys) => {{ const stored = await ({STORED})(); return keys.every((key) => stored.includes(key)); }}",
+            arg=[f"tails/{dialog}", f"dialogs/{dialog}", "state/session"])
         juliet = await call(App, server, "juliet", "revoker")
         await call(juliet.call, "DELETE", "/v1/sessions")
         for page in (second, third):

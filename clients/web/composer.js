@@ -13,6 +13,14 @@ import { record } from "./voice.js";
 const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢😭😡🤯🥳🤗👍👎👏🙌🙏💪👋🤝👀🔥🎉✨⭐🌹🌙☀️🍀☕🍕🎂🎁🎵📷📌✅❌❗❓💡🚀"].filter((each) => each !== "\ufe0f");
 /** The most files of one message. */
 const FILES = 10;
+const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
+
+/** Returns an image of a file, whose bytes the page lets go of once it has read them. */
+function preview(file) {
+  const src = URL.createObjectURL(file);
+  const done = () => URL.revokeObjectURL(src);
+  return h("img", { src, alt: "", on: { load: done, error: done } });
+}
 
 /** Reads a place: a `geo:` URI (RFC 5870), or a latitude and a longitude in degrees; `undefined` if it is none. */
 export function placeOf(text) {
@@ -148,7 +156,7 @@ export class Composer {
     const { replying, files } = this;
     if (!text && !files.length) return undefined;
     return {
-      ...(text && { text }), ...this.placedMentions(text), ...(replying?.id && { replyTo: replying.id }), ...(files.length && { files: files.map((each) => each.file) }),
+      ...(text && { text }), ...this.placedMentions(text), ...(replying?.id && { replyTo: replying.id }), ...(files.length && { files }),
     };
   }
 
@@ -281,9 +289,7 @@ export class Composer {
   add(files) {
     if (!files.length || !this.screen.mayWrite) return;
     if (this.files.length + files.length > FILES) toast(t("file.tooMany", { count: FILES }));
-    for (const file of files.slice(0, FILES - this.files.length)) {
-      this.files.push({ file, address: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : undefined });
-    }
+    this.files.push(...files.slice(0, FILES - this.files.length));
     this.drawTray();
     this.resize();
     this.focus();
@@ -291,11 +297,11 @@ export class Composer {
 
   drawTray() {
     this.tray.hidden = !this.files.length;
-    fill(this.tray, this.files.map((each) => h("div", { class: "tray-item" },
-      each.address ? h("img", { src: each.address, alt: "" }) : h("span", { class: "file-icon" }, svg(icons.file)),
-      h("span", { class: "note cut" }, h("bdi", {}, cleanFileName(each.file.name)), ` ${bytes(each.file.size)}`),
-      tool("close", t("remove.named", { name: cleanFileName(each.file.name) }), () => {
-        this.files = this.files.filter((other) => other !== each);
+    fill(this.tray, this.files.map((file) => h("div", { class: "tray-item" },
+      PICTURE.test(file.type) ? preview(file) : h("span", { class: "file-icon" }, svg(icons.file)),
+      h("span", { class: "note cut" }, h("bdi", {}, cleanFileName(file.name)), ` ${bytes(file.size)}`),
+      tool("close", t("remove.named", { name: cleanFileName(file.name) }), () => {
+        this.files = this.files.filter((each) => each !== file);
         this.drawTray();
         this.resize();
       }))));
@@ -362,7 +368,7 @@ export class Composer {
     const { replying } = this;
     this.time(inAnHour(), [
       replying && h("p", { class: "note cut" }, t("reply.to", { name: this.screen.nameOf(replying.senderId, replying.senderNick) })),
-      h("p", { class: "soft", dir: "auto" }, message.text), this.files.map((each) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(each.file.name)))),
+      h("p", { class: "soft", dir: "auto" }, message.text), this.files.map(({ name }) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(name)))),
     ], async (sendAt, close) => {
       await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
       close();

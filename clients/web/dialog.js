@@ -261,7 +261,7 @@ export class DialogScreen {
       react,
       this.mayWrite && { icon: "reply", label: t("message.reply"), action: () => this.composer.reply(message) },
       isMine && type === "text" && !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
-      { icon: "copy", label: t("message.copy"), action: () => navigator.clipboard.writeText(cleanText(message.content.text)).then(() => toast(t("copied")), () => {}) },
+      message.content.text && { icon: "copy", label: t("message.copy"), action: () => navigator.clipboard.writeText(cleanText(message.content.text)).then(() => toast(t("copied")), () => {}) },
       type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
       (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
         && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)) },
