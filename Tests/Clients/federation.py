@@ -260,8 +260,9 @@ def dialback(case):
                     partner.restart()  # It returns at once what is said within a second of a refusal.
                 case.run(message)
                 expect({stream["verified"] for stream in case.link["streams"]} == {"dialback"}, f"{case.link}")
-                # Of a server that began with this configuration, which the partner may have dialled before anything was said.
-                shows(case.parley, "a valid key", lambda now: now("parley_federation_dialback_total", result="valid") > 0)
+                # With a second Parley both use the one stream (XEP-0288) that Parley opened, whose key is for the other to verify.
+                if partner.name != "parley2":
+                    shows(case.parley, "a valid key", lambda now: now("parley_federation_dialback_total", result="valid") > 0)
             with case.check("forged keys are refused, and questions about the stream on which they are asked"):
                 growth = Growth(case.parley)
                 forges(case)
