@@ -144,7 +144,7 @@ async def keeps_nothing(page):
 
 
 async def keeps_unsent(page, user):
-    """Whose messages are kept until they are sent, of which there are none, and the device's id: nothing else."""
+    """Expects the browser to keep the device's id and whose login ended, for messages that wait, and nothing else."""
     kept = json.loads(await page.evaluate(KEPT))
     expect(set(kept) == {"state"} and len(kept["state"]) == 2 and kept["state"][1] == user, f"the browser keeps {kept}")
 
