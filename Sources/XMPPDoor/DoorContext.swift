@@ -142,6 +142,22 @@ public final class DoorContext: Sendable {
     policies = Mutex(makePolicies(accounts.commonHashes))
   }
 
+  /// Logs an error that a stanza is answered with, with the stanza's id, which the sender knows, as a request's id is
+  /// (`HTTPContext.refuse`).
+  ///
+  /// - Parameters:
+  ///   - code: The code of the problem behind it; nil for the error's condition.
+  ///   - sender: What the line has of the sender, by its key.
+  func log(_ error: StanzaError, of stanza: Stanza, code: String? = nil, _ sender: [String: String]) {
+    let isFault = error.condition == .internalServerError
+    guard isFault || stanza.mayBeAnswered else { return }
+    // A client chooses these.
+    let values = sender.merging(["stanza": stanza.id ?? ""]) { own, _ in own }
+      .mapValues { String(decoding: $0.utf8.prefix(Limits.loggedIDBytesMax), as: UTF8.self) }
+    refusals.note(
+      "a stanza", code ?? "\(error.condition.text)", isFault: isFault, isProbe: stanza.iqType == .get, values)
+  }
+
   /// The policies of new streams, for the hashes of which every account has keys: a client takes the strongest mechanism
   /// that is offered, and many give up if that fails.
   private struct StreamPolicies {

@@ -192,6 +192,9 @@ async def converse(checks, server, port):
         gateway.say("nobody@localhost", "hello?", id="lost")
         bounce = await gateway.saw("message", lambda m: m["type"] == "error" and m["id"] == "lost")
         expect(condition(bounce) == "service-unavailable", str(bounce))
+        server.log.until("the line of the refusal", lambda log: any(
+            "a stanza was refused" in line and "stanza=lost" in line and f"from=bob@{DOMAIN}/irc" in line
+            for line in log.splitlines()))
     with checks.check("component: a room elsewhere is passed on, to who is meant"):
         gateway.present("romeo@localhost/orchard", sender=f"#verona@{DOMAIN}/tybalt")
         await romeo.saw("presence_available", lambda p: str(p["from"]) == f"#verona@{DOMAIN}/tybalt")

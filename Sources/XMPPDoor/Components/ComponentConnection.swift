@@ -74,6 +74,7 @@ final class ComponentConnection: RemoteConnection {
       countStanza()
       guard stanza.mayBeAnswered, let domain = machine.domain else { return }
       let error = StanzaError(.badRequest, "a stanza of a component needs 'from' and 'to'")
+      door.log(error, of: stanza, ["from": domain])
       write { error.writeReply(to: stanza, into: &$0, from: link?.home.domain, to: domain) }
     case .refuse(let response, let error):
       door.logger.warning(

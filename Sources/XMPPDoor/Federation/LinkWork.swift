@@ -97,7 +97,7 @@ final class LinkWork {
     if let then {
       then(result)
     } else if case .failure(let problem) = result {
-      link?.refuse(stanza, StanzaError(problem))
+      link?.refuse(stanza, problem)
     }
     while let next = waiting.first, next.after <= settledCount {
       waiting.removeFirst()

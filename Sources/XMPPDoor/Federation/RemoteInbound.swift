@@ -83,7 +83,7 @@ enum RemoteInbound {
       for: stanza
     ) { result in
       switch result {
-      case .failure(let problem): arrival.link.refuse(stanza, StanzaError(problem))
+      case .failure(let problem): arrival.link.refuse(stanza, problem)
       case .success(let receipt) where receipt.isRepeat && bounces:
         arrival.link.refuse(stanza, StanzaError(.serviceUnavailable))
       case .success: break

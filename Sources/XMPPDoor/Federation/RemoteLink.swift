@@ -42,8 +42,15 @@ extension RemoteLink {
     write { NodeWriter.write(event, to: recipient, into: &$0) }
   }
 
-  func refuse(_ stanza: Stanza, _ error: StanzaError) {
+  /// Answers with an error, if the stanza may be answered.
+  ///
+  /// - Parameter code: The code of the problem behind it; nil for the error's condition.
+  func refuse(_ stanza: Stanza, _ error: StanzaError, code: String? = nil) {
+    door.log(error, of: stanza, code: code, ["from": (try? stanza.from())??.description ?? ""])
     guard stanza.mayBeAnswered else { return }
     write { error.writeReply(to: stanza, into: &$0) }
   }
+
+  /// Answers with a problem's error.
+  func refuse(_ stanza: Stanza, _ problem: Problem) { refuse(stanza, StanzaError(problem), code: problem.code) }
 }

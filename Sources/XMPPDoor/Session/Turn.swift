@@ -48,14 +48,9 @@ final class Turn {
   /// Answers with a problem's error.
   func fail(_ problem: Problem) { fail(StanzaError(problem), code: problem.code) }
 
-  /// Logs an error with the stanza's id, which the sender knows, as a request's id is (`HTTPContext.refuse`).
+  /// Logs an error that this stanza is answered with.
   func log(_ error: StanzaError, code: String?) {
-    let isFault = error.condition == .internalServerError
-    guard isFault || stanza.mayBeAnswered else { return }
-    let id = String(decoding: (stanza.id ?? "").utf8.prefix(Limits.loggedIDBytesMax), as: UTF8.self)
-    session.door.refusals.note(
-      "a stanza", code ?? "\(error.condition.text)", isFault: isFault, isProbe: stanza.iqType == .get,
-      ["stanza": id, "session": "\(jid)"])
+    session.door.log(error, of: stanza, code: code, ["session": "\(jid)"])
   }
 
   /// Posts, and runs `then` once the outcome is known. Without `then`, errors go back to the sender and success is

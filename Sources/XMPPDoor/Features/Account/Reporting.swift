@@ -105,7 +105,7 @@ struct Reporting: Feature {
     let (stanza, logger) = (arrival.stanza, link.door.logger)
     link.work?.post(.report(report), by: arrival.sender, for: stanza) { [weak link] result in
       switch result {
-      case .failure(let problem): link?.refuse(stanza, StanzaError(problem))
+      case .failure(let problem): link?.refuse(stanza, problem)
       case .success(let receipt): log(receipt.value as? [Report] ?? [], by: arrival.sender.address, logger)
       }
     }
