@@ -113,7 +113,12 @@ public struct OwnDomainCheck: Sendable {
     func step(_ hasPassed: Bool, _ text: String) -> FederationTestStep {
       FederationTestStep(step: "certificate", hasPassed: hasPassed, text: text)
     }
-    let advice = "get one from an authority that names \(domain), and set tls.certificate and tls.key"
+    var advice = "get one from an authority that names \(domain), and set tls.certificate and tls.key"
+    if chain.count == 1 {
+      advice =
+        "where an authority issued it, tls.certificate needs its chain as well (often called fullchain.pem); else "
+        + advice
+    }
     if chain.isEmpty { return step(false, "it is self-signed").advising(advice) }
     var verdict = await judge(chain, domain, [])
     var note = ""
