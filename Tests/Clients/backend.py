@@ -5,9 +5,11 @@ docs/openapi-admin.yaml, of which every operation must have been called at the e
 """
 import asyncio
 import base64
+import contextlib
 import json
 import pathlib
 import queue
+import sqlite3
 import threading
 import time
 import urllib.parse
@@ -442,6 +444,24 @@ def webhooks(checks, server, key):
         slow.until("ten messages", lambda: len(slow.events("message.created")) == 10)
         for hook in hooks:
             key.do("DELETE", f"/webhooks/{hook}")
+    with Backend() as backend, checks.check("an event that was given up is counted, until an operator has it sent again"):
+        hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})["webhook"]["id"]
+        romeo.say(dialog, "given up")
+        backend.until("it", lambda: backend.events())
+        server.stop()
+        # It is given up after two hours of attempts, which HookTests have.
+        with contextlib.closing(sqlite3.connect(f"{server.data}/parley.db")) as database, database:
+            database.execute("""
+                INSERT INTO hook_failures (hook, position, occurrence, event, message, failed, reason, due)
+                SELECT id, (SELECT max(position) FROM payloads), 0, 'message.created', 'msg_given_up', 1, 'status 500', 0
+                FROM hooks WHERE url = ?""", [backend.url])
+        server.start()
+        shows(server, "the failure", lambda scrape: scrape("parley_webhook_failures") == 1)
+        expect(json.loads(server.command("health", "--json"))["webhookFailures"] == 1, "health has none")
+        key.do("POST", f"/webhooks/{hook}/failures")
+        backend.until("it again", lambda: [e["data"]["message"]["content"]["text"] for e in backend.events()] == ["given up"] * 2)
+        shows(server, "no failure", lambda scrape: scrape("parley_webhook_failures") == 0)
+        key.do("DELETE", f"/webhooks/{hook}")
     with Backend() as backend, checks.check("kill -9 while events are delivered loses none and repeats them by their ids"):
         key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})
         said = []
