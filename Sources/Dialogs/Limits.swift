@@ -392,13 +392,19 @@ public enum Limits {
   /// The bound of a room's own age of messages, in days: a hundred years, as in the configuration. Refused with
   /// `retention-invalid`.
   public static let retentionDaysMax = 36_500
-  /// The pause after a piece of retention, how many times as long as the piece it is at least, and how many times more
-  /// where others have posted meanwhile: one message in fifty comes while a piece is written. A machine that does nothing in
-  /// time does not put the work off for ever: each of the two pauses ends after five seconds.
+  /// The pause after a piece of retention, and how many times as long as the piece it is at least. A machine that does
+  /// nothing in time does not put the work off for ever: a pause ends after five seconds.
   static let retentionPauseMin: Duration = .milliseconds(10)
   static let retentionPauseMax: Duration = .seconds(5)
   static let retentionPauseShare = 4
-  static let retentionPauseShareBusy = 46
+  /// The posts of others for each piece beside them, unless nobody posts for `retentionQuiet`. One or two messages wait
+  /// for a piece: less than one in two hundred.
+  static let retentionPostsPerPiece = 500
+  static let retentionQuiet: Duration = .milliseconds(100)
+  /// The time after which a run no longer waits for that, since others would never let it end, and the pause then, beside
+  /// others: one message in fifty comes while a piece is written.
+  static let retentionWaitingMax: Duration = .days(1)
+  static let retentionPauseShareLate = 50
   /// Dialogs or files that one read of retention looks at, some microseconds each.
   static let agingDialogsAtOnce = 500
 

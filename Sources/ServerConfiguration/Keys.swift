@@ -168,7 +168,9 @@ package struct Keys: Sendable {
   /// The maximum is a century; 0 means that nothing goes.
   let retentionPrivateDays = Key.number("retention.private_days", 0, 0...36_500, "days", change: .reload)
   let retentionRoomDays = Key.number("retention.room_days", 0, 0...36_500, "days", change: .reload)
-  let retentionDomains = Key.entries("retention.domains", ["name", "private_days", "room_days"], change: .reload)
+  let retentionDomains = Key.entries(
+    "retention.domains", ["name", "private_days", "room_days", "file_bytes"], change: .reload)
+  let retentionFileBytes = Key.number("retention.file_bytes", 0, 0...Int.max, "bytes", change: .reload)
   let retentionAccountDays = Key.number("retention.account_days", 0, 0...36_500, "days", change: .reload)
   let adminSocket = Key.path("admin.socket")
   let metricsHost = Key.host("metrics.host", "127.0.0.1")

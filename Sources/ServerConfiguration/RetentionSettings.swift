@@ -2,7 +2,7 @@ import Basics
 import Dialogs
 
 extension SettingsReader {
-  /// Reads the ages at which messages and accounts go.
+  /// Reads the ages at which messages and accounts go, and the bytes beyond which files do.
   mutating func retention(among domains: [Settings.Domain], _ uploads: Settings.Uploads?) -> RetentionPolicy {
     var policy = RetentionPolicy()
     policy.files = uploads?.lifetime
@@ -13,8 +13,9 @@ extension SettingsReader {
         "days: 0, or a whole number from \(ConfigurationLimits.idleAccountDaysMin) to 36500 is expected")
     }
     policy.accounts = Self.age(accounts)
-    policy.ages = RetentionPolicy.Ages(
-      privately: Self.age(read(keys.retentionPrivateDays)), rooms: Self.age(read(keys.retentionRoomDays)))
+    policy.bounds = RetentionPolicy.Bounds(
+      privately: Self.age(read(keys.retentionPrivateDays)), rooms: Self.age(read(keys.retentionRoomDays)),
+      fileBytes: Self.bytes(read(keys.retentionFileBytes)))
     let entries = raw.entries[keys.retentionDomains.name] ?? []
     note(
       keys.retentionDomains, entries.map { Self.shown($0) }.joined(separator: ", "), entries.first?.origin ?? .standard)
@@ -25,21 +26,25 @@ extension SettingsReader {
         continue
       }
       if policy.byDomain[name] != nil { reject(entry, "name", "it is there twice") }
-      policy.byDomain[name] = RetentionPolicy.Ages(
-        privately: age(entry, "private_days", policy.ages.privately), rooms: age(entry, "room_days", policy.ages.rooms))
+      let standard = policy.bounds
+      policy.byDomain[name] = RetentionPolicy.Bounds(
+        privately: number(entry, "private_days", in: 0...36_500, "days").map(Self.age) ?? standard.privately,
+        rooms: number(entry, "room_days", in: 0...36_500, "days").map(Self.age) ?? standard.rooms,
+        fileBytes: number(entry, "file_bytes", in: 0...Int.max, "bytes").map(Self.bytes) ?? standard.fileBytes)
     }
     return policy
   }
 
-  private mutating func age(
-    _ entry: RawSettings.DomainEntry, _ field: String, _ fallback: Duration?
-  ) -> Duration? {
-    guard let written = entry.fields[field]?.text else { return fallback }
-    guard let days = Int(written), (0...36_500).contains(days) else {
-      reject(entry, field, "days: a whole number from 0 to 36500 is expected")
+  /// Reads a number of an entry; `nil` if it is not there, or an error.
+  private mutating func number(
+    _ entry: RawSettings.DomainEntry, _ field: String, in range: ClosedRange<Int>, _ unit: String
+  ) -> Int? {
+    guard let written = entry.fields[field]?.text else { return nil }
+    guard let number = Int(written), range.contains(number) else {
+      reject(entry, field, "\(unit): a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
       return nil
     }
-    return Self.age(days)
+    return number
   }
 
   private mutating func reject(_ entry: RawSettings.DomainEntry, _ field: String, _ text: String) {
@@ -50,9 +55,10 @@ extension SettingsReader {
   }
 
   private static func age(_ days: Int) -> Duration? { days == 0 ? nil : .days(days) }
+  private static func bytes(_ bytes: Int) -> Int64? { bytes == 0 ? nil : Int64(bytes) }
 
   private static func shown(_ entry: RawSettings.DomainEntry) -> String {
-    ["name", "private_days", "room_days"].compactMap { field in
+    ["name", "private_days", "room_days", "file_bytes"].compactMap { field in
       entry.fields[field].map { field == "name" ? $0.text : "\(field)=\($0.text)" }
     }.joined(separator: " ")
   }

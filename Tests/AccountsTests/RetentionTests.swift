@@ -14,7 +14,7 @@ import Testing
   private func policy(privately: Int? = nil, rooms: Int? = nil, accounts: Int? = nil) -> RetentionPolicy {
     var policy = RetentionPolicy()
     func age(_ days: Int?) -> Duration? { days.map { .seconds($0 * 86_400) } }
-    policy.ages = .init(privately: age(privately), rooms: age(rooms))
+    policy.bounds = .init(privately: age(privately), rooms: age(rooms))
     policy.accounts = age(accounts)
     return policy
   }
@@ -216,6 +216,47 @@ import Testing
     }
     #expect(ends == [10, 10, nil, 5, nil])
     #expect(try await stage.parley.read { try $0.storedBlobs(after: blobs[3].id, limit: 9).map(\.id) } == [blobs[4].id])
+  }
+
+  @Test func theOldestFilesGoBeyondTheBytesOfADomain() async throws {
+    let policy = BlobPolicy(links: BlobLinks(base: "https://files.example"), lifetime: nil)
+    let stage = try Stage(blobs: (policy: policy, store: NoFiles()))
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let begin = stage.clock.now
+    func blob(_ number: UInt64, _ owner: Party, age: Int, size: Int64) -> Blob {
+      Blob(
+        id: BlobID(PublicID(high: 0, low: number)), realm: owner.realm, owner: owner.id, name: "f", mediaType: nil,
+        size: size, purpose: .message, state: .stored, createdAt: begin + .days(-age), expiresAt: nil)
+    }
+    let blobs = [
+      blob(1, romeo, age: 1, size: 10), blob(2, romeo, age: 4, size: 20), blob(3, juliet, age: 3, size: 40),
+      blob(4, romeo, age: 2, size: 80),
+    ]
+    try await stage.parley.work { writer in for blob in blobs { try writer.put(blob) } }
+    let state = stage.parley.registries.retention
+    func kept() async throws -> [UInt64] {
+      try await stage.parley.read { reader in
+        try reader.storedBlobs(after: nil, limit: 9).filter { $0.expiresAt == nil }.map(\.id.value.low)
+      }
+    }
+    try await stage.accounts.hold(Hold(.user(juliet.id), in: juliet.realm, note: nil, since: begin))
+    state.policy.bounds.fileBytes = 150
+    #expect(try await stage.accounts.retain().files == 0)
+    // The oldest is not enough, the next is held.
+    state.policy.bounds.fileBytes = 120
+    #expect(try await stage.accounts.retain(onlyCounting: true).files == 2)
+    #expect(try await stage.accounts.retain().files == 2)
+    #expect(try await kept() == [1, 3])
+    #expect(try await stage.accounts.retain().files == 0)
+    // What is too old is not counted once more.
+    try await stage.accounts.removeHold(of: .user(juliet.id))
+    state.policy.files = .days(3)
+    state.policy.bounds.fileBytes = 10
+    #expect(try await stage.accounts.retain(onlyCounting: true).files == 1)
+    #expect(try await stage.accounts.retain().files == 1)
+    state.policy.bounds.fileBytes = 1
+    #expect(try await stage.accounts.retain().files == 1)
+    #expect(try await kept() == [])
   }
 
   @Test func accountsGoThatNobodyHasUsedForLong() async throws {

@@ -13,7 +13,7 @@ import urllib.parse
 from slixmpp.exceptions import IqError
 
 from lib.apps import App, exchange_json
-from lib.files import attach, upload
+from lib.files import ask, attach, upload
 from lib.harness import PATIENCE, Server, expect
 from lib.peers import Client
 from lib.scrape import Growth
@@ -187,6 +187,25 @@ def holds(checks, server):
         expect([m["content"]["text"] for m in romeo.history(dialog)][-1:] == ["a new beginning"], "it does not go on")
 
 
+def files(checks, server):
+    with checks.check("retention: beyond the bytes of a domain the oldest files go, whoever's they are, and nobody's picture"):
+        romeo, juliet = App(server, "romeo"), App(server, "juliet")
+        dialog = romeo.dialog("juliet")
+        said = [attach(app, dialog, upload(server, app, bytes([65 + number]) * 1000), f"file {number}")
+                for number, app in enumerate([romeo, juliet, romeo, juliet])]
+        urls = [message["content"]["attachments"][0]["url"] for message in said]
+        configure(server, "retention:\n  private_days: 7\n  file_bytes: 2500\n")
+        server.command("reload")
+        expect("2500 bytes" in server.command("retention", "status"), "the bound is not shown")
+        expect("2 files" in server.command("retention", "run", "--dry-run"), "it counts otherwise")
+        growth = Growth(server)
+        expect("Removed 0 messages of 0 dialogs, 2 files" in server.command("retention", "run"), "it removes otherwise")
+        growth.until("parley_retention_removed_total", 2, kind="files")
+        expect([ask(server, url)[0] for url in urls] == [404, 404, 200, 200], "others are gone")
+        expect([m["id"] for m in juliet.history(dialog)][-4:] == [m["id"] for m in said], "a message is gone")
+        expect("0 files" in server.command("retention", "run"), "there is more to remove")
+
+
 def tasks(server):
     key = json.loads(server.command("key", "add", "tasks", "--scope", "users:read", "--json"))
     return exchange_json("GET", server.base + "/v1/admin/tasks", token=key["secret"])[2]["items"]
@@ -198,4 +217,5 @@ def run(checks):
         server.add_users("romeo", "juliet")
         server.befriend("romeo", "juliet")
         ages(checks, server)
+        files(checks, server)
         holds(checks, server)

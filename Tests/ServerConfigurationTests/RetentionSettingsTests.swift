@@ -21,16 +21,22 @@ import Testing
       domain: a.example
       domains:
         - name: b.example
+        - name: c.example
       retention:
         private_days: 90
         account_days: 400
+        file_bytes: 1000
         domains:
           - name: b.example
             room_days: 30
+          - name: c.example
+            private_days: 0
+            file_bytes: 0
       """
     ).retention
-    #expect(policy.ages(in: "a.example") == .init(privately: days(90)))
-    #expect(policy.ages(in: "b.example") == .init(privately: days(90), rooms: days(30)))
+    #expect(policy.bounds(of: "a.example") == .init(privately: days(90), fileBytes: 1_000))
+    #expect(policy.bounds(of: "b.example") == .init(privately: days(90), rooms: days(30), fileBytes: 1_000))
+    #expect(policy.bounds(of: "c.example") == .init())
     #expect(policy.accounts == days(400))
     // By default files alone have an age, `uploads.days`.
     var standard = RetentionPolicy()
@@ -44,6 +50,8 @@ import Testing
     ("retention.account_days", "  account_days: 29"),
     ("retention.domains.name", "  domains:\n    - name: c.example"),
     ("retention.domains.room_days", "  domains:\n    - name: a.example\n      room_days: 36501"),
+    ("retention.file_bytes", "  file_bytes: 10G"),
+    ("retention.domains.file_bytes", "  domains:\n    - name: a.example\n      file_bytes: -1"),
     ("retention.domains.name", "  domains:\n    - name: a.example\n    - name: a.example"),
   ])
   func errorsNameTheKey(key: String, text: String) throws {

@@ -6,10 +6,10 @@ import Dialogs
 extension StoreConformance {
   private static func blob(
     _ number: UInt64, of owner: Party, size: Int64 = 10, purpose: Blob.Purpose = .message,
-    state: Blob.State = .stored, createdAt: Timestamp, expiresAt: Timestamp? = nil
+    state: Blob.State = .stored, createdAt: Timestamp, expiresAt: Timestamp? = nil, realm: RealmID? = nil
   ) -> Blob {
     Blob(
-      id: BlobID(PublicID(high: 0x8000_0000_0000_00ff, low: number)), realm: owner.realm, owner: owner.id,
+      id: BlobID(PublicID(high: 0x8000_0000_0000_00ff, low: number)), realm: realm ?? owner.realm, owner: owner.id,
       name: "file", mediaType: "text/plain", size: size, purpose: purpose, state: state, createdAt: createdAt,
       expiresAt: expiresAt)
   }
@@ -58,6 +58,33 @@ extension StoreConformance {
         try equal(try reader.blobUse(of: scene.nurse.id, at: now), BlobUse())
         try equal(Set(try reader.dueBlobs(at: now, limit: 9)), [over.id, missed.id, forgotten.id])
         try equal(try reader.dueBlobs(at: now, limit: 2).count, 2)
+      }
+    },
+    Case(name: "the files in messages of a realm, the oldest first, and their bytes") { scene in
+      func at(_ seconds: Int) -> Timestamp { scene.time + .seconds(seconds) }
+      let early = blob(9, of: scene.romeo, size: 1, createdAt: at(1))
+      let twins = [
+        blob(2, of: scene.romeo, size: 2, purpose: .ephemeral, createdAt: at(2)),
+        blob(3, of: scene.juliet, size: 4, createdAt: at(2), expiresAt: at(11)),
+      ]
+      let last = blob(1, of: scene.juliet, size: 8, createdAt: at(3))
+      let others = [
+        blob(4, of: scene.romeo, size: 16, createdAt: at(2), expiresAt: at(10)),
+        blob(5, of: scene.romeo, size: 32, purpose: .profile, createdAt: at(2)),
+        blob(6, of: scene.romeo, size: 64, state: .awaited, createdAt: at(2)),
+        blob(7, of: scene.romeo, size: 128, createdAt: at(2), realm: RealmID(scene.romeo.realm.number + 1)),
+      ]
+      try scene.write { writer in for blob in [early] + twins + [last] + others { try writer.put(blob) } }
+      try scene.read { reader in
+        let all = FilesByAge(realm: scene.romeo.realm, since: .earliest, now: at(10))
+        let since = FilesByAge(realm: scene.romeo.realm, since: at(2), now: at(10))
+        try equal(try reader.bytes(of: all), 15)
+        try equal(try reader.files(all, after: nil, limit: 9), [early] + twins + [last])
+        try equal(try reader.files(all, after: nil, limit: 2), [early, twins[0]])
+        try equal(try reader.files(all, after: twins[0], limit: 9), [twins[1], last])
+        try equal(try reader.bytes(of: since), 14)
+        try equal(try reader.files(since, after: nil, limit: 9), twins + [last])
+        try equal(try reader.files(since, after: last, limit: 9), [])
       }
     },
     Case(name: "a file is over when nothing refers to it any more, and only for its owner") { scene in

@@ -417,17 +417,20 @@ extension StoreConformance {
           id: BlobID(PublicID(high: 0, low: number)), realm: scene.realm.id, owner: owner.id, name: "f",
           mediaType: nil, size: 1, purpose: .message, state: .stored, createdAt: scene.time, expiresAt: scene.time)
       }
-      let blobs = [blob(1, scene.romeo), blob(2, scene.juliet), blob(3, scene.juliet)]
+      let blobs = [blob(1, scene.romeo), blob(2, scene.juliet), blob(3, scene.juliet), blob(4, scene.juliet)]
       let said = try scene.write { writer in
         let said = try scene.say("one", by: scene.juliet, to: scene.nurse, writer)
         for blob in blobs { try writer.put(blob) }
+        let answer = try scene.say("two", by: scene.juliet, to: scene.romeo, writer)
         try writer.insertBlobReference(to: blobs[1].id, by: said.position)
+        try writer.insertBlobReference(to: blobs[3].id, by: answer.position)
         try writer.put(Hold(.user(scene.romeo.id), in: scene.realm.id, note: nil, since: scene.time))
         try writer.put(Hold(.dialog(said.dialog), in: scene.realm.id, note: nil, since: scene.time))
         return said
       }
       let due = { try scene.read { try $0.dueBlobs(at: scene.time, limit: 9) } }
       try equal(try due(), [blobs[2].id])
+      try equal(try scene.read { reader in try blobs.map { try reader.isHeld($0.id) } }, [true, true, false, true])
       try scene.write { writer in
         for hold in try writer.holds(in: nil) { try writer.remove(hold) }
       }

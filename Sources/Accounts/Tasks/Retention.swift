@@ -16,8 +16,9 @@ extension Accounts {
     var report = RetentionReport(startedAt: parley.clock.now)
     if onlyCounting {
       try await retention.removeMessages(onlyCounting: true, &report)
-      try await retention.endFiles(onlyCounting: true, &report)
-      try await removeIdleAccounts(onlyCounting: true, &report)
+      try await retention.endOldFiles(onlyCounting: true, &report)
+      try await retention.endFilesBeyondBytes(onlyCounting: true, &report)
+      try await removeIdleAccounts(retention, onlyCounting: true, &report)
       report.finishedAt = parley.clock.now
       return report
     }
@@ -27,8 +28,9 @@ extension Accounts {
     do throws(Problem) {
       try await retention.hideMessages()
       try await retention.removeMessages(onlyCounting: false, &report)
-      try await retention.endFiles(onlyCounting: false, &report)
-      try await removeIdleAccounts(onlyCounting: false, &report)
+      try await retention.endOldFiles(onlyCounting: false, &report)
+      try await retention.endFilesBeyondBytes(onlyCounting: false, &report)
+      try await removeIdleAccounts(retention, onlyCounting: false, &report)
     } catch {
       report.finishedAt = parley.clock.now
       report.failure = error.text
@@ -54,7 +56,9 @@ extension Accounts {
   /// own.
   ///
   /// In the first day of a process none is deleted: who was online when the one before was killed has no later sign.
-  private func removeIdleAccounts(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
+  private func removeIdleAccounts(
+    _ retention: Retention, onlyCounting: Bool, _ report: inout RetentionReport
+  ) async throws(Problem) {
     let (now, administrators) = (parley.clock.now, parley.registries.administrators)
     guard let age = parley.registries.retention.policy.accounts else { return }
     guard onlyCounting || startedAt + AccountLimits.idleAccountsAfterStart <= now else { return }
@@ -77,7 +81,7 @@ extension Accounts {
           }
           report.accounts += 1
           if onlyCounting { continue }
-          try await Retention(parley).pausing { () throws(Problem) in try await setState(of: user.id, .deleted) }
+          try await retention.pausing { () throws(Problem) in try await setState(of: user.id, .deleted) }
           parley.metrics.retained.add(.accounts)
         }
         guard page.count == AccountLimits.idleLookedAtMax, let last = page.last else { break }

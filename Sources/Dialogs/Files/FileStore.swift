@@ -7,7 +7,13 @@ public protocol FileReader {
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
   /// Returns the stored files of all users behind an id, ascending.
   func storedBlobs(after: BlobID?, limit: Int) throws -> [Blob]
-  /// Returns stored files that have expired at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
+  /// Returns the bytes of these files.
+  func bytes(of files: FilesByAge) throws -> Int64
+  /// Returns these files behind one of them, the oldest first.
+  func files(_ files: FilesByAge, after: Blob?, limit: Int) throws -> [Blob]
+  /// Returns whether a file must stay: it is a held user's, or in a message of a held dialog (`isHeld(_: DialogID)`).
+  func isHeld(_ file: BlobID) throws -> Bool
+  /// Returns stored files that have expired at `time` and are not held, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
   /// or refused ones that no longer count for the day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
 }
@@ -22,4 +28,19 @@ public protocol FileWriter {
   /// Removes the references of a message and its corrections. The stored blobs of `owner` among them without other
   /// references expire at `ending`; `nil` keeps them.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
+}
+
+/// The stored files in messages of a realm, by the time of their upload.
+public struct FilesByAge: Hashable, Sendable {
+  public let realm: RealmID
+  /// The time of the upload of the oldest of them, at the earliest.
+  public let since: Timestamp
+  /// The time at which they have not ended.
+  public let now: Timestamp
+
+  public init(realm: RealmID, since: Timestamp, now: Timestamp) {
+    self.realm = realm
+    self.since = since
+    self.now = now
+  }
 }

@@ -8,7 +8,7 @@ import ServerMetrics
 ///
 /// A piece is a few entries in a transaction of their own, which is not synced: it is durable with the next commit of
 /// others, at the latest after some hundred dialogs, and a loss of power before that is made good by the next run. After
-/// a piece there is a pause of several times its duration, and a far longer one where others post.
+/// a piece there is a pause (`RetentionPause`).
 ///
 /// A member may want an age of their own for a dialog. It rules their view alone: what is older is hidden from them, as
 /// if they had cleared the dialog up to there. In a private dialog what is older than all of its users want is seen by
@@ -18,8 +18,13 @@ import ServerMetrics
 /// is told to resync, and an XMPP client's page by the id of a message that is gone is `item-not-found`.
 public struct Retention: Sendable {
   let parley: Parley
+  private let startedAt: Timestamp
 
-  public init(_ parley: Parley) { self.parley = parley }
+  /// Creates a run, which begins now.
+  public init(_ parley: Parley) {
+    self.parley = parley
+    startedAt = parley.clock.now
+  }
 
   public var state: RetentionState { parley.registries.retention }
 
@@ -27,8 +32,8 @@ public struct Retention: Sendable {
   /// report. Ends early if its task is cancelled.
   public func removeMessages(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
     let (policy, now, parley) = (state.policy, parley.clock.now, parley)
-    let ages = Dictionary(uniqueKeysWithValues: parley.realms.map { ($0.id, policy.ages(in: $0.domain)) })
-    let onlyOwn = ages.values.allSatisfy { $0 == RetentionPolicy.Ages() }
+    let bounds = Dictionary(uniqueKeysWithValues: parley.realms.map { ($0.id, policy.bounds(of: $0.domain)) })
+    let onlyOwn = !bounds.values.contains(where: \.hasAges)
     var after = DialogID(0)
     while !Task.isCancelled {
       let from = after
@@ -37,8 +42,8 @@ public struct Retention: Sendable {
         // Few ages are different.
         var ends: [Duration: Position] = [:]
         let due = try page.compactMap { dialog -> (id: DialogID, end: Position)? in
-          guard let oldest = dialog.oldest, let ages = ages[parley.home(of: dialog.realm)],
-            let age = ages.age(of: dialog)
+          guard let oldest = dialog.oldest, let bounds = bounds[parley.home(of: dialog.realm)],
+            let age = bounds.age(of: dialog)
           else { return nil }
           let end =
             try ends[age] ?? reader.position(before: Timestamp(milliseconds: now.milliseconds - age.milliseconds))
@@ -115,43 +120,6 @@ public struct Retention: Sendable {
     if messages > 0 { report.dialogs += 1 }
   }
 
-  /// Ends the files in messages that are older than the policy allows, as far as they would stay longer: those of a
-  /// time with another policy. They cannot be read from then on, and the next sweep removes them.
-  public func endFiles(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
-    guard parley.blobs != nil, let age = state.policy.files else { return }
-    var after: BlobID?
-    while !Task.isCancelled {
-      let (from, now) = (after, parley.clock.now)
-      let (page, ended) = try await parley.read { reader in
-        let page = try reader.storedBlobs(after: from, limit: Limits.agingDialogsAtOnce)
-        let ended = try page.filter { blob in
-          let end = blob.createdAt + age
-          guard blob.purpose != .profile, end <= now, blob.expiresAt.map({ end < $0 }) ?? true else { return false }
-          return try !reader.isHeld(blob.owner)
-        }
-        return (page, ended)
-      }
-      report.files += ended.count
-      var rest = onlyCounting ? [] : ended[...]
-      while !rest.isEmpty, !Task.isCancelled {
-        let piece = Array(rest.prefix(Limits.expiredAtOnce))
-        rest = rest.dropFirst(piece.count)
-        try await pausing { () throws(Problem) in
-          try await parley.work(keepingCaches: true) { writer in
-            for blob in piece {
-              guard var blob = try writer.blob(blob.id, .server(.rules)), blob.state == .stored else { continue }
-              blob.expiresAt = blob.createdAt + age
-              try writer.put(blob)
-            }
-          }
-        }
-        parley.metrics.retained.add(.files, piece.count)
-      }
-      guard page.count == Limits.agingDialogsAtOnce, let last = page.last else { return }
-      after = last.id
-    }
-  }
-
   /// Writes a piece in one dialog, and pauses.
   private func piece<Value: Sendable>(
     in dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
@@ -177,15 +145,12 @@ public struct Retention: Sendable {
     return value
   }
 
-  /// Leaves the committer to others, after a piece before which it had taken so many posts.
+  /// Leaves the committer to others, after a piece before which it had taken so many posts. Ends early in a task that is
+  /// cancelled.
   private func pause(after duration: Duration, since posts: Int) async {
-    await sleep(for: duration * Limits.retentionPauseShare)
-    if parley.takenPosts > posts + 1 { await sleep(for: duration * Limits.retentionPauseShareBusy) }
-  }
-
-  /// Sleeps within the bounds of a pause; not at all in a task that is cancelled.
-  private func sleep(for pause: Duration) async {
-    try? await Task.sleep(for: min(max(pause, Limits.retentionPauseMin), Limits.retentionPauseMax))
+    var pause = RetentionPause(
+      after: duration, since: posts, isLate: startedAt + Limits.retentionWaitingMax <= parley.clock.now)
+    while !Task.isCancelled, let rest = pause.next(taken: parley.takenPosts) { try? await Task.sleep(for: rest) }
   }
 }
 

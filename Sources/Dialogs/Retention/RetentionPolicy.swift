@@ -1,19 +1,25 @@
 public import Basics
 import Synchronization
 
-/// The ages at which messages, files and accounts go; without an age nothing does.
+/// The ages at which messages, files and accounts go, and the bytes beyond which files do; without them nothing does.
 public struct RetentionPolicy: Hashable, Sendable {
-  /// The ages of messages in one realm.
-  public struct Ages: Hashable, Sendable {
-    /// In private dialogs, and notes to oneself; `nil`: they stay.
+  /// The bounds of what one realm keeps.
+  public struct Bounds: Hashable, Sendable {
+    /// The age of messages in private dialogs, and of notes to oneself; `nil`: they stay.
     public var privately: Duration?
-    /// In group and public dialogs, whispers there included.
+    /// The age of messages in group and public dialogs, whispers there included.
     public var rooms: Duration?
+    /// The bytes of all files in messages, beyond which the oldest go; `nil`: they stay.
+    public var fileBytes: Int64?
 
-    public init(privately: Duration? = nil, rooms: Duration? = nil) {
+    public init(privately: Duration? = nil, rooms: Duration? = nil, fileBytes: Int64? = nil) {
       self.privately = privately
       self.rooms = rooms
+      self.fileBytes = fileBytes
     }
+
+    /// Whether messages go by age.
+    var hasAges: Bool { privately != nil || rooms != nil }
 
     /// Returns the age at which messages of a dialog go: this, or a shorter one of the room's own; `nil`: they stay.
     func age(of dialog: AgingDialog) -> Duration? {
@@ -22,9 +28,9 @@ public struct RetentionPolicy: Hashable, Sendable {
     }
   }
 
-  /// The ages in realms that `byDomain` does not name.
-  public var ages = Ages()
-  public var byDomain: [String: Ages] = [:]
+  /// The bounds of realms that `byDomain` does not name.
+  public var bounds = Bounds()
+  public var byDomain: [String: Bounds] = [:]
   /// The time from a file's upload to its end (`Blob.expiresAt`), of those in messages.
   public var files: Duration?
   /// The time without use after which an account is deleted.
@@ -32,7 +38,7 @@ public struct RetentionPolicy: Hashable, Sendable {
 
   public init() {}
 
-  public func ages(in domain: String) -> Ages { byDomain[domain] ?? ages }
+  public func bounds(of domain: String) -> Bounds { byDomain[domain] ?? bounds }
 }
 
 extension Duration {

@@ -9,7 +9,7 @@ extension Judge {
         field: "retentionDays")
     }
     guard let domain = realms.realm(realm)?.domain else { return }
-    let ages = retention.policy.ages(in: domain)
+    let ages = retention.policy.bounds(of: domain)
     guard let bound = (isRoom ? ages.rooms : ages.privately)?.days, days > bound else { return }
     throw Problem(
       .malformed, "retention-too-long",

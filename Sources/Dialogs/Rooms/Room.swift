@@ -53,7 +53,7 @@ public struct RoomSettings: Hashable, Sendable {
   /// Seconds between two messages of one participant; 0 disables slow mode (XEP-0500).
   public var slowModeSeconds = 0
   /// The days after which messages go, whispers included, where the operators let them stay longer
-  /// (`RetentionPolicy.Ages.rooms`); `nil`: only as these say.
+  /// (`RetentionPolicy.Bounds.rooms`); `nil`: only as these say.
   public var retentionDays: Int?
   public var language: String?
   public var lifetime = Lifetime.kept

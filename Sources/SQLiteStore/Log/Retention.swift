@@ -226,14 +226,13 @@ extension Query {
       UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w
         ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = m.dialog AND w.second = ?1 WHERE m.user = ?1)
     """)
-  /// A dialog is held itself, by a user of it, or, as whispers are, by its room.
-  fileprivate static let isHeld = Query(
-    """
-    SELECT EXISTS (SELECT 1 FROM holds h WHERE h.user = 0 AND h.dialog IN (d.id, d.via))
+  /// The condition that the dialog `d` is held: itself, by a user of it, or, as whispers are, by its room.
+  static let isDialogHeld = """
+    (EXISTS (SELECT 1 FROM holds h WHERE h.user = 0 AND h.dialog IN (d.id, d.via))
       OR EXISTS (SELECT 1 FROM holds h WHERE h.user > 0 AND (h.user IN (d.first, d.second)
-        OR EXISTS (SELECT 1 FROM members m WHERE m.user = h.user AND m.dialog = d.id)))
-    FROM dialogs d WHERE d.id = ?1
-    """)
+        OR EXISTS (SELECT 1 FROM members m WHERE m.user = h.user AND m.dialog = d.id))))
+    """
+  fileprivate static let isHeld = Query("SELECT \(isDialogHeld) FROM dialogs d WHERE d.id = ?1")
   fileprivate static let heldUsers = Query("SELECT user FROM holds WHERE user > 0")
   fileprivate static let passOwn = Query(
     """

@@ -40,6 +40,20 @@ extension Reader {
     return use ?? BlobUse()
   }
 
+  func bytes(of files: FilesByAge) throws -> Int64 {
+    try connection(.bytesOfFiles, files.realm, files.since, files.now).first { $0.int(0) } ?? 0
+  }
+
+  func files(_ files: FilesByAge, after: Blob?, limit: Int) throws -> [Blob] {
+    let (time, id) = (after?.createdAt ?? files.since, after?.id.value.bytes ?? [])
+    return try connection(.filesByAge, files.realm, time, files.now, id, bound(limit))
+      .all { try Self.id($0.bytes(0)) }.compactMap { try blob($0, .server(.rules)) }
+  }
+
+  func isHeld(_ file: BlobID) throws -> Bool {
+    try connection(.isFileHeld, file.value.bytes).first { $0.int(0) } == 1
+  }
+
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] {
     try connection(
       .dueBlobs, time, Self.before(time, Limits.slotTime), Self.before(time, Limits.blobDay), bound(limit),
@@ -170,12 +184,21 @@ extension Query {
         state IN (0, 1) AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
       FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > iif(resumable, ?5, ?4)))
     """)
+  /// `Blob.State.stored`, and not `Blob.Purpose.profile`: the condition of the index `blobs_by_age`.
+  private static let isFileOfMessage = "realm = ?1 AND state = 1 AND purpose <> 1 AND (expires IS NULL OR expires > ?3)"
+  fileprivate static let bytesOfFiles = Query(
+    "SELECT coalesce(sum(size), 0) FROM blobs WHERE \(isFileOfMessage) AND created >= ?2")
+  fileprivate static let filesByAge = Query(
+    """
+    SELECT id FROM blobs WHERE \(isFileOfMessage) AND (created, id) > (?2, ?4) ORDER BY created, id LIMIT ?5
+    """)
   /// The condition that the file `b` is a held user's, or in a message of a held dialog.
   private static let isHeld = """
     (EXISTS (SELECT 1 FROM holds h WHERE h.user = b.owner)
       OR EXISTS (SELECT 1 FROM blob_references r CROSS JOIN payloads p ON p.position = r.position
-        CROSS JOIN holds h ON h.user = 0 AND h.dialog = p.dialog WHERE r.blob = b.id))
+        CROSS JOIN dialogs d ON d.id = p.dialog WHERE r.blob = b.id AND \(isDialogHeld)))
     """
+  fileprivate static let isFileHeld = Query("SELECT \(isHeld) FROM blobs b WHERE b.id = ?1")
   fileprivate static let dueBlobs = Query(
     """
     SELECT id FROM blobs b WHERE state = 1 AND expires IS NOT NULL AND expires <= ?1 AND NOT \(isHeld)

@@ -4,7 +4,7 @@ import ArgumentParser
 struct RetentionCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retention",
-    abstract: "Messages and accounts that go because of their age (settings retention.*).",
+    abstract: "Messages, files and accounts that go because of their age or number (settings retention.*).",
     discussion: """
       Examples:
         parley retention status
@@ -17,7 +17,7 @@ struct RetentionStatus: AdminCommand {
   typealias Operation = ShowRetention
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Shows the ages of each domain, and the last run.",
+    abstract: "Shows the bounds of each domain, and the last run.",
     discussion: """
       The server removes what is old enough at its start and every hour.
 
@@ -32,8 +32,13 @@ struct RetentionStatus: AdminCommand {
 
   func text(_ status: Operation.Output) -> String {
     func age(_ days: Int64?) -> String { days.map { "\($0) days" } ?? "for ever" }
-    var table = TextTable("Domain", "Private dialogs", "Rooms")
-    for domain in status.domains { table.add([domain.domain, age(domain.privateDays), age(domain.roomDays)]) }
+    var table = TextTable("Domain", "Private dialogs", "Rooms", "Files")
+    for domain in status.domains {
+      table.add([
+        domain.domain, age(domain.privateDays), age(domain.roomDays),
+        domain.fileBytes.map { "\($0) bytes" } ?? "any number of bytes",
+      ])
+    }
     var lines = [table.text()]
     lines.append(
       status.accountDays.map { "Accounts are deleted after \($0) days without use." }

@@ -9,11 +9,14 @@ package enum ShowRetention: AdminOperation {
 
   package typealias Input = Empty
 
-  /// The ages of messages in one domain, in days; nil: they stay.
+  /// The bounds of one domain; nil: there is none.
   package struct Domain: Codable, Hashable, Sendable {
     package let domain: String
+    /// The ages of messages, in days.
     package let privateDays: Int64?
     package let roomDays: Int64?
+    /// The bytes of files in messages beyond which the oldest go.
+    package let fileBytes: Int64?
   }
 
   package struct Output: Codable, Hashable, Sendable {
@@ -34,8 +37,10 @@ package enum ShowRetention: AdminOperation {
     let holds = try await parley.read { try $0.holds(in: nil).count }
     return Output(
       domains: parley.realms.map { realm in
-        let ages = policy.ages(in: realm.domain)
-        return Domain(domain: realm.domain, privateDays: days(ages.privately), roomDays: days(ages.rooms))
+        let bounds = policy.bounds(of: realm.domain)
+        return Domain(
+          domain: realm.domain, privateDays: days(bounds.privately), roomDays: days(bounds.rooms),
+          fileBytes: bounds.fileBytes)
       }, accountDays: days(policy.accounts), fileDays: days(policy.files), holds: holds, isRunning: state.isRunning,
       last: state.last.map(RetentionRow.init))
   }
