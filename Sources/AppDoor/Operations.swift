@@ -9,6 +9,7 @@ enum Operations {
     .init(GetHealth.self), .init(GetReadiness.self),
     .init(GetInfo.self),
     .init(Register.self),
+    .init(CreateInvitation.self),
     .init(GetInvitation.self),
     .init(LogIn.self),
     .init(ListSessions.self),

@@ -126,6 +126,9 @@ static const uint8_t web_index_html[] = {
 static const uint8_t web_info_js[] = {
 #embed "../../clients/web/info.js"
 };
+static const uint8_t web_invite_js[] = {
+#embed "../../clients/web/invite.js"
+};
 static const uint8_t web_list_js[] = {
 #embed "../../clients/web/list.js"
 };
@@ -236,6 +239,7 @@ static const parley_web_file files[] = {
     ENTRY("web/icons.js", web_icons_js),
     ENTRY("web/index.html", web_index_html),
     ENTRY("web/info.js", web_info_js),
+    ENTRY("web/invite.js", web_invite_js),
     ENTRY("web/list.js", web_list_js),
     ENTRY("web/manifest.webmanifest", web_manifest_webmanifest),
     ENTRY("web/messageactions.js", web_messageactions_js),

@@ -144,7 +144,7 @@ package struct InvitePage: Sendable {
     problem: String? = nil, status: HTTPResponse.Status = .ok
   ) -> HTMLPage {
     let domain = HTMLPage.escaped(open.realm.domain)
-    let uri = HTMLPage.escaped(InviteLinks.uri(open, token: token))
+    let uri = HTMLPage.escaped(open.uri(token: token))
     let title: String
     let lead: String
     if let inviter = open.inviter {

@@ -198,6 +198,12 @@ enum Samples {
       try Sample(
         "Invitation",
         InvitationBody(username: "nina", inviterId: "juliet", inviterName: "Juliet", expiresAt: time)),
+      try Sample(
+        "NewInvitation",
+        NewInvitationBody(
+          url: "https://chat.example.org/invite/t", xmppUri: "xmpp:juliet@example.org?roster;preauth=t;ibr=y",
+          token: "t",
+          expiresAt: time)),
       try Sample("MarkerPage", PageBody(items: [marker], nextCursor: "n")),
       try Sample(
         "History",

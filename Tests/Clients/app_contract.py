@@ -229,6 +229,7 @@ def main():
     sessions(base, *pair[0])
     vouched = identities(base, info, juliet)
     devices(juliet)
+    inviting(base, info, juliet)
     if hook:
         with_hook(base, hook)
     js, rs = Socket(juliet), Socket(romeo)
@@ -261,6 +262,7 @@ def main():
                 if int(status) < 300 and (operation["operationId"], int(status)) not in documents.seen_statuses:
                     name = operation["operationId"]
                     unreachable = (set() if hook else NEEDS_HOOK) | (set() if invitation else {"invitation.get"})
+                    unreachable |= set() if "invitations" in info["features"] else {"invitation.create"}
                     if name not in unreachable | (set() if registered else {"user.register"}) and (
                             vouched or not name.startswith(("identity.", "nonce."))):
                         missing.append(f"{operation['operationId']} {status}")

@@ -130,7 +130,7 @@ def succeeded(document, seen, excused):
 
 
 def run(checks):
-    settings = dict(registration="true", outgoing__networks="127.0.0.0/8", identity__backends=f"properties={SECRET}")
+    settings = dict(registration="true", invitations="true", outgoing__networks="127.0.0.0/8", identity__backends=f"properties={SECRET}")
     with Taker() as taker:
         for kind in "delivery", "push__webhook":
             settings.update({f"{kind}__url": taker.url, f"{kind}__secret": new_secret()})

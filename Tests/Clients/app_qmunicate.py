@@ -522,7 +522,7 @@ class Walk:
             await self.notified()
             self.services.apple.took_nothing()
 
-        self.story.client_only(27, "telling a friend, feedback by mail", "an invitation's link by `parley invite create` or XEP-0401, addresses of the operator by XEP-0157")
+        self.story.client_only(27, "telling a friend, feedback by mail", "an invitation's link by `POST /v1/invitations`, XEP-0401 or `parley invite create`, addresses of the operator by XEP-0157")
 
         with row(28, "logging out ends the login, its device and its connection; slixmpp: the stream ends, and each sees the other go"):
             await self.tablet.connect()

@@ -565,6 +565,30 @@ async def second_factor(checks, server, browser):
     return page
 
 
+async def inviting(checks, server, browser, page):
+    with checks.check("web people: somebody without an account is invited by a link, once, and is a contact at once"):
+        await begin(page, "New chat")
+        await sheet(page).locator("button.item:has-text('Invite somebody')").click()
+        link = await scanned(sheet(page).locator(".qr"))
+        expect(await sheet(page).locator("code.secret").text_content() == link, f"the picture has {link}")
+        await button(sheet(page), "Done").click()
+        guest = await browser.page()
+        await guest.goto(server.base + urllib.parse.urlsplit(link).path)
+        await guest.click("a:has-text('Chat in this browser')")
+        await guest.locator("h2:has-text('Juliet'):has-text('invites you')").wait_for()
+        await guest.fill("[name=username]", "rosaline")
+        await guest.fill("[name=password]", "By a link of Juliet's")
+        await guest.click("form button[type=submit]")
+        await guest.wait_for_selector(".side .dialogs")
+        await guest.context.close()
+        roster = await app(server.command, "roster", "list", "rosaline")
+        expect("juliet@localhost" in roster and "both" in roster, roster)
+        late = await browser.page()
+        await late.goto(server.base + urllib.parse.urlsplit(link).path)
+        await late.locator("text=Already used").first.wait_for()
+        await late.context.close()
+
+
 async def guests(checks, server, browser, nurse):
     with checks.check("web people: a guest comes without an account, finds a public group, and writes there"):
         page = await browser.page()
@@ -632,6 +656,7 @@ async def visit(checks, server, hook):
         await oneself(checks, server, page, romeo, nurse)
         await devices(checks, server, browser, page)
         await other_apps(checks, server, page)
+        await inviting(checks, server, browser, page)
         await guests(checks, server, browser, nurse)
         await leaving(checks, server, await second_factor(checks, server, browser), tybalt)
         await proofs(checks, server, browser, page, hook)
@@ -648,6 +673,6 @@ def run(checks):
     try:
         on_server(
             lambda checks, server: visit(checks, server, hook), checks, "romeo", "juliet", "nurse", "tybalt", "paris", "mercutio",
-            guests__domains="localhost", guests__may="memberships", delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret)
+            guests__domains="localhost", guests__may="memberships", invitations="true", delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret)
     finally:
         hook.close()

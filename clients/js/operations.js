@@ -117,6 +117,7 @@ export const operations = {
   removeDevice(id) { return this.request("DELETE", path`/devices/${id}`); },
   startExport() { return this.request("POST", "/users/me/exports"); },
   listExports() { return this.request("GET", "/users/me/exports"); },
+  createInvitation() { return this.request("POST", "/invitations"); },
   getExport(id) { return this.request("GET", path`/users/me/exports/${id}`); },
 
   // Before signing in

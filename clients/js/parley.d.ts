@@ -359,6 +359,8 @@ export class Parley {
   signUp(input: {
     username?: string; password: string; name?: string; email?: string; phone?: string; code?: string; invitation?: string;
   }): Promise<User>;
+  /** Makes a link for one person, who becomes a contact; throws `invitations-off` where the features of `info()` have no `invitations`. */
+  createInvitation(): Promise<{ url: string; xmppUri: string; token: string; expiresAt: Time }>;
   /** Who invites, by the token of an invitation's link; throws `invitation-unknown` if it is used up or expired. */
   invitation(token: string): Promise<{ username?: string; inviterId?: PersonId; inviterName?: string; expiresAt: Time }>;
   /** Ends the login, here and at the server, and removes what is stored locally, unsent messages too. */

@@ -3,6 +3,7 @@
 import { fill, h, later, name, svg } from "./dom.js";
 import { t } from "./i18n.js";
 import { icons } from "./icons.js";
+import { invite } from "./invite.js";
 import { cleanName } from "./text.js";
 import { attempt, button, field, sheet } from "./ui.js";
 
@@ -43,10 +44,13 @@ function peopleSearch(app, pick, { isChosen } = {}) {
 }
 
 export function newChat(app) {
-  sheet(t("chat.new"), (close) => [
-    peopleSearch(app, (userId) => { close(); app.openPrivate(userId); }),
-    h("button", { type: "button", class: "item", on: { click: () => { close(); app.openPrivate(app.parley.userId); } } }, svg(icons.star), t("notes")),
-  ]);
+  sheet(t("chat.new"), (close) => {
+    const line = (icon, label, action) => h("button", { type: "button", class: "item", on: { click: () => { close(); action(); } } }, svg(icon), label);
+    const inviting = line(icons.userAdd, t("invite"), () => invite(app));
+    inviting.hidden = true;
+    if (!app.isGuest) app.parley.info().then(({ features }) => { inviting.hidden = !features.includes("invitations"); }, () => {});
+    return [peopleSearch(app, (userId) => { close(); app.openPrivate(userId); }), line(icons.star, t("notes"), () => app.openPrivate(app.parley.userId)), inviting];
+  });
 }
 
 /** Makes a group, or with `dialogId` adds people to one. */

@@ -21,6 +21,11 @@ struct RequestContext: Sendable {
   var accounts: Accounts { door.accounts }
   var rendering: Rendering { Rendering(parley: door.parley, realm: realm.id) }
 
+  /// The server's URL for clients, without a path.
+  var publicURL: String {
+    door.settings.publicURL ?? "\(isSecure ? "https" : "http")://\(host ?? realm.domain)"
+  }
+
   func user() throws(Problem) -> Accounts.Caller {
     guard let caller else {
       throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")

@@ -51,6 +51,16 @@ def invited(base, token):
     anybody.call("GET", f"/v1/invitations/{token}", status=404, code="invitation-unknown")
 
 
+def inviting(base, info, client):
+    if "invitations" not in info["features"]:
+        client.call("POST", "/v1/invitations", status=403, code="invitations-off")
+        return
+    made = client.call("POST", "/v1/invitations", status=201)
+    expect(made["url"].endswith("/invite/" + made["token"]) and f"preauth={made['token']}" in made["xmppUri"], f"{made}")
+    told = Client(base).call("GET", f"/v1/invitations/{made['token']}")
+    expect(told["inviterId"] == client.name, f"{told}")
+
+
 def devices(client):
     """Where nobody is woken: it goes before anybody says anything. The keys are those of RFC 8291 5."""
     keys = {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",

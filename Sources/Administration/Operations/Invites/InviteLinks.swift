@@ -1,4 +1,3 @@
-import Addresses
 import Basics
 package import Dialogs
 
@@ -16,19 +15,8 @@ package struct InviteLinks: Codable, Hashable, Sendable {
       throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
     }
     id = new.invite.id
-    uri = Self.uri(open, token: new.token)
+    uri = open.uri(token: new.token)
     page = context.publicURL.map { "\($0)/invite/\(new.token)" }
     expires = new.invite.expires.description
   }
-
-  package static func uri(_ open: Invites.Open, token: String) -> String {
-    if open.invite.kind == .contact, let inviter = open.inviter {
-      return "xmpp:\(escaped("\(inviter.address)"))?roster;preauth=\(token)" + (open.makesAccount ? ";ibr=y" : "")
-    }
-    let name = open.invite.name.map { escaped($0) + "@" } ?? ""
-    return "xmpp:\(name)\(escaped(open.realm.domain))?register;preauth=\(token)"
-  }
-
-  /// Percent-encodes all but the unreserved characters and the @ (RFC 5122 2.2).
-  private static func escaped(_ text: String) -> String { PercentEncoding.encode(text, keeping: "@") }
 }

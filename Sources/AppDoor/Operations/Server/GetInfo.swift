@@ -13,14 +13,15 @@ enum GetInfo: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<InfoBody> {
     let settings = call.door.settings
-    let base = settings.publicURL ?? "\(call.isSecure ? "https" : "http")://\(call.host ?? call.realm.domain)"
+    let base = call.publicURL
     let verifier = call.accounts.options.signIn.verifier
     // http becomes ws, https becomes wss.
     let address = base.hasPrefix("http") ? "ws" + base.dropFirst(4) : base
     return .ok(
       InfoBody(
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
-        features: call.door.features + (settings.registration ? ["registration"] : []),
+        features: call.door.features + (settings.registration ? ["registration"] : [])
+          + (call.parley.options.allowsInvitations ? ["invitations"] : []),
         grants: SignIns.all.filter { $0.isOffered(call) }.map { $0.grant },
         providers: verifier?.providers(of: call.realm.domain) ?? [],
         authorizationEndpoints: (verifier?.authorizationEndpoints(of: call.realm.domain) ?? []).map {

@@ -23,3 +23,20 @@ struct InvitationBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("expiresAt", expiresAt)
   }
 }
+
+/// A new invitation. Its token is told once.
+struct NewInvitationBody: Hashable, Sendable, JSONObjectWritable {
+  /// The page for the guest.
+  var url: String
+  /// The URI for an XMPP client of the guest's (XEP-0401).
+  var xmppUri: String
+  var token: String
+  var expiresAt: Timestamp
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("url", url)
+    writer.member("xmppUri", xmppUri)
+    writer.member("token", token)
+    writer.member("expiresAt", expiresAt)
+  }
+}

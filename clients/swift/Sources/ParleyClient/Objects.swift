@@ -20,6 +20,12 @@ public struct Info: Codable, Hashable, Sendable {
   public var webPushKey: String?
 }
 
+/// A new invitation: `url` is the page for the guest, `xmppUri` is for an XMPP client of theirs (XEP-0401).
+public struct NewInvitation: Codable, Hashable, Sendable {
+  public var url, xmppUri, token: String
+  public var expiresAt: Date
+}
+
 /// What the token of an invitation's link stands for.
 public struct Invitation: Codable, Hashable, Sendable {
   public var username, inviterId, inviterName: String?

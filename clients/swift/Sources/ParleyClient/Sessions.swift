@@ -150,6 +150,10 @@ extension Parley {
     return try await signIn(.password(username: user.id, password: password))
   }
 
+  /// Makes a link for one person without an account, who becomes a contact. Throws `invitations-off` where the server's
+  /// features have no `invitations`.
+  public func createInvitation() async throws -> NewInvitation { try await ask("POST", path("invitations")) }
+
   /// Who invites, by the token of an invitation's link. Throws `invitation-unknown` if it is used up or expired.
   public func invitation(_ token: String) async throws -> Invitation {
     try await ask("GET", path("invitations", token), token: false)
