@@ -74,9 +74,6 @@ class Control:
         self.server.kill()
         self.server.start()
 
-    def on_invite(self, _):
-        return {"token": re.search(r"preauth=(\w+)", self.server.command("invite", "create"))[1]}
-
     def on_letter(self, _):
         letter = self.hook.letters.get(timeout=PATIENCE)
         if isinstance(letter, Exception):
@@ -119,7 +116,7 @@ def site(*users, **settings):
     secret, port = new_secret(), free_port()
     hook = Hook(port, secret)
     settings = dict(
-        guests__domains="localhost", registration="true", identity__backends=f"app={SECRET}", signup__email="false", terms__version="1",
+        guests__domains="localhost", registration="true", invitations="true", identity__backends=f"app={SECRET}", signup__email="false", terms__version="1",
         turn__servers="turn:relay.example.org:3478?transport=udp", turn__secret="a secret of the relay",
         delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret, **settings)
     with Server(**settings) as server:

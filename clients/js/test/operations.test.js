@@ -142,8 +142,9 @@ test("files and calls: what is stored, the relays, the calls of the moment", asy
 });
 
 test("an account, from an invitation to its end", async () => {
-  const rosa = client(), { token } = await ask("invite");
-  assert.ok((await rosa.invitation(token)).expiresAt);
+  const rosa = client(), { token, url } = await romeo.createInvitation();
+  assert.ok(url.endsWith(token));
+  assert.equal((await rosa.invitation(token)).inviterId, "romeo");
   await rosa.signUp({ username: "rosa", password, invitation: token });
   await refuses(rosa.invitation(token), "invitation-unknown");
   assert.equal((await rosa.me()).termsRequired, "1");
