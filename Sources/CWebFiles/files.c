@@ -72,6 +72,9 @@ static const uint8_t js_uploads_js[] = {
 static const uint8_t js_view_js[] = {
 #embed "../../clients/js/view.js"
 };
+static const uint8_t web_account_identities_js[] = {
+#embed "../../clients/web/account/identities.js"
+};
 static const uint8_t web_account_security_js[] = {
 #embed "../../clients/web/account/security.js"
 };
@@ -221,6 +224,7 @@ static const parley_web_file files[] = {
     ENTRY("js/tabs.js", js_tabs_js),
     ENTRY("js/uploads.js", js_uploads_js),
     ENTRY("js/view.js", js_view_js),
+    ENTRY("web/account/identities.js", web_account_identities_js),
     ENTRY("web/account/security.js", web_account_security_js),
     ENTRY("web/account/settings.js", web_account_settings_js),
     ENTRY("web/app.js", web_app_js),

@@ -1,4 +1,4 @@
-"""The web client's sign-in by a provider: a third-party OpenID provider (oidc-provider-mock, on Authlib) asks the user in the same
+"""The web client's sign-in by a provider, and how one is connected to an account: a third-party OpenID provider (oidc-provider-mock, on Authlib) asks the user in the same
 browser, and Parley's server redeems the code there. And a server without the web client."""
 import asyncio
 import json
@@ -52,6 +52,7 @@ async def walk(checks, server):
             expect(await signed_in(again) == first, "another user")
             await again.context.close()
         await page.context.close()
+        await connecting(checks, browser, first)
         page = await browser.page()
         with checks.check("web sign-in: who says no there is back at the sign-in, and a code that nobody asked for is nothing"):
             await leave()
@@ -64,6 +65,53 @@ async def walk(checks, server):
         with checks.check("web sign-in: nothing in the pages failed"):
             # The provider's own page asks for a style sheet that is elsewhere.
             expect(not [error for error in browser.errors if "net::ERR_" not in error], f"{browser.errors}")
+
+
+async def connecting(checks, browser, rosaline):
+    page = await browser.sign_in("juliet")
+    juliet = await signed_in(page)
+
+    async def providers():
+        await page.click(".side-head .me")
+        await page.click(".side .item:has-text('Sign-in by providers')")
+
+    async def connect(sub, answer="Authorize"):
+        await providers()
+        await page.click("dialog button:has-text('Connect')")
+        await page.fill("input[name=sub]", sub)
+        await page.click(f"button:has-text('{answer}')")
+        await page.wait_for_selector(".side .dialogs")
+
+    async def come(sub):
+        """Who comes by the provider in another browser: the address."""
+        other = await browser.page()
+        await other.goto(browser.server.base + "/")
+        await other.click("button:has-text('Verona')")
+        await other.fill("input[name=sub]", sub)
+        await other.click("button:has-text('Authorize')")
+        await other.wait_for_selector(".side .dialogs")
+        address = await signed_in(other)
+        await other.context.close()
+        return address
+
+    with checks.check("web sign-in: connecting a provider can be cancelled, and one that is somebody else's is not taken"):
+        await connect("juliet-3", "Deny")
+        await page.locator(".toast:has-text('was cancelled')").wait_for()
+        await connect("rosaline-17")
+        await page.locator(".toast:has-text('Somebody else has this')").wait_for()
+        expect(await come("rosaline-17") == rosaline, "the provider leads elsewhere")
+    with checks.check("web sign-in: a provider is connected to an account, which one signs in to by it from then on"):
+        await connect("juliet-3")
+        await page.locator(".toast:has-text('is connected')").wait_for()
+        expect(await page.evaluate("() => location.search + sessionStorage.length") == "0", "the code is left")
+        expect(await come("juliet-3") == juliet, "the provider leads elsewhere")
+    with checks.check("web sign-in: a provider is disconnected, and who comes by it is somebody else"):
+        await providers()
+        await page.locator("dialog .item:has-text('Verona')").get_by_role("button", name="Disconnect").click()
+        await page.locator("dialog").last.get_by_role("button", name="Disconnect", exact=True).click()
+        await page.locator("dialog button:has-text('Connect')").wait_for()
+        expect(await come("juliet-3") != juliet, "the provider still leads to her")
+    await page.context.close()
 
 
 async def signed_in(page):
@@ -79,7 +127,7 @@ def run(checks):
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     from oidc_provider_mock import User, run_server_in_thread
 
-    with run_server_in_thread(user_claims=[User(sub="rosaline-17", claims={"name": "Rosaline"})]) as provider, Server() as server:
+    with run_server_in_thread(user_claims=[User(sub="rosaline-17", claims={"name": "Rosaline"}), User(sub="juliet-3")]) as provider, Server() as server:
         base = f"http://localhost:{provider.server_port}"
         settings = {"identity": {"codes": [{
             "name": "verona", "client_id": CLIENT, "client_secret": SECRET, "authorize_url": base + "/oauth2/authorize",
@@ -90,6 +138,7 @@ def run(checks):
         # JSON is YAML.
         pathlib.Path(server.configuration).write_text(json.dumps(settings))
         server.start()
+        server.add_users("juliet")
         asyncio.run(walk(checks, server))
         server.stop()
         pathlib.Path(server.configuration).write_text(json.dumps({"web": {"client": False}}))

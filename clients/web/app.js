@@ -4,6 +4,7 @@ import { Parley } from "../js/parley.js";
 import { fill, h, svg } from "./dom.js";
 import { t, useClock, useLanguage } from "./i18n.js";
 import { icons } from "./icons.js";
+import { connectIdentity } from "./account/identities.js";
 import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
@@ -41,7 +42,8 @@ class App {
     document.addEventListener("visibilitychange", () => this.setPresence());
   }
 
-  async start() {
+  /** `came` is with what a provider has sent the user back. */
+  async start(came) {
     this.list.draw();
     const connected = this.parley.connect().catch((error) => { if (error.code !== "signed-out") toast(describe(error)); });
     // What is kept here is shown at once, also without a network; a new browser waits for the first page.
@@ -54,6 +56,7 @@ class App {
     this.setPresence();
     this.followAddress();
     registerPush(this);
+    if (came?.userId) connectIdentity(this, came);
   }
 
   /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
@@ -153,12 +156,13 @@ class App {
 /** Shows the client to whom is signed in, and the sign-in to others. */
 async function welcome(root) {
   const parley = new Parley({ url: location.origin, client: "Parley Web" });
-  const start = () => new App(root, parley).start();
+  const start = (back) => new App(root, parley).start(back);
   const came = returned();
-  if (await parley.open().catch(() => false)) return start();
+  if (await parley.open().catch(() => false)) return start(came);
   const notice = sessionStorage.getItem(ENDED) ? t("session.ended") : undefined;
   sessionStorage.removeItem(ENDED);
-  return signInScreen(root, parley, notice, came, start);
+  // Whoever was to connect a provider is signed out: nobody is signed in by it instead.
+  return signInScreen(root, parley, notice, came?.userId ? undefined : came, () => start());
 }
 
 preferences.applyTheme();

@@ -8,6 +8,7 @@ import { allowNotifications } from "../notifications.js";
 import { preferences } from "../preferences.js";
 import { cleanName } from "../text.js";
 import { ask, attempt, item, prompt, select, sheet, toast, toggle, tool } from "../ui.js";
+import { identitiesSheet } from "./identities.js";
 import { addressSheet, appPasswordsSheet, passwordSheet, secondFactorSheet, sessionsSheet } from "./security.js";
 
 /** The column of settings. `back` shows the list again. */
@@ -16,7 +17,7 @@ export function settingsScreen(app, back) {
   const element = h("div", { style: { display: "contents" } }, h("header", { class: "side-head" }, tool("back", t("back"), back, { turns: true }), h("h1", { class: "grow" }, t("settings"))), body);
   let me = app.parley.user;
   const draw = () => fill(body, card(app, me), profile(app, me, load), browser(app, draw), me.lastSeenVisibility && privacy(app, me, load), security(app, me, load), data(app));
-  const load = async () => { await attempt(async () => { me = { ...await app.parley.me(), features: (await app.parley.info()).features }; }); draw(); };
+  const load = async () => { await attempt(async () => { me = { ...await app.parley.me(), info: await app.parley.info() }; }); draw(); };
   draw();
   load();
   return element;
@@ -90,9 +91,10 @@ function security(app, me, load) {
     h("h2", { class: "section" }, t("security")),
     item("device", t("apppasswords"), () => appPasswordsSheet(app, me), { note: t("apppasswords.note") }),
     item("key", t(me.hasPassword === false ? "password.set" : "password.change"), () => passwordSheet(app, me, load)),
-    ["email", "phone"].filter((kind) => me[kind] || me.features?.includes(`codes.${kind}`))
+    ["email", "phone"].filter((kind) => me[kind] || me.info?.features.includes(`codes.${kind}`))
       .map((kind) => item(kind === "email" ? "send" : "call", t(`signin.${kind}`), () => addressSheet(app, me, kind, load), { tail: h("bdi", {}, cleanName(me[kind]).slice(0, 28)) })),
     me.hasPassword !== undefined && item("shield", t("secondfactor"), () => secondFactorSheet(app, me, load), { tail: t(me.secondFactor ? "on" : "off") }),
+    me.info?.providers.length > 0 && item("user", t("identities"), () => identitiesSheet(app, me.info)),
     item("device", t("sessions"), () => sessionsSheet(app)),
   ];
 }
