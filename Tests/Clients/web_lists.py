@@ -159,6 +159,22 @@ async def starring(checks, server, page, juliet, stars):
         await page.locator(".side .row", has_text=re.compile(r"Star 0$")).click()
         await page.locator(".message.found:has-text('Star 0'), .message:has-text('Star 0'):focus").first.wait_for()
         await star("Star 0").first.wait_for()
+    with checks.check("web lists: a star that is set or removed in one tab shows in the others, in their lists too"):
+        other = await page.context.new_page()
+        await other.goto(f"{server.base}/#/dialog/{stars}")
+        words = f"Star {STARS - 3}"
+        await page.click("[aria-label='To the newest message']")
+        for tab in (page, other):
+            await tab.locator(f".message:has-text('{words}') .meta .starred").last.wait_for()
+        # The first tab has the connection; the second hears of everything by it.
+        for acting, seeing in [(other, page), (page, other)]:
+            for label, state in [("Remove star", "detached"), ("Star", "attached")]:
+                await acting.locator(f".message:has-text('{words}') .bubble").last.click(button="right")
+                await acting.locator(f".menu button span:text-is('{label}')").click()
+                await seeing.locator(f".message:has-text('{words}') .meta .starred").last.wait_for(state=state)
+                if seeing is page:
+                    await page.locator(f".side .row:has-text('{words}')").wait_for(state=state)
+        await other.close()
         await page.click(".side-head [aria-label='Back']")
 
 
