@@ -604,6 +604,37 @@ async def guests(checks, server, browser, nurse):
         said = (await app(nurse.history, square))[-1]
         guest = (await app(nurse.call, "GET", f"/v1/users/{said['senderId']}"))[1]
         expect(said["content"]["text"] == "Only passing through" and guest["guest"] is True, f"{said} {guest}")
+    with checks.check("web people: a guest is offered nothing that guests are refused, and is told why"):
+        refused = []
+        page.on("response", lambda answer: refused.append(answer.url) if answer.status == 403 else None)
+
+        async def offered(opener, *wanted):
+            """The entries of a menu, which is closed again."""
+            await opener
+            entries = await page.get_by_role("menuitem").all_text_contents()
+            expect(set(wanted) <= set(entries), f"{wanted} are not among {entries}")
+            await page.keyboard.press("Escape")
+            expect(not {"Report", "Send later", "Scheduled messages", "Pin", "Mute", "Archive", "Mark as unread", "Contact requests"} & set(entries), f"{entries}")
+
+        await app(nurse.say, square, "Who goes there?")
+        await offered(message(page, "Who goes there?").locator(".bubble").click(button="right"), "Star", "Reply")
+        await offered(page.click("[aria-label='Attach']"), "File")
+        await offered(page.click(".head [aria-label='More']"), "Details", "Clear history")
+        await offered(page.click("[aria-label='New chat']"), "Find public groups")
+        await row(page, "Market square").click(button="right")
+        await page.click(".head .who")
+        await panel(page).locator(".item:has-text('You are a guest here')").wait_for()
+        expect(await panel(page).locator("select, .switch").count() == 0, "there are settings of the dialog")
+        await page.keyboard.press("Escape")
+        me = await settings(page)
+        await me.locator(".item:has-text('You are a guest here')").wait_for()
+        for name in ("Name", "Change picture", "Export my data", "Set a password"):
+            expect(await button(me, name).count() == 0, f"{name} is offered")
+        await leave_settings(page)
+        await page.fill(".write", "I shall not")
+        await page.fill(".write", "")
+        await say(page, "But I may write")
+        expect(not refused, f"{refused}")
         await page.context.close()
 
 

@@ -312,7 +312,8 @@ export class Parley {
       this.isReplay = true;
       this.store.ahead = Date.now() - Date.parse(time);
       this.store.isStateDirty = true;
-      this.store.user = { ...this.store.user, ...data.user };
+      // A guest may have become an ordinary user.
+      this.store.user = { ...this.store.user, guest: undefined, ...data.user };
     } else if (type === "resync") {
       this.resync(data);
     } else if (type === "session.revoked") {

@@ -280,7 +280,8 @@ export class Store {
 
   applyUser(user) {
     if (user.id === this.user?.id) {
-      this.user = { ...this.user, ...user, name: user.name, status: user.status, avatarHash: user.avatarHash, avatarUrl: user.avatarUrl };
+      const { name, status, avatarHash, avatarUrl, guest } = user;
+      this.user = { ...this.user, ...user, name, status, avatarHash, avatarUrl, guest };
       this.isStateDirty = true;
     }
     const old = this.users.get(user.id);

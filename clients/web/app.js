@@ -66,6 +66,11 @@ class App {
     location.reload();
   }
 
+  /** Whether the user is a guest, whom the server refuses what lasts (docs/app-protocol.md): what they may not do is not offered. */
+  get isGuest() {
+    return Boolean(this.parley.user?.guest);
+  }
+
   // MARK: Which dialog is open. The address has it, so that the browser's history works: #/dialog/ID/MESSAGE
 
   followAddress() {

@@ -47,7 +47,7 @@ export class Composer {
     });
     this.picker = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { this.add([...this.picker.files]); this.picker.value = ""; } } });
     this.submit = tool("send", t("send"), () => this.send(), { class: "main", turns: true });
-    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); if (!this.editing) this.later(); });
+    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); if (!this.editing && !this.app.isGuest) this.later(); });
     this.voice = tool("microphone", t("voice.record"), () => this.record());
     this.line = h("div", { class: "write-line" },
       tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }), this.picker, this.text,
@@ -120,7 +120,7 @@ export class Composer {
   typed() {
     this.resize();
     if (!this.editing) {
-      this.app.parley.setDraft(this.screen.dialogId, this.text.value, this.replying?.id);
+      if (!this.app.isGuest) this.app.parley.setDraft(this.screen.dialogId, this.text.value, this.replying?.id);
       this.app.parley.setTyping(this.screen.dialogId, this.text.value !== "");
     }
     this.complete();
@@ -168,7 +168,7 @@ export class Composer {
     this.cancel();
     this.drawTray();
     this.app.parley.setTyping(this.screen.dialogId, false);
-    this.app.parley.setDraft(this.screen.dialogId, "");
+    if (!this.app.isGuest) this.app.parley.setDraft(this.screen.dialogId, "");
     this.resize();
     this.focus();
   }
@@ -281,8 +281,8 @@ export class Composer {
       { icon: "camera", label: t("attach.picture"), action: () => { this.picker.accept = "image/*,video/*"; this.picker.click(); } },
       { icon: "file", label: t("attach.file"), action: () => { this.picker.accept = ""; this.picker.click(); } },
       { icon: "location", label: t("attach.location"), action: () => this.location() },
-      !this.editing && { icon: "clock", label: t("schedule"), action: () => this.later() },
-      { icon: "clock", label: t("schedule.list"), action: () => this.scheduled() },
+      !this.editing && !this.app.isGuest && { icon: "clock", label: t("schedule"), action: () => this.later() },
+      !this.app.isGuest && { icon: "clock", label: t("schedule.list"), action: () => this.scheduled() },
     ]);
   }
 

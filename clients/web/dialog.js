@@ -217,9 +217,9 @@ export class DialogScreen {
       isNarrow && this.mayCall && { icon: "video", label: t("call.video"), action: () => app.calls.start(app.people.otherOf(dialog), "video") },
       isNarrow && { icon: "search", label: t("dialog.search"), action: () => this.searchHere() },
       { icon: "info", label: t("dialog.details"), action: () => this.openInfo() },
-      { icon: settings.notify === "never" ? "bell" : "bellOff", label: t(settings.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings.notify === "never" ? null : "never" }) },
-      { icon: "pin", label: t(settings.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings.pinned }) },
-      { icon: "archive", label: t(settings.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings.archived }) },
+      !app.isGuest && { icon: settings.notify === "never" ? "bell" : "bellOff", label: t(settings.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings.notify === "never" ? null : "never" }) },
+      !app.isGuest && { icon: "pin", label: t(settings.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings.pinned }) },
+      !app.isGuest && { icon: "archive", label: t(settings.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings.archived }) },
       "-",
       { icon: "trash", label: t("dialog.clear"), danger: true, action: async () => { if (await ask(t("dialog.clear"), t("dialog.clearText"), t("dialog.clear"))) attempt(() => app.parley.clearDialog(this.dialogId)); } },
     ]);
@@ -268,7 +268,7 @@ export class DialogScreen {
       { icon: "star", label: t(isStarred ? "message.unstar" : "message.star"), action: () => attempt(() => app.parley.star(this.dialogId, message.id, !isStarred)) },
       { icon: "info", label: t("message.info"), action: () => receiptsSheet(app, this, message) },
       "-",
-      !isMine && { icon: "warning", label: t("message.report"), danger: true, action: () => reportSheet(app, message) },
+      !isMine && !app.isGuest && { icon: "warning", label: t("message.report"), danger: true, action: () => reportSheet(app, message) },
       { icon: "trash", label: t("message.deleteForMe"), danger: true, action: () => attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "me")) },
       (isMine || (this.isGroup && this.isAdmin)) && { icon: "trash", label: t("message.deleteForAll"), danger: true, action: async () => {
         if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete"))) attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));

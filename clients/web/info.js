@@ -57,7 +57,7 @@ function personActions(app, screen) {
   };
   return [
     // Somebody who has declined is in the list still, and can be asked again.
-    ["none", "followedBy"].includes(contact?.state ?? "none") && item("userAdd", t("contact.add"), () => attempt(() => parley.putContact(other))),
+    !app.isGuest && ["none", "followedBy"].includes(contact?.state ?? "none") && item("userAdd", t("contact.add"), () => attempt(() => parley.putContact(other))),
     contact?.state === "pendingIn" && item("check", t("accept"), () => attempt(() => parley.putContact(other))),
     contact?.state === "pendingOut" && item("clock", t("contact.pending")),
     contact && item("edit", t("contact.rename"), rename),
@@ -120,8 +120,14 @@ function settingsOf(app, screen) {
   const { me } = screen.dialog;
   if (!me) return undefined;
   const set = (changes) => app.parley.updateSettings(screen.dialogId, changes);
+  const nick = screen.isGroup && item("user", t("group.nick"), async () => {
+    const text = await prompt(t("group.nick"), t("profile.name"), me.nick ?? "", { required: true });
+    if (text?.trim()) attempt(() => app.parley.putMember(screen.dialogId, "me", { nick: text.trim() }));
+  }, { tail: h("bdi", {}, cleanName(me.nick).slice(0, 24)) });
+  const head = h("h3", { class: "section" }, t("settings"));
+  if (app.isGuest) return [head, item("info", t("guest.note")), nick];
   return [
-    h("h3", { class: "section" }, t("settings")),
+    head,
     select("bell", t("notify"), me.notify ?? "default", ["default", "always", "mentions", "never"].map((value) => [value, t(`notify.${value}`)]), (value) => set({ notify: value === "default" ? null : value })),
     item("bellOff", isFuture(me.mutedUntil) ? t("mute.end") : t("mute.hour"), () => attempt(() => set({
       mutedUntil: isFuture(me.mutedUntil) ? null : inAnHour().toISOString(),
@@ -129,10 +135,7 @@ function settingsOf(app, screen) {
     toggle("pin", t("dialog.pinned"), me.pinned, (pinned) => set({ pinned })),
     toggle("archive", t("dialog.archived"), me.archived, (archived) => set({ archived })),
     select("clock", t("dialog.stay"), String(me.retentionDays ?? 0), [...new Set([...STAY, me.retentionDays ?? 0])].map((days) => [String(days), days ? t("days", { count: days }) : t("off")]), (value) => set({ retentionDays: Number(value) || null })),
-    screen.isGroup && item("user", t("group.nick"), async () => {
-      const nick = await prompt(t("group.nick"), t("profile.name"), me.nick ?? "", { required: true });
-      if (nick?.trim()) attempt(() => app.parley.putMember(screen.dialogId, "me", { nick: nick.trim() }));
-    }, { tail: h("bdi", {}, cleanName(me.nick).slice(0, 24)) }),
+    nick,
   ];
 }
 

@@ -91,7 +91,7 @@ export class DialogList {
       { icon: "user", label: t("chat.new"), action: () => newChat(app) },
       { icon: "group", label: t("group.new"), action: () => newGroup(app) },
       { icon: "search", label: t("public.find"), action: () => publicDialogs(app) },
-      { icon: "userAdd", label: t("contacts.requests"), action: () => requests(app) },
+      !app.isGuest && { icon: "userAdd", label: t("contacts.requests"), action: () => requests(app) },
       { icon: "star", label: t("stars"), action: async () => { const screen = await starsScreen(app, () => this.show()); if (screen) this.show(screen); } },
     ]);
   }
@@ -296,14 +296,16 @@ export class DialogList {
   }
 
   openMenu(dialog, place) {
-    const { parley } = this.app;
+    const { parley, isGuest } = this.app;
     const set = (changes) => attempt(() => parley.updateSettings(dialog.id, changes));
     const { pinned, archived, notify, unreadCount, markedUnread } = dialog.me;
+    const isUnread = unreadCount || markedUnread;
+    if (isGuest && !isUnread) return;
     menu(place, [
-      { icon: "pin", label: t(pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !pinned }) },
-      { icon: notify === "never" ? "bell" : "bellOff", label: t(notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: notify === "never" ? null : "never" }) },
-      { icon: "archive", label: t(archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !archived }) },
-      unreadCount || markedUnread
+      !isGuest && { icon: "pin", label: t(pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !pinned }) },
+      !isGuest && { icon: notify === "never" ? "bell" : "bellOff", label: t(notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: notify === "never" ? null : "never" }) },
+      !isGuest && { icon: "archive", label: t(archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !archived }) },
+      isUnread
         ? { icon: "checks", label: t("dialog.markRead"), action: () => attempt(async () => {
           if (dialog.lastMessage) await parley.markRead(dialog.id, dialog.lastMessage.id);
           if (markedUnread) await parley.updateSettings(dialog.id, { markedUnread: false });

@@ -47,7 +47,8 @@ const PUSHES = ["message", "messages", "from_in", "image", "video", "audio", "fi
  * every start, as a registration ends with its login. The service worker finds the texts in this language where it looks for them.
  */
 export async function registerPush(app) {
-  if (!preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
+  // Guests have no devices.
+  if (app.isGuest || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
   try {
     const { webPushKey } = await app.parley.info();
     const registration = await navigator.serviceWorker?.ready;

@@ -16,7 +16,7 @@ export function settingsScreen(app, back) {
   const body = h("div", { class: "panel-body" });
   const element = h("div", { style: { display: "contents" } }, h("header", { class: "side-head" }, tool("back", t("back"), back, { turns: true }), h("h1", { class: "grow" }, t("settings"))), body);
   let me = app.parley.user;
-  const draw = () => fill(body, card(app, me), profile(app, me, load), browser(app, draw), me.lastSeenVisibility && privacy(app, me, load), security(app, me, load), data(app));
+  const draw = () => fill(body, card(app, me), profile(app, me, load), browser(app, draw), me.lastSeenVisibility && privacy(app, me, load), security(app, me, load), data(app, me));
   const load = async () => { await attempt(async () => { me = { ...await app.parley.me(), info: await app.parley.info() }; }); draw(); };
   draw();
   load();
@@ -35,10 +35,11 @@ function profile(app, me, load) {
   };
   return [
     h("h2", { class: "section" }, t("profile")),
-    item("user", t("profile.name"), () => change("name", t("profile.name"), me.name, { maxlength: 100 }), { tail: h("bdi", {}, cleanName(me.name).slice(0, 24)) }),
-    item("smile", t("profile.status"), () => change("status", t("profile.status"), me.status, { maxlength: 200 })),
-    item("camera", t("profile.picture"), () => choosePicture(async (file) => { await app.parley.setMyAvatar(file); await load(); })),
-    me.avatarHash && item("trash", t("picture.remove"), () => attempt(async () => { await app.parley.setMyAvatar(null); await load(); })),
+    me.guest && item("info", t("guest.note")),
+    !me.guest && item("user", t("profile.name"), () => change("name", t("profile.name"), me.name, { maxlength: 100 }), { tail: h("bdi", {}, cleanName(me.name).slice(0, 24)) }),
+    !me.guest && item("smile", t("profile.status"), () => change("status", t("profile.status"), me.status, { maxlength: 200 })),
+    !me.guest && item("camera", t("profile.picture"), () => choosePicture(async (file) => { await app.parley.setMyAvatar(file); await load(); })),
+    !me.guest && me.avatarHash && item("trash", t("picture.remove"), () => attempt(async () => { await app.parley.setMyAvatar(null); await load(); })),
     select("bell", t("availability"), preferences.get("availability"), ["online", "away", "doNotDisturb"].map((value) => [value, t(`presence.${value}`)]), (value) => { preferences.set("availability", value); app.setPresence(); }),
   ];
 }
@@ -67,10 +68,12 @@ function privacy(app, me, load) {
   const who = (values) => values.map((value) => [value, t(`who.${value}`)]);
   return [
     h("h2", { class: "section" }, t("privacy")),
-    select("clock", t("privacy.lastSeen"), me.lastSeenVisibility, who(["everybody", "contacts", "nobody"]), set("lastSeenVisibility")),
-    select("send", t("privacy.messages"), me.messagesFrom, who(["everybody", "contacts"]), set("messagesFrom")),
-    select("call", t("privacy.calls"), me.callsFrom, who(["everybody", "contacts", "nobody"]), set("callsFrom")),
-    toggle("search", t("privacy.searchable"), me.searchable, set("searchable")),
+    !me.guest && [
+      select("clock", t("privacy.lastSeen"), me.lastSeenVisibility, who(["everybody", "contacts", "nobody"]), set("lastSeenVisibility")),
+      select("send", t("privacy.messages"), me.messagesFrom, who(["everybody", "contacts"]), set("messagesFrom")),
+      select("call", t("privacy.calls"), me.callsFrom, who(["everybody", "contacts", "nobody"]), set("callsFrom")),
+      toggle("search", t("privacy.searchable"), me.searchable, set("searchable")),
+    ],
     item("block", t("privacy.blocked"), () => blockedSheet(app), { tail: app.people.blocked.size || "" }),
   ];
 }
@@ -89,17 +92,19 @@ function blockedSheet(app) {
 function security(app, me, load) {
   return [
     h("h2", { class: "section" }, t("security")),
-    item("device", t("apppasswords"), () => appPasswordsSheet(app, me), { note: t("apppasswords.note") }),
-    item("key", t(me.hasPassword === false ? "password.set" : "password.change"), () => passwordSheet(app, me, load)),
-    ["email", "phone"].filter((kind) => me[kind] || me.info?.features.includes(`codes.${kind}`))
-      .map((kind) => item(kind === "email" ? "send" : "call", t(`signin.${kind}`), () => addressSheet(app, me, kind, load), { tail: h("bdi", {}, cleanName(me[kind]).slice(0, 28)) })),
-    me.hasPassword !== undefined && item("shield", t("secondfactor"), () => secondFactorSheet(app, me, load), { tail: t(me.secondFactor ? "on" : "off") }),
+    !me.guest && [
+      item("device", t("apppasswords"), () => appPasswordsSheet(app, me), { note: t("apppasswords.note") }),
+      item("key", t(me.hasPassword === false ? "password.set" : "password.change"), () => passwordSheet(app, me, load)),
+      ["email", "phone"].filter((kind) => me[kind] || me.info?.features.includes(`codes.${kind}`))
+        .map((kind) => item(kind === "email" ? "send" : "call", t(`signin.${kind}`), () => addressSheet(app, me, kind, load), { tail: h("bdi", {}, cleanName(me[kind]).slice(0, 28)) })),
+      me.hasPassword !== undefined && item("shield", t("secondfactor"), () => secondFactorSheet(app, me, load), { tail: t(me.secondFactor ? "on" : "off") }),
+    ],
     me.info?.providers.length > 0 && item("user", t("identities"), () => identitiesSheet(app, me.info)),
     item("device", t("sessions"), () => sessionsSheet(app)),
   ];
 }
 
-function data(app) {
+function data(app, me) {
   const signOut = async () => {
     const waiting = app.parley.outbox.length;
     if (!waiting || await ask(t("signout"), t("signout.unsent", { count: waiting }), t("signout"))) attempt(() => app.parley.signOut());
@@ -111,7 +116,7 @@ function data(app) {
   };
   return [
     h("h2", { class: "section" }, t("data")),
-    item("file", t("export"), () => exportSheet(app)),
+    !me.guest && item("file", t("export"), () => exportSheet(app)),
     item("leave", t("signout"), signOut),
     item("trash", t("account.delete"), remove, { danger: true }),
   ];
