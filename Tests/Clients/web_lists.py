@@ -190,6 +190,22 @@ async def sheets(checks, server, page, crowd):
         await people.nth(GUESTS - 1).wait_for()
         expect(await people.count() == GUESTS and await page.locator("dialog .item:has-text('More')").count() == 0, f"{await people.count()}")
         await page.click("dialog [aria-label='Close']")
+    with checks.check("web lists: a member of a large group is found by a part of the name, page by page"):
+        await page.click(".head .who")
+        find, found = page.get_by_label("Find a member"), page.locator(".panel .item:has(.avatar)")
+        await found.nth(99).wait_for()
+        await find.press_sequentially("guest 11")
+        await page.wait_for_function("() => document.querySelectorAll('.panel .item .avatar').length === 11")
+        expect(await find.evaluate("(input) => input === document.activeElement"), "the field has lost the focus")
+        await find.fill("nobody at all")
+        await page.locator(".panel .empty:has-text('Nothing was found')").wait_for()
+        await find.fill("guest 119")
+        await found.filter(has_text="Guest 119").click()
+        await page.get_by_role("menuitem", name="Remove from group", exact=True).click()
+        await page.locator(".panel .empty:has-text('Nothing was found')").wait_for()
+        await find.fill("")
+        await page.locator(".panel h3:has-text('120 members')").wait_for()
+        await page.click(".panel [aria-label='Close']")
 
 
 async def composing(checks, page, juliet, crowd):

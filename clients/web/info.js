@@ -1,35 +1,44 @@
 // The panel of a dialog: the person or the group, settings, members, shared pictures.
 
-import { fill, h, name, svg } from "./dom.js";
+import { fill, h, later, name, svg } from "./dom.js";
 import { inAnHour, isFuture, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { gallery } from "./files.js";
 import { newGroup } from "./newchat.js";
-import { cleanName, cleanText } from "./text.js";
+import { cleanName, cleanText, folded } from "./text.js";
 import { ask, attempt, button, item, menu, prompt, select, sheet, toggle, tool } from "./ui.js";
 
 /** The times between two messages of one member that can be chosen, in seconds. */
 const SLOW = [0, 10, 30, 60, 300];
 /** The days that messages can stay in one's own view; 0: as long as the server keeps them. */
 const STAY = [0, 1, 7, 30, 90, 365];
+/** The members from which on one can be searched for. */
+const FIND_FROM = 10;
+/** The members that one search looks at by itself, and those found at which it waits. */
+const SEARCHED_MAX = 5000;
+const FOUND_MAX = 50;
+/** The members of one page, and those that are shown more at a time. */
+const PAGE = 100;
 
 export function infoPanel(app, screen) {
-  const body = h("div", { class: "panel-body" });
+  // The members stay where they are when the rest is drawn again: one may be typing there.
+  const above = h("div", { style: { display: "contents" } });
+  const below = h("div", { style: { display: "contents" } });
+  const members = screen.isGroup ? membersOf(app, screen) : undefined;
+  const body = h("div", { class: "panel-body" }, above, members?.element, below);
   const panel = h("section", { class: "panel", "aria-label": t("dialog.details") },
     h("header", { class: "panel-head" }, h("h2", {}, t("dialog.details")), tool("close", t("close"), () => app.closePanel())), body);
-  const members = h("div");
   const media = h("div");
   const draw = () => {
     if (!screen.dialog) return;
-    fill(body, card(app, screen), screen.isGroup ? groupActions(app, screen) : personActions(app, screen), settingsOf(app, screen), media,
-      screen.isGroup && members, endOf(app, screen));
+    fill(above, card(app, screen), screen.isGroup ? groupActions(app, screen) : personActions(app, screen), settingsOf(app, screen), media);
+    fill(below, endOf(app, screen));
   };
   draw();
   loadMedia(app, screen, media);
-  if (screen.isGroup) loadMembers(app, screen, members);
   const ends = [
     app.parley.on("dialogs", () => (panel.isConnected ? draw() : ends.forEach((end) => end()))),
-    app.parley.on("member.updated", ({ dialogId }) => { if (dialogId === screen.dialogId && screen.dialog && panel.isConnected) loadMembers(app, screen, members); }),
+    app.parley.on("member.updated", ({ dialogId, member }) => { if (dialogId === screen.dialogId && screen.dialog && panel.isConnected) members?.change(member); }),
     app.people.onChange(() => panel.isConnected && draw()),
   ];
   return panel;
@@ -150,23 +159,65 @@ async function loadMedia(app, screen, place) {
 /** Whether a member is a user of another server, who is there once they have followed the invitation. */
 const isElsewhere = (member) => !member.userId.startsWith("occupant:") && member.userId.includes("@");
 
-/** Loads the first members, or after those of `known` the next ones. */
-async function loadMembers(app, screen, place, known = [], cursor = undefined) {
-  let page;
-  try {
-    page = await app.parley.listMembers(screen.dialogId, { limit: 100, ...(cursor && { cursor }) });
-  } catch {
-    return;
-  }
-  for (const member of page.items) screen.members.set(member.userId, member);
-  const people = [...known, ...page.items.filter((member) => member.role !== "banned")];
-  fill(place, h("h3", { class: "section" }, t("members.count", { count: screen.dialog?.memberCount ?? people.length })),
-    screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)),
-    people.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
+/** Returns the list of members, page by page, and a field that finds some among all of them; `change` is given what one has become. */
+function membersOf(app, screen) {
+  let people = [], cursor, loading, rows = PAGE;
+  const list = h("div");
+  const input = h("input", { class: "input", type: "search", placeholder: t("group.findMember"), "aria-label": t("group.findMember"), autocomplete: "off", on: { input: later(150, () => find()) } });
+  const field = h("div", { class: "search", hidden: true }, svg(icons.search), input);
+  const head = h("div");
+  const query = () => folded(input.value.trim());
+  /** All that are loaded, or those of them that are searched for: not by the name that is shown, for which each profile would be asked for. */
+  const found = () => {
+    const wanted = query();
+    if (!wanted) return people;
+    return people.filter(({ userId, nick, name: own }) => [app.people.contacts.get(userId)?.name, nick, own, userId].some((text) => text && folded(text).includes(wanted)));
+  };
+  const draw = () => {
+    const all = found(), shown = all.slice(0, rows);
+    const count = screen.dialog?.memberCount ?? people.length;
+    fill(head, h("h3", { class: "section" }, t("members.count", { count })), screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)));
+    field.hidden = count < FIND_FROM;
+    fill(list, shown.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
       app.people.avatar({ userId: member.userId, presence: true, size: 36 }),
       h("span", { class: "grow" }, name(screen.nameOf(member.userId, member.nick ?? member.name), "cut"), isElsewhere(member) && h("span", { class: "note cut", style: { display: "block" } },
         t(member.nick ? "member.elsewhere" : "member.invited", { host: cleanName(member.userId.slice(member.userId.lastIndexOf("@") + 1)) }))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
-    page.nextCursor && item("arrowDown", t("more"), () => loadMembers(app, screen, place, people, page.nextCursor)));
+    cursor || all.length > rows ? item("arrowDown", t("more"), () => attempt(more)) : !shown.length && people.length > 0 && h("p", { class: "empty" }, t("search.none")));
+  };
+  const load = async () => {
+    const page = await app.parley.listMembers(screen.dialogId, { limit: PAGE, ...(cursor && { cursor }) });
+    for (const member of page.items) screen.members.set(member.userId, member);
+    people.push(...page.items.filter(({ userId, role }) => role !== "banned" && !people.some((each) => each.userId === userId)));
+    cursor = page.nextCursor;
+    draw();
+  };
+  /** One page at a time, whoever asks for it. */
+  const next = () => loading ??= load().finally(() => { loading = undefined; });
+  const more = async () => {
+    rows += PAGE;
+    if (cursor && found().length < rows) await next();
+    else draw();
+  };
+  /** Shows who is found among those that are loaded, and reads on as long as there is place for more. */
+  const find = async () => {
+    rows = PAGE;
+    draw();
+    const wanted = query();
+    try {
+      while (wanted && query() === wanted && cursor && people.length < SEARCHED_MAX && found().length < FOUND_MAX && list.isConnected) await next();
+    } catch {
+      // `More` tries again.
+    }
+  };
+  const change = (member) => {
+    const isKnown = people.some(({ userId }) => userId === member.userId);
+    if (["none", "banned"].includes(member.role)) people = people.filter(({ userId }) => userId !== member.userId);
+    else if (isKnown) people = people.map((each) => (each.userId === member.userId ? { ...each, ...member } : each));
+    else people.push(member);
+    draw();
+  };
+  next().catch(() => {});
+  return { element: h("div", {}, head, field, list), change };
 }
 
 function memberMenu(app, screen, member, place) {

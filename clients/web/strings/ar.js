@@ -162,6 +162,7 @@ export default {
   "group.create": "إنشاء المجموعة",
   "group.end": "إنهاء المجموعة للجميع",
   "group.endText": "تُحذف المجموعة ورسائلها عند كل الأعضاء.",
+  "group.findMember": "البحث عن عضو",
   "group.history": "يقرأ الأعضاء الجدد",
   "group.historyAll": "كل الرسائل",
   "group.historySinceJoin": "منذ الانضمام",

@@ -162,6 +162,7 @@ export default {
   "group.create": "Create group",
   "group.end": "End group for everyone",
   "group.endText": "The group and its messages are deleted for all members.",
+  "group.findMember": "Find a member",
   "group.history": "New members read",
   "group.historyAll": "All messages",
   "group.historySinceJoin": "From joining on",
