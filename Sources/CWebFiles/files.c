@@ -99,6 +99,9 @@ static const uint8_t web_dialog_js[] = {
 static const uint8_t web_dom_js[] = {
 #embed "../../clients/web/dom.js"
 };
+static const uint8_t web_drafts_js[] = {
+#embed "../../clients/web/drafts.js"
+};
 static const uint8_t web_files_js[] = {
 #embed "../../clients/web/files.js"
 };
@@ -233,6 +236,7 @@ static const parley_web_file files[] = {
     ENTRY("web/composer.js", web_composer_js),
     ENTRY("web/dialog.js", web_dialog_js),
     ENTRY("web/dom.js", web_dom_js),
+    ENTRY("web/drafts.js", web_drafts_js),
     ENTRY("web/files.js", web_files_js),
     ENTRY("web/history.js", web_history_js),
     ENTRY("web/i18n.js", web_i18n_js),

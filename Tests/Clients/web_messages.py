@@ -48,6 +48,9 @@ COPY = """async (data) => {
   await navigator.clipboard.write([new ClipboardItem({"image/png": new Blob([bytes], {type: "image/png"})})]);
 }"""
 
+# What the browser keeps of drafts that the server may not have.
+PENDING = "Object.keys(localStorage).filter((key) => key.startsWith('parley.draft/'))"
+
 
 def app(body, *values):
     """A blocking client's act, beside the loop."""
@@ -350,6 +353,24 @@ async def drafting(checks, story):
         await story.open("Romeo")
         expect(await page.input_value(".write") == "Three words, dear Romeo", "the other draft is lost")
         await page.locator(".context:has-text('Wilt thou leave me so?')").wait_for()
+    with checks.check("web messages: what was written in the second before a reload is there, and reaches the server"):
+        await story.open("Nurse")
+        await page.fill(".write", "Anon, good nurse, anon")
+        await page.reload()
+        await page.wait_for_selector(".write")
+        expect(await page.input_value(".write") == "Anon, good nurse, anon", "the last words are lost by a reload")
+        await draft(story.kitchen, "Anon, good nurse, anon")
+        await page.wait_for_function(f"() => !{PENDING}.length")
+    with checks.check("web messages: what was sent in the second before a reload is no draft any more"):
+        await story.say("I come, anon")
+        await story.status("I come, anon", "sent")
+        await page.reload()
+        await page.wait_for_selector(".write")
+        expect(await page.input_value(".write") == "", "what was sent is written once more")
+        await app(desk.event, "draft.updated", lambda data: data["dialogId"] == story.kitchen and "draft" not in data)
+        await page.wait_for_function(f"() => !{PENDING}.length")
+        await story.say("By and by, I come")
+        await story.status("By and by, I come", "sent")
     with checks.check("web messages: a draft is continued on another device, and gone from both when it is sent"):
         other = await story.browser.sign_in("juliet")
         await story.open("Romeo", other)
@@ -363,9 +384,17 @@ async def drafting(checks, story):
         expect(heard["reply"]["id"] == asked["id"], f"{heard}")
         await page.wait_for_function("() => document.querySelector('.write').value === ''")
         await page.locator(".context").wait_for(state="hidden")
-        await other.context.close()
         shown = await story.call(desk, "GET", f"/v1/dialogs/{private}")
         expect("draft" not in shown["me"], f"{shown['me']}")
+    with checks.check("web messages: who signs out leaves no draft in the browser"):
+        await other.route(re.compile("/draft$"), lambda route: route.abort())
+        await other.fill(".write", "What I told nobody")
+        expect(len(await other.evaluate(f"() => {PENDING}")) == 1, "it is not kept")
+        await other.click(".side-head .me")
+        await other.click(".side .item:has-text('Sign out')")
+        await other.wait_for_selector("[name=username]")
+        expect(not await other.evaluate(f"() => {PENDING}"), "it is still there")
+        await other.context.close()
 
 
 async def scheduling(checks, story):

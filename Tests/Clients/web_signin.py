@@ -63,8 +63,9 @@ async def walk(checks, server):
             expect(page.url == server.base + "/", f"the code is left in the address: {page.url}")
             expect(await page.evaluate("() => sessionStorage.length") == 0, "something is left in the tab")
         with checks.check("web sign-in: nothing in the pages failed"):
-            # The provider's own page asks for a style sheet that is elsewhere.
-            expect(not [error for error in browser.errors if "net::ERR_" not in error], f"{browser.errors}")
+            # The provider's own page asks for a style sheet that is elsewhere; and a provider that is somebody else's was refused.
+            told = [error for error in browser.errors if "net::ERR_" not in error]
+            expect(len(told) == 1 and "409 (Conflict)" in told[0], f"{browser.errors}")
 
 
 async def connecting(checks, browser, rosaline):
@@ -77,7 +78,7 @@ async def connecting(checks, browser, rosaline):
 
     async def connect(sub, answer="Authorize"):
         await providers()
-        await page.click("dialog button:has-text('Connect')")
+        await page.click("dialog button:text-matches('^Connect')")
         await page.fill("input[name=sub]", sub)
         await page.click(f"button:has-text('{answer}')")
         await page.wait_for_selector(".side .dialogs")
@@ -109,7 +110,7 @@ async def connecting(checks, browser, rosaline):
         await providers()
         await page.locator("dialog .item:has-text('Verona')").get_by_role("button", name="Disconnect").click()
         await page.locator("dialog").last.get_by_role("button", name="Disconnect", exact=True).click()
-        await page.locator("dialog button:has-text('Connect')").wait_for()
+        await page.locator("dialog button:text-matches('^Connect')").wait_for()
         expect(await come("juliet-3") != juliet, "the provider still leads to her")
     await page.context.close()
 

@@ -460,7 +460,7 @@ export class Parley {
   typingIn(dialogId: string): PersonId[];
   /** An event that only your app understands, to those who are connected. */
   sendCustom(dialogId: string, kind: string, payload?: JSONObject): Promise<void>;
-  /** Stores the draft, a second after the last call; an empty text removes it. */
+  /** Stores the draft, a second after the last call; an empty text removes it. The event `draft.updated` tells that the server has it. */
   setDraft(dialogId: string, text: string, replyTo?: string): void;
   schedule(dialogId: string, sendAt: Date | Time, message: string | NewMessage): Promise<ScheduledMessage>;
   listScheduled(): Promise<Page<ScheduledMessage>>;

@@ -66,9 +66,13 @@ export const people = {
     if (!draft && !had) return;
     clearTimeout(this.timers.get("draft/" + dialogId));
     this.timers.delete("draft/" + dialogId);
-    this.after("draft/" + dialogId, DRAFT_AFTER, () => (draft
-      ? this.request("PUT", path`/dialogs/${dialogId}/draft`, { body: { text, replyTo } })
-      : this.request("DELETE", path`/dialogs/${dialogId}/draft`).catch((error) => { if (error.status !== 404) throw error; })));
+    this.after("draft/" + dialogId, DRAFT_AFTER, async () => {
+      const address = path`/dialogs/${dialogId}/draft`;
+      const stored = draft ? await this.request("PUT", address, { body: { text, replyTo } })
+        : await this.request("DELETE", address).catch((error) => { if (error.status !== 404) throw error; });
+      // Of what the server had already there is no event.
+      if (!this.timers.has("draft/" + dialogId)) this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
+    });
   },
 
   // MARK: Files and people

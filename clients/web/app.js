@@ -8,6 +8,7 @@ import { connectIdentity } from "./account/identities.js";
 import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
+import { Drafts, clearDrafts } from "./drafts.js";
 import { notifyOf, registerPush, registerWorker } from "./notifications.js";
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
@@ -27,6 +28,7 @@ class App {
     useClock(() => parley.now());
     this.people = new People(parley);
     this.stars = new Stars(parley);
+    this.drafts = new Drafts(this);
     this.list = new DialogList(this);
     this.main = h("main", { class: "talk" });
     this.frame = h("div", { class: "frame", data: { open: "false" } }, this.list.element, this.main);
@@ -62,6 +64,7 @@ class App {
   /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
   end(error) {
     if (error) sessionStorage.setItem(ENDED, "true");
+    clearDrafts();
     history.replaceState(null, "", "/");
     location.reload();
   }
@@ -164,6 +167,7 @@ async function welcome(root) {
   const start = (back) => new App(root, parley).start(back);
   const came = returned();
   if (await parley.open().catch(() => false)) return start(came);
+  clearDrafts();
   const notice = sessionStorage.getItem(ENDED) ? t("session.ended") : undefined;
   sessionStorage.removeItem(ENDED);
   // Whoever was to connect a provider is signed out: nobody is signed in by it instead.

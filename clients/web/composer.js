@@ -62,13 +62,13 @@ export class Composer {
       drop: (event) => { if (hasFiles(event)) { event.preventDefault(); this.drop.hidden = true; this.add([...event.dataTransfer.files]); } },
     };
     for (const [event, handler] of Object.entries(this.handlers)) screen.place.addEventListener(event, handler);
-    const draft = screen.dialog?.me?.draft;
+    const draft = this.app.drafts.of(screen.dialogId);
     if (draft) this.resume(draft);
     // A browser that has kept nothing of the dialog gets the message that is replied to only now.
     if (draft?.replyTo && !this.replying) screen.view.fresh.then(() => { if (this.text.value === draft.text && !this.editing) this.resume(draft); }, () => {});
     this.endDraft = this.app.parley.on("draft.updated", ({ dialogId, draft: other }) => {
       // What another device writes is taken while nobody writes here.
-      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing) { this.resume(other); this.resize(); }
+      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing && !this.app.drafts.kept(dialogId)) { this.resume(other); this.resize(); }
     });
     this.allow();
     requestAnimationFrame(() => this.resize());
@@ -120,7 +120,7 @@ export class Composer {
   typed() {
     this.resize();
     if (!this.editing) {
-      if (!this.app.isGuest) this.app.parley.setDraft(this.screen.dialogId, this.text.value, this.replying?.id);
+      this.app.drafts.keep(this.screen.dialogId, this.text.value, this.replying?.id);
       this.app.parley.setTyping(this.screen.dialogId, this.text.value !== "");
     }
     this.complete();
@@ -168,7 +168,7 @@ export class Composer {
     this.cancel();
     this.drawTray();
     this.app.parley.setTyping(this.screen.dialogId, false);
-    if (!this.app.isGuest) this.app.parley.setDraft(this.screen.dialogId, "");
+    this.app.drafts.keep(this.screen.dialogId, "");
     this.resize();
     this.focus();
   }
