@@ -398,8 +398,8 @@ public enum Limits {
   static let retentionPauseMax: Duration = .seconds(5)
   static let retentionPauseShare = 4
   /// The posts of others for each piece beside them, unless nobody posts for `retentionQuiet`. One or two messages wait
-  /// for a piece: less than one in two hundred.
-  static let retentionPostsPerPiece = 500
+  /// for a piece: less than one in a thousand.
+  static let retentionPostsPerPiece = 2_000
   static let retentionQuiet: Duration = .milliseconds(100)
   /// The time after which a run no longer waits for that, since others would never let it end, and the pause then, beside
   /// others: one message in fifty comes while a piece is written.

@@ -114,7 +114,7 @@ def documented(folder):
         manifest += [block for block in blocks if block.startswith(".package(")]
         code = [block for block in blocks if not block.startswith((".package(", "// A chat"))]
         if code:
-            body = "".join(code).replace("import ParleyClient\n", "")
+            body = re.sub(r"^import \w+\n", "", "".join(code), flags=re.M)
             (folder / f"{page.stem}.swift").write_text(f"{IMPORTED}func {page.stem}() async throws {{\n{body}}}\n")
     names = sorted(path.stem for path in folder.glob("*.swift"))
     expect(names == ["BringYourOwnLogin", "Parley", "README", "TerminalChat"], f"{names}")

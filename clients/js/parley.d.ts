@@ -235,7 +235,7 @@ export type SignInInput = { deviceId?: string } & (
 
 /**
  * `stopped`: not connected, by choice or signed out. `connecting`: the first attempt, or right after a loss. `online`: live events
- * arrive. `waiting`: the next attempt comes at `retryAt`. A tab that follows another one has that tab's state.
+ * arrive. `waiting`: the next attempt comes at `retryAt`, in milliseconds since 1970. A tab that follows another one has that tab's state.
  */
 export type ConnectionState = "stopped" | "connecting" | "online" | "waiting";
 
@@ -256,7 +256,7 @@ export interface LocalMessage extends Message {
 
 /** What the SDK sends: text, or any content; or files; or the copy of another message. */
 export interface NewMessage {
-  /** Short for `content: {type: "text", text}`; beside `files` their caption. */
+  /** Short for `content: {type: "text", text}`; beside `files` or `content` their caption. */
   text?: string;
   content?: NewContent;
   /** Uploaded before the message is sent. `content.type` is that of the files (`image`, `video`, `audio`, else `file`) unless it is given. */
@@ -371,7 +371,7 @@ export class Parley {
   resetPassword(token: string, password: string): Promise<void>;
 
   /**
-   * Connects, and stays connected until `disconnect`: resumes by cursor, and tries again after losses (1 s to 60 s, with jitter, at
+   * Connects, and stays connected until `disconnect`: resumes by cursor, and tries again after losses (0.5 s to 60 s, with jitter, at
    * once when the browser is online again). Resolves when the client has caught up for the first time; rejects if the login has ended.
    */
   connect(): Promise<void>;
@@ -489,9 +489,9 @@ export class Parley {
   /** The last known presence of a contact. */
   presenceOf(userId: string): Presence | undefined;
   fetchPresence(userId: string): Promise<Presence>;
-  /** One's own presence; set again after each reconnect. */
   /** The server's time, as it was told with the last connection: the clock of this machine may be wrong. */
   now(): Date;
+  /** One's own presence; set again after each reconnect. */
   setPresence(presence: { availability: Availability; status?: string; activeDialogId?: string }): void;
   listContacts(): Promise<Page<Contact>>;
   /** Asks, accepts or renames. */
