@@ -1,5 +1,5 @@
 import Basics
-package import Dialogs
+import Dialogs
 
 /// The links with an invitation's token, for the guest. They are returned only once, at creation.
 package struct InviteLinks: Codable, Hashable, Sendable {
