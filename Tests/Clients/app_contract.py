@@ -24,7 +24,7 @@ import websockets.exceptions
 
 from lib.contract import INSECURE, Client, Socket, documents
 from lib.contract_accounts import (
-    NEEDS_HOOK, accounts, contacts, devices, identities, invited, leaving, oneself, profiles, sessions, with_hook)
+    NEEDS_HOOK, accounts, contacts, devices, identities, invited, inviting, leaving, oneself, profiles, sessions, with_hook)
 from lib.contract_dialogs import blocks, calls, conversation, groups, messages, drafts_and_scheduled_messages
 from lib.harness import PATIENCE, Failure, expect
 
