@@ -3,6 +3,7 @@ it (`slidge_tavern.py`): a slixmpp client registers there (XEP-0077), finds the 
 them, and talks with one; what it says in the tavern itself is a message of its own everywhere: carbons, archive, app.
 """
 import asyncio
+import contextlib
 import importlib.util
 import json
 import logging
@@ -11,6 +12,7 @@ import pathlib
 import queue
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -69,10 +71,14 @@ def start_slidge(folder, port, tavern):
 
 
 def stop(slidge):
-    # SIGTERM is an exception there that a stanza which is being handled swallows.
-    slidge.process.send_signal(signal.SIGINT)
+    # SIGTERM is an exception there that a stanza which is being handled swallows, and at times so is SIGINT.
     try:
-        slidge.process.wait(PATIENCE)
+        for _ in range(6):
+            slidge.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                slidge.process.wait(PATIENCE / 6)
+                break
+        expect(slidge.process.poll() is not None, "slidge does not end")
     finally:
         slidge.stop()
 
