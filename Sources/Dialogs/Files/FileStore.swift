@@ -7,14 +7,14 @@ public protocol FileReader {
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
   /// Returns the stored files of all users behind an id, ascending.
   func storedBlobs(after: BlobID?, limit: Int) throws -> [Blob]
-  /// Returns the bytes of these files.
+  /// Returns the bytes of the files in messages of a realm, from a time on.
   func bytes(of files: FilesByAge) throws -> Int64
-  /// Returns these files behind one of them, the oldest first.
+  /// Returns such files behind one of them, the oldest first.
   func files(_ files: FilesByAge, after: Blob?, limit: Int) throws -> [Blob]
   /// Returns whether a file must stay: it is a held user's, or in a message of a held dialog (`isHeld(_: DialogID)`).
   func isHeld(_ file: BlobID) throws -> Bool
-  /// Returns stored files that have expired at `time` and are not held, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
-  /// or refused ones that no longer count for the day.
+  /// Returns stored files that have expired at `time` and are not held, awaited ones whose slot has ended
+  /// (`Blob.slotEnd`), and removed or refused ones that no longer count for the day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
 }
 

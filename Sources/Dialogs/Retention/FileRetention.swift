@@ -31,11 +31,11 @@ extension Retention {
   public func endFilesBeyondBytes(onlyCounting: Bool, _ report: inout RetentionReport) async throws(Problem) {
     guard parley.blobs != nil else { return }
     let (policy, now) = (state.policy, parley.clock.now)
-    let youngestOld = policy.files.map { now.milliseconds - Int64($0 / .milliseconds(1)) }
+    // The first time that is not too old.
+    let since = policy.files.map { now + (.milliseconds(1) - $0) } ?? .earliest
     for realm in parley.realms {
       guard let bytesMax = policy.bounds(of: realm.domain).fileBytes else { continue }
-      let kept = FilesByAge(
-        realm: realm.id, since: youngestOld.map { Timestamp(milliseconds: $0 + 1) } ?? .earliest, now: now)
+      let kept = FilesByAge(realm: realm.id, since: since, now: now)
       var excess = try await parley.read { try $0.bytes(of: kept) } - bytesMax
       var after: Blob?
       while excess > 0, !Task.isCancelled {
