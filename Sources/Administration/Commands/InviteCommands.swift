@@ -43,7 +43,7 @@ extension AdHocCommand {
   private static func invite(
     _ draft: InviteDraft, _ party: Party, _ context: AdminContext
   ) async throws(Problem) -> Outcome {
-    let links = try await InviteLinks(try await Invites(context.parley).make(draft, by: party), in: context)
+    let links = InviteLinks(try await Invites(context.parley).make(draft, by: party), in: context)
     return .result(
       DataForm(
         .result, formType: inviteNamespace + "#invitation",

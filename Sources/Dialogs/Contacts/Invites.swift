@@ -9,8 +9,11 @@ public struct Invites: Sendable {
 
   /// An invitation with its token, which is returned once and not stored.
   public struct New: Sendable {
-    public let invite: Invite
+    public let open: Open
     public let token: String
+    public var invite: Invite { open.invite }
+    /// The URI for the guest's XMPP client.
+    public var uri: String { open.uri(token: token) }
   }
 
   /// An invitation as the holder of its token sees it.
@@ -29,7 +32,8 @@ public struct Invites: Sendable {
   ///
   /// - Parameter asker: the user; `nil` for an operator. Users invite their own contacts only, admins also as operators
   ///   do.
-  /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`.
+  /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`; `.missing`
+  ///   if it was taken back at once.
   public func make(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> New {
     if let asker {
       let isOwn =
@@ -67,7 +71,11 @@ public struct Invites: Sendable {
       }
       return .success(try writer.put(invite))
     }
-    return New(invite: try result.get(), token: token)
+    _ = try result.get()
+    guard let open = try await find(token: token) else {
+      throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
+    }
+    return New(open: open, token: token)
   }
 
   /// Returns the invitation of a token; `nil` if there is none, or its inviter's account is not active.

@@ -34,6 +34,6 @@ package enum CreateInvite: AdminOperation {
       throw Problem(.malformed, "domains-differ", "\(contact.address) is of another domain.", field: "contact")
     }
     let draft = InviteDraft(realm: realm.id, kind: .account, inviter: contact, name: input.name)
-    return try await InviteLinks(try await Invites(context.parley).make(draft, by: nil), in: context)
+    return InviteLinks(try await Invites(context.parley).make(draft, by: nil), in: context)
   }
 }

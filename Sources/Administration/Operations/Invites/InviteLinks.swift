@@ -10,12 +10,9 @@ package struct InviteLinks: Codable, Hashable, Sendable {
   package let page: String?
   package let expires: String
 
-  init(_ new: Invites.New, in context: AdminContext) async throws(Problem) {
-    guard let open = try await Invites(context.parley).find(token: new.token) else {
-      throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
-    }
+  init(_ new: Invites.New, in context: AdminContext) {
     id = new.invite.id
-    uri = open.uri(token: new.token)
+    uri = new.uri
     page = context.publicURL.map { "\($0)/invite/\(new.token)" }
     expires = new.invite.expires.description
   }

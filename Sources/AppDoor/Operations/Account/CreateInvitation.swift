@@ -12,15 +12,12 @@ enum CreateInvitation: ServedOperation {
   static let successes = [201]
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
-    let (inviter, invites) = (try call.user().user, Invites(call.parley))
+    let inviter = try call.user().user
     let draft = InviteDraft(realm: inviter.realm, kind: .contact, inviter: inviter)
-    let token = try await invites.make(draft, by: inviter).token
-    guard let open = try await invites.find(token: token) else {
-      throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
-    }
+    let new = try await Invites(call.parley).make(draft, by: inviter)
     return .created(
       NewInvitationBody(
-        url: "\(call.publicURL)/invite/\(token)", xmppUri: open.uri(token: token), token: token,
-        expiresAt: open.invite.expires))
+        url: "\(call.publicURL)/invite/\(new.token)", xmppUri: new.uri, token: new.token,
+        expiresAt: new.invite.expires))
   }
 }
