@@ -42,7 +42,11 @@ export const dialogs = {
     return this.store.dialogs.get(id) ?? this.took(await this.request("GET", path`/dialogs/${id}`));
   },
 
-  async openPrivate(userId) { return this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } }))); },
+  async openPrivate(userId) {
+    await this.open();
+    return this.dialogs.find((each) => each.type === "private" && each.user?.id === userId)
+      ?? this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } })));
+  },
 
   async createDialog(input) { return this.took(await this.request("POST", "/dialogs", { body: input })); },
 

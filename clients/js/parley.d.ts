@@ -386,7 +386,7 @@ export class Parley {
   loadDialogs(limit?: number): Promise<boolean>;
   /** Returns the dialog of the local list, or asks the server. */
   dialog(dialogId: string): Promise<Dialog>;
-  /** The private dialog with a user; created if there is none. */
+  /** The private dialog with a user: of the local list, also without a network; or the server's, which creates it if there is none. */
   openPrivate(userId: string): Promise<Dialog>;
   createDialog(input: {
     type: "group" | "public"; name?: string; about?: string; topic?: string; metadata?: JSONObject; memberIds?: string[];
@@ -462,6 +462,8 @@ export class Parley {
   sendCustom(dialogId: string, kind: string, payload?: JSONObject): Promise<void>;
   /** Stores the draft, a second after the last call; an empty text removes it. The event `draft.updated` tells that the server has it. */
   setDraft(dialogId: string, text: string, replyTo?: string): void;
+  /** Stores the draft at once. Resolves when the server has it; one whose `setDraft` still waits is not sent any more. */
+  storeDraft(dialogId: string, text: string, replyTo?: string): Promise<void>;
   schedule(dialogId: string, sendAt: Date | Time, message: string | NewMessage): Promise<ScheduledMessage>;
   listScheduled(): Promise<Page<ScheduledMessage>>;
   updateScheduled(id: string, changes: { sendAt?: Date | Time; content?: NewContent; metadata?: JSONObject }): Promise<ScheduledMessage>;

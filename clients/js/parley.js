@@ -269,8 +269,9 @@ export class Parley {
   sent() { return this.queue.isEmpty() ? Promise.resolve() : this.next("drained"); }
 
   turn({ state, retryAt, error }) {
+    const isSame = state === this.state && state === "connecting";
     this.state = state;
-    this.emit("connection", { state, retryAt, error });
+    if (!isSame) this.emit("connection", { state, retryAt, error });
     if (this.tabs.leads && state !== "stopped") this.tabs.post({ t: "state", state, retryAt });
     if (state === "online") {
       this.connected?.resolve();

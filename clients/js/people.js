@@ -64,15 +64,22 @@ export const people = {
     const had = this.store.dialogs.get(dialogId)?.me?.draft;
     this.store.changeMine(dialogId, { draft });
     if (!draft && !had) return;
+    this.stopDraft(dialogId);
+    this.after("draft/" + dialogId, DRAFT_AFTER, () => this.storeDraft(dialogId, text, replyTo));
+  },
+
+  stopDraft(dialogId) {
     clearTimeout(this.timers.get("draft/" + dialogId));
     this.timers.delete("draft/" + dialogId);
-    this.after("draft/" + dialogId, DRAFT_AFTER, async () => {
-      const address = path`/dialogs/${dialogId}/draft`;
-      const stored = draft ? await this.request("PUT", address, { body: { text, replyTo } })
-        : await this.request("DELETE", address).catch((error) => { if (error.status !== 404) throw error; });
-      // Of what the server had already there is no event.
-      if (!this.timers.has("draft/" + dialogId)) this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
-    });
+  },
+
+  async storeDraft(dialogId, text, replyTo) {
+    this.stopDraft(dialogId);
+    const address = path`/dialogs/${dialogId}/draft`;
+    const stored = text ? await this.request("PUT", address, { body: { text, replyTo } })
+      : await this.request("DELETE", address).catch((error) => { if (error.status !== 404) throw error; });
+    // Of what the server had already there is no event.
+    if (!this.timers.has("draft/" + dialogId)) this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
   },
 
   // MARK: Files and people

@@ -66,9 +66,7 @@ export class Drafts {
       if (!kept) continue;
       const { text, replyTo } = kept;
       try {
-        if (!isNewer(this.known(dialogId), kept)) {
-          await this.app.parley.request(text ? "PUT" : "DELETE", `/dialogs/${encodeURIComponent(dialogId)}/draft`, text ? { body: { text, replyTo } } : undefined);
-        }
+        if (!isNewer(this.known(dialogId), kept)) await this.app.parley.storeDraft(dialogId, text, replyTo);
       } catch (error) {
         // What is refused will be refused again: the dialog may be gone.
         if (error.temporary || !error.status) continue;

@@ -90,6 +90,16 @@ test("later: a message is scheduled for another time with another text; a draft 
   const removed = romeo.next("draft.updated", ({ draft }) => !draft);
   romeo.setDraft(id, "");
   await removed;
+  // One that waits to be sent does not follow what is stored at once.
+  const told = [];
+  romeo.on("draft.updated", ({ draft }) => told.push(draft?.text));
+  romeo.setDraft(id, "But soft");
+  await romeo.storeDraft(id, "But soft, what light");
+  assert.equal((await romeo.dialog(id)).me.draft.text, "But soft, what light");
+  await romeo.storeDraft(id, "");
+  assert.equal((await romeo.dialog(id)).me.draft, undefined);
+  await refuses(romeo.storeDraft("nowhere", "Lost"), "dialog-unknown", { status: 404 });
+  assert.equal(told.includes("But soft"), false);
 });
 
 test("without a connection: typing, a marker and a message are requests", async () => {

@@ -132,6 +132,9 @@ test("without a network: messages wait, also in a file over a restart of the pro
     assert.equal(await again.open(), true);
     assert.deepEqual(again.outbox.map(text), ["kept"]);
     assert.deepEqual(again.dialogs.map((each) => text(each.lastMessage)), ["first"]);
+    assert.equal((await again.openPrivate("benvolio")).id, id);
+    const states = [];
+    again.on("connection", ({ state }) => states.push(state));
     const offline = await again.view(id);
     assert.deepEqual(offline.messages.map(text).slice(-2), ["first", "kept"]);
     assert.equal(offline.isFresh, false);
@@ -145,6 +148,7 @@ test("without a network: messages wait, also in a file over a restart of the pro
     const now = (await stored(again, id)).filter((each) => each.senderId === "tybalt");
     assert.deepEqual(now.map(text), ["first", "kept", "later"]);
     assert.equal(now[1].clientId, kept.key);
+    assert.deepEqual(states.slice(0, 3).concat(states.at(-1)), ["connecting", "waiting", "connecting", "online"]);
     assert.deepEqual(offline.messages.map(text).slice(-3), ["first", "kept", "later"]);
   } finally { proxy.close(); }
 });
