@@ -36,6 +36,26 @@ async def calling(checks, server, browser):
         expect(await page.locator("section.call").count() == 1 and await sounds(page) == 0, "the third call disturbs the first one")
         await romeo.click("[aria-label='Mute']")
         await romeo.locator("[aria-label='Unmute']").wait_for()
+        await page.locator(".call-status", has_text=re.compile("^Their microphone is off$")).wait_for()
+        await romeo.click("[aria-label='Camera']")
+        await page.locator(".call-status:has-text('Their camera is off')").wait_for()
+        await page.locator(".call .avatar").wait_for()
+        await romeo.click("[aria-label='Unmute']")
+        await romeo.click("[aria-label='Camera']")
+        await page.locator(".call-status", has_text=re.compile("^$")).wait_for(state="attached")
+        await page.locator(".call .avatar").wait_for(state="hidden")
+    with checks.check("web calls: a page with two cameras turns to the other one, and only what shows a face is mirrored"):
+        camera = "() => document.querySelector('.call .local').srcObject.getVideoTracks()[0].getSettings().deviceId"
+        shown = "() => document.querySelector('.call .remote').getVideoPlaybackQuality().totalVideoFrames"
+        first = now = await romeo.evaluate(camera)
+        # The second of the browser's three devices makes pictures of a kind that nobody can be shown.
+        for turn in range(3):
+            await romeo.click("[aria-label='Other camera']")
+            await romeo.wait_for_function(f"(now) => ({camera})() !== now", arg=now)
+            now = await romeo.evaluate(camera)
+            if turn == 1:
+                await page.wait_for_function(f"(frames) => ({shown})() > frames + 5", arg=await page.evaluate(shown))
+        expect(now == first and await romeo.locator(".call .local.mirrored").count() == 1, "it is not the first camera again, as in a mirror")
         await romeo.click("[aria-label='Hang up']")
         await page.locator("section.call").wait_for(state="detached")
         await page.locator(".notice.call").wait_for()
@@ -57,6 +77,7 @@ async def calling(checks, server, browser):
         }; }""")
         await page.click("[aria-label='Share the screen']")
         await romeo.wait_for_function(picture)
+        expect(await page.locator(".call .local").count() == 1 and await page.locator(".call .mirrored").count() == 0, "the screen is mirrored")
         await page.click("[aria-label='Share the screen']")
         await romeo.wait_for_function("() => document.querySelector('.call .remote').srcObject.getVideoTracks().length === 0")
         await page.click("[aria-label='Camera']")

@@ -16,6 +16,11 @@ export class CallScreen {
   constructor(app) {
     this.app = app;
     this.others = new Map();
+    // Of the other side: which media it has turned off, and whether it holds the call.
+    this.theirs = {};
+    // What it was told of one's own media.
+    this.told = {};
+    this.players = {};
     app.parley.on("call", ({ call, signal }) => {
       if (!signal) this.changed(call);
       else if (this.call?.id === call.id && this.isMedia) this.queue = (this.queue ?? Promise.resolve()).then(() => this.heard(signal)).catch(() => this.fail());
@@ -96,6 +101,7 @@ export class CallScreen {
   async open(kind) {
     try {
       this.stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: kind === "video" });
+      await this.countCameras();
     } catch (error) {
       toast(t("call.devices"));
       throw error;
@@ -131,7 +137,7 @@ export class CallScreen {
   }
 
   /** Takes what the other browser says, in order. */
-  async heard({ action, sdp, candidate }) {
+  async heard({ action, sdp, candidate, info }) {
     // The answer to the call and the other side's first signals can arrive together.
     for (let step = 0; !this.connection && this.call && step < 50; step += 1) await new Promise((resolve) => setTimeout(resolve, 100));
     // An answer that is made before the own tracks are there would leave them out.
@@ -151,7 +157,17 @@ export class CallScreen {
         await connection.setLocalDescription();
         await this.call.answer(connection.localDescription.sdp);
       }
+    } else if (action === "info") this.informed(info);
+  }
+
+  /** The other side has turned a medium off or on, or both without a `mid`; or it holds the call. */
+  informed({ muted, mid, held }) {
+    if (typeof held === "boolean") this.theirs.held = held;
+    if (typeof muted === "boolean") {
+      const medium = this.connection.getTransceivers().find((each) => each.mid === mid)?.receiver.track.kind;
+      for (const kind of mid === undefined ? ["audio", "video"] : [medium]) this.theirs[kind] = muted;
     }
+    this.draw();
   }
 
   /** Whether there can be pictures: in a call of sound alone only between browsers and apps, since an XMPP client takes one offer. */
@@ -168,7 +184,47 @@ export class CallScreen {
       // It is offered again if it changes.
       video.direction = track ? "sendrecv" : "recvonly";
     } else if (track) this.connection?.addTrack(track, this.stream);
+    this.tellMuted("video");
     this.draw();
+  }
+
+  /** Tells the other side whether a medium is off. Of a screen it is not, whatever the camera is. */
+  tellMuted(kind) {
+    const sender = this.connection?.getTransceivers().find((each) => each.sender.track?.kind === kind);
+    const isMuted = sender && !sender.sender.track.enabled;
+    if (!sender?.mid || isMuted === (this.told[kind] ?? false)) return;
+    this.told[kind] = isMuted;
+    this.call.info({ muted: isMuted, mid: sender.mid }).catch(() => {});
+  }
+
+  async countCameras() {
+    this.cameras = (await navigator.mediaDevices.enumerateDevices()).filter((each) => each.kind === "videoinput").map((each) => each.deviceId);
+  }
+
+  /** Whether there is another camera to turn to, as on telephones. */
+  get mayTurn() { return this.cameras?.length > 1 && !this.screen && this.stream?.getVideoTracks().length > 0; }
+
+  /** Turns to the camera on the other side of a telephone; on other machines to the next one. */
+  async turnCamera() {
+    const [old] = this.stream.getVideoTracks();
+    if (this.isTurning) return;
+    this.isTurning = true;
+    const { facingMode, deviceId } = old.getSettings();
+    const next = this.cameras[(this.cameras.indexOf(deviceId) + 1) % this.cameras.length];
+    const wish = facingMode ? { facingMode: facingMode === "user" ? "environment" : "user" } : { deviceId: { exact: next } };
+    // Many telephones open a camera only while no other one is open.
+    old.stop();
+    const open = (video) => navigator.mediaDevices.getUserMedia({ video });
+    const [track] = (await open(wish).catch(() => open({ deviceId })).catch(() => toast(t("call.devices"))))?.getVideoTracks() ?? [];
+    this.isTurning = false;
+    if (!this.stream?.getTracks().includes(old)) { track?.stop(); return; }
+    this.stream.removeTrack(old);
+    if (track) {
+      track.enabled = old.enabled;
+      this.stream.addTrack(track);
+    }
+    if (this.screen) this.draw();
+    else await this.show(track);
   }
 
   async addCamera() {
@@ -177,6 +233,7 @@ export class CallScreen {
     if (!track) return;
     if (!this.stream || this.stream.getVideoTracks().length) { track.stop(); return; }
     this.stream.addTrack(track);
+    await this.countCameras();
     if (this.screen) this.draw();
     else await this.show(track);
   }
@@ -188,8 +245,7 @@ export class CallScreen {
       return;
     }
     track.enabled = !track.enabled;
-    const mid = this.connection?.getTransceivers().find((each) => each.sender.track?.kind === kind)?.mid;
-    if (mid) this.call.info({ muted: !track.enabled, mid }).catch(() => {});
+    this.tellMuted(kind);
     this.draw();
   }
 
@@ -214,9 +270,9 @@ export class CallScreen {
     clearInterval(this.timer);
     this.connection?.close();
     for (const stream of [this.stream, this.screen]) for (const track of stream?.getTracks() ?? []) track.stop();
-    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, ready: undefined, began: undefined, timer: undefined });
+    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, ready: undefined, began: undefined, timer: undefined, theirs: {}, told: {}, players: {} });
     this.element?.remove();
-    this.element = undefined;
+    this.element = this.said = undefined;
     this.sound();
     const [next] = this.others.values();
     if (!next) return;
@@ -253,37 +309,53 @@ export class CallScreen {
     const { mayShow } = this;
     const hasPictures = (stream) => stream?.getVideoTracks().length > 0;
     const isVideo = call.state.kind === "video" || [this.screen, this.stream, this.remote].some(hasPictures);
-    const title = h("div", { class: "call-who" }, this.app.people.avatar({ userId: other, size: 72 }), h("h2", {}, name(this.app.people.nameOf(other))), h("p", { class: "call-time", role: "status" }, this.time(state)));
+    const title = h("div", { class: "call-who" }, this.app.people.avatar({ userId: other, size: 72 }), h("h2", {}, name(this.app.people.nameOf(other))), h("p", { class: "call-time" }, this.time()), this.status(state));
     this.element ??= document.body.appendChild(h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }));
     const isIncoming = state === "ringing" && !call.isMine && !this.isMedia;
     this.element.classList.toggle("with-video", isVideo && state === "accepted");
+    this.element.classList.toggle("hidden", Boolean(this.theirs.video));
     const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
     const controls = isIncoming
       ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
       : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
         mayShow && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
+        mayShow && this.mayTurn && tool("turn", t("call.turnCamera"), () => this.turnCamera().catch(() => this.fail())),
         mayShow && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
         tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" })];
     const wasFocused = this.element.contains(document.activeElement);
     fill(this.element, this.media(isVideo), title, h("div", { class: "call-controls" }, controls));
     if (isIncoming || wasFocused) this.element.querySelector(".call-controls button:last-of-type")?.focus();
     clearInterval(this.timer);
-    if (this.began) this.timer = setInterval(() => { this.element.querySelector(".call-time").textContent = this.time("accepted"); }, 1000);
+    if (this.began) this.timer = setInterval(() => { this.element.querySelector(".call-time").textContent = this.time(); }, 1000);
   }
 
-  time(state) {
-    if (state === "ringing") return this.call.isMine ? t("call.ringing") : t(this.call.state.kind === "video" ? "call.incomingVideo" : "call.incoming");
-    return this.began ? duration(Date.now() - this.began) : t("call.connecting");
+  /** How long the two have been connected; nothing before. It is not read aloud at each second, as what `status` says is. */
+  time() { return this.began ? duration(Date.now() - this.began) : ""; }
+
+  /** What is said of the call: until it is connected how far it is, then what the other side has turned off. */
+  status(state) {
+    const { kind } = this.call.state;
+    const notes = this.began ? [this.theirs.held && "call.held", this.theirs.audio && "call.isMuted", this.theirs.video && "call.isHidden"]
+      : [state !== "ringing" ? "call.connecting" : this.call.isMine ? "call.ringing" : kind === "video" ? "call.incomingVideo" : "call.incoming"];
+    const text = notes.filter(Boolean).map((each) => t(each)).join(" · ");
+    this.said ??= h("p", { class: "call-status", role: "status" });
+    if (this.said.textContent !== text) this.said.textContent = text;
+    return this.said;
   }
 
-  /** The pictures, or for sound alone an element that plays it. */
+  /** The pictures, or for sound alone an element that plays it. An element stays as long as its call does: a new one would begin with nothing. */
   media(isVideo) {
-    const play = (stream, properties) => {
-      const element = h(isVideo ? "video" : "audio", { autoplay: true, playsinline: true, ...properties });
-      element.srcObject = stream;
-      if (properties.muted) element.muted = true;
+    const play = (place, stream, properties) => {
+      const kind = isVideo ? "video" : "audio";
+      if (this.players[place]?.localName !== kind) this.players[place] = h(kind, { autoplay: true, playsinline: true });
+      const element = Object.assign(this.players[place], properties);
+      if (element.srcObject !== stream) element.srcObject = stream;
       return element;
     };
-    return [this.remote && play(this.remote, { class: "remote" }), (this.screen ?? this.stream)?.getVideoTracks().length > 0 && play(this.screen ?? this.stream, { class: "local", muted: true })];
+    const own = this.screen ?? this.stream;
+    const [mine] = own?.getVideoTracks() ?? [];
+    // One's own face is shown as in a mirror; a screen, and what lies before a telephone, is shown as the other side sees it.
+    const isFace = !this.screen && mine?.getSettings().facingMode !== "environment";
+    return [this.remote && play("remote", this.remote, { className: "remote" }), mine && play("own", own, { className: isFace ? "local mirrored" : "local", muted: true })];
   }
 }

@@ -4,12 +4,13 @@ import { fill, h, name, svg } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { Composer } from "./composer.js";
+import { picturesOf } from "./files.js";
 import { History } from "./history.js";
 import { infoPanel } from "./info.js";
 import { forwardSheet, receiptsSheet, reportSheet } from "./messageactions.js";
 import { summary } from "./summary.js";
 import { cleanText } from "./text.js";
-import { ask, attempt, button, describe, menu, toast, tool } from "./ui.js";
+import { ask, attempt, button, copy, copyPicture, describe, menu, tool } from "./ui.js";
 
 const QUICK = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
 
@@ -245,6 +246,7 @@ export class DialogScreen {
     const isMine = message.senderId === app.parley.userId;
     const isStarred = app.stars.has(message.id);
     const { type } = message.content;
+    const pictures = picturesOf(message);
     // What another server did not take is a message of the history all the same.
     if (!message.id) {
       menu(place, [
@@ -261,7 +263,8 @@ export class DialogScreen {
       react,
       this.mayWrite && { icon: "reply", label: t("message.reply"), action: () => this.composer.reply(message) },
       isMine && type === "text" && !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
-      message.content.text && { icon: "copy", label: t("message.copy"), action: () => navigator.clipboard.writeText(cleanText(message.content.text)).then(() => toast(t("copied")), () => {}) },
+      message.content.text && { icon: "copy", label: t("message.copy"), action: () => copy(cleanText(message.content.text)) },
+      pictures.length === 1 && { icon: "copy", label: t("message.copyPicture"), action: () => copyPicture(app.parley.fileUrl(pictures[0].url)) },
       type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
       (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
         && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)) },

@@ -5,12 +5,17 @@ import { fill, h, name, svg } from "./dom.js";
 import { bytes, duration, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { cleanFileName, safeAddress } from "./text.js";
-import { attempt, tool } from "./ui.js";
+import { attempt, copyPicture, tool } from "./ui.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp)$/;
 const VIDEOS = /^video\/(mp4|webm|ogg)$/;
 const SOUNDS = /^audio\/(mpeg|mp4|ogg|webm|wav|x-wav|aac|flac)$/;
 const kindOf = (file) => String(file.mediaType ?? "").toLowerCase().split(";")[0].trim();
+
+const isHere = (file) => Boolean(file.id) || String(file.url ?? "").startsWith("blob:");
+
+/** Returns the files of a message that are shown as pictures. */
+export const picturesOf = (message) => (message.content.attachments ?? []).filter((file) => isHere(file) && PICTURES.test(kindOf(file)));
 
 export function filesElement(app, message) {
   const files = message.content.attachments ?? [];
@@ -18,8 +23,7 @@ export function filesElement(app, message) {
   const progress = isSending && h("div", { class: "progress", role: "progressbar", "aria-label": t("file.sending"), "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round((message.progress ?? 0) * 100) },
     h("span", { style: { width: `${(message.progress ?? 0) * 100}%` } }),
     tool("close", t("file.cancel"), () => attempt(() => app.parley.discard(message.clientId))));
-  const isHere = (file) => Boolean(file.id) || String(file.url ?? "").startsWith("blob:");
-  const pictures = files.filter((file) => isHere(file) && PICTURES.test(kindOf(file)));
+  const pictures = picturesOf(message);
   const others = files.filter((file) => !pictures.includes(file));
   return h("div", { class: "files" },
     pictures.length > 0 && h("div", { class: `pictures count-${Math.min(pictures.length, 4)}` }, pictures.map((file, index) => pictureOf(app, file, pictures, index))),
@@ -46,6 +50,7 @@ export function gallery(app, files, first) {
   const picture = h("img", { alt: "" });
   const title = h("span", { class: "grow cut" });
   const download = h("a", { class: "tool", download: "", "aria-label": t("file.download"), title: t("file.download") }, svg(icons.arrowDown));
+  const copying = tool("copy", t("message.copyPicture"), () => copyPicture(app.parley.fileUrl(files[index].url)));
   const dialog = h("dialog", { class: "gallery", "aria-label": t("file.picture") });
   const show = (step) => {
     index = (index + step + files.length) % files.length;
@@ -53,7 +58,7 @@ export function gallery(app, files, first) {
     picture.alt = cleanFileName(files[index].name);
     fill(title, name(cleanFileName(files[index].name)));
   };
-  fill(dialog, h("header", {}, title, download, tool("close", t("close"), () => dialog.close())),
+  fill(dialog, h("header", {}, title, copying, download, tool("close", t("close"), () => dialog.close())),
     picture);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => dialog.remove());

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { t } from "./i18n.js";
 import { qrCode } from "./qr.js";
-import { attempt, button, sheet, toast } from "./ui.js";
+import { attempt, button, copy, sheet } from "./ui.js";
 
 /** Makes a link for one person, and shows it. */
 export const invite = (app) => attempt(async () => {
@@ -12,5 +12,5 @@ export const invite = (app) => attempt(async () => {
   const share = navigator.share && button(t("invite.share"), () => navigator.share({ url }).catch(() => {}));
   sheet(t("invite"), (close) => h("div", { class: "sheet-body", style: { padding: "0" } }, h("p", { class: "soft" }, t("invite.text")), qrCode(url, t("invite.scan")),
     h("code", { class: "secret", dir: "ltr" }, url),
-    h("div", { class: "sheet-foot" }, share, button(t("message.copy"), () => navigator.clipboard.writeText(url).then(() => toast(t("copied")), () => {})), button(t("done"), close, "main"))));
+    h("div", { class: "sheet-foot" }, share, button(t("message.copy"), () => copy(url)), button(t("done"), close, "main"))));
 });

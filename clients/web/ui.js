@@ -47,6 +47,39 @@ export function select(icon, label, value, options, change) {
   return h("div", { class: "item" }, icon && svg(icons[icon]), h("span", { class: "grow" }, label), element);
 }
 
+// MARK: The clipboard
+
+/** Puts a text into the clipboard, and says so. */
+export function copy(text) {
+  return copied(async () => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    // A page that came without HTTPS has no clipboard, but what is selected in it can be copied.
+    const area = h("textarea", { readonly: true, "aria-hidden": "true" });
+    const before = document.activeElement;
+    (before?.closest("dialog") ?? document.body).append(area);
+    area.value = text;
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    before?.focus();
+    if (!done) throw new Error("The text was not copied.");
+  });
+}
+
+/** Puts a picture into the clipboard, as PNG, which is what all browsers take, and says so. */
+export function copyPicture(address) {
+  const png = async () => {
+    const bitmap = await createImageBitmap(await (await fetch(address)).blob());
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    canvas.getContext("2d").drawImage(bitmap, 0, 0);
+    return canvas.convertToBlob();
+  };
+  // The promise is handed over at once: Safari takes nothing later than the click.
+  return copied(() => navigator.clipboard.write([new ClipboardItem({ "image/png": png() })]));
+}
+
+const copied = (write) => write().then(() => toast(t("copied")), () => toast(t("copy.failed")));
+
 // MARK: Menus
 
 let openMenu;
@@ -151,7 +184,10 @@ let toasts;
 
 /** Shows a text for five seconds. */
 export function toast(text) {
-  toasts ??= document.body.appendChild(h("div", { class: "toasts", role: "status", "aria-live": "polite" }));
+  toasts ??= document.body.appendChild(h("div", { class: "toasts", role: "status", "aria-live": "polite", popover: "manual" }));
+  // It is put above a dialog that has been opened since.
+  toasts.hidePopover?.();
+  toasts.showPopover?.();
   const element = toasts.appendChild(h("div", { class: "toast", dir: "auto" }, text));
   setTimeout(() => element.remove(), 5000);
 }

@@ -102,7 +102,7 @@ async def browsing(server):
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=program(),
-            args=["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"])
+            args=["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream=device-count=3", "--use-fake-ui-for-media-stream"])
         try:
             yield Browser(browser, server)
         finally:

@@ -5,7 +5,7 @@ import { moment, t } from "../i18n.js";
 import { icons } from "../icons.js";
 import { qrCode } from "../qr.js";
 import { cleanName } from "../text.js";
-import { ask, attempt, button, field, sheet, toast } from "../ui.js";
+import { ask, attempt, button, copy, field, sheet, toast } from "../ui.js";
 
 const form = (submit, ...content) => h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => { event.preventDefault(); attempt(submit); } } }, ...content);
 
@@ -88,7 +88,7 @@ export function appPasswordsSheet(app, me) {
       fill(body, h("p", {}, t("apppasswords.made")), qrCode(login, t("apppasswords.scan")), h("p", { class: "note" }, t("apppasswords.scan")),
         h("span", { class: "note" }, t("apppasswords.address")), h("code", { class: "secret" }, me.jid),
         h("span", { class: "note" }, t("signin.password")), h("code", { class: "secret" }, made.password),
-        h("div", { class: "sheet-foot" }, button(t("message.copy"), () => navigator.clipboard.writeText(made.password).then(() => toast(t("copied")), () => {})), button(t("done"), draw, "main")));
+        h("div", { class: "sheet-foot" }, button(t("message.copy"), () => copy(made.password)), button(t("done"), draw, "main")));
     };
     attempt(draw);
     return body;
