@@ -176,7 +176,7 @@ extension Parley {
       replies[id] = continuation
       Task {
         do { try await socket.send(text) } catch {
-          replies.removeValue(forKey: id)?.resume(throwing: ParleyError.network("\(error)"))
+          replies.removeValue(forKey: id)?.resume(throwing: ParleyError.network(ParleyError.reason(of: error)))
         }
       }
     }

@@ -36,9 +36,10 @@ extension Parley {
     return took(try await ask("GET", path("dialogs", id)))
   }
 
-  /// The private dialog with a user; created if there is none.
+  /// The private dialog with a user: of those that are loaded, or the server's, which creates it if there is none.
   public func openPrivate(_ userId: String) async throws -> Dialog {
-    took(try await persist { try await ask("POST", "/dialogs", body: ["type": "private", "userId": .string(userId)]) })
+    if let known = store.dialogs.values.first(where: { $0.type == .private && $0.user?.id == userId }) { return known }
+    return took(try await persist { try await ask("POST", "/dialogs", body: ["type": "private", "userId": .string(userId)]) })
   }
 
   /// Creates a group or a public dialog. `more` has further members of the request: `about`, `topic`, `members`, `historyVisibility`, …

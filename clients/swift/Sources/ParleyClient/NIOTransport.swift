@@ -22,6 +22,10 @@
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
       let origin = try Origin(request.url)
+      do { return try await exchange(request, with: origin) } catch { throw TransportError(error, of: origin) }
+    }
+
+    private func exchange(_ request: HTTPRequest, with origin: Origin) async throws -> HTTPResponse {
       let channel = try await connection(to: origin)
       do {
         let exchange = Exchange(
@@ -78,6 +82,10 @@
 
     public func open(_ url: URL, subprotocol: String) async throws -> any WebSocket {
       let origin = try Origin(url)
+      do { return try await upgrade(origin, to: subprotocol) } catch { throw TransportError(error, of: origin) }
+    }
+
+    private func upgrade(_ origin: Origin, to subprotocol: String) async throws -> NIOWebSocketConnection {
       let tls = origin.isSecure ? self.tls : nil
       let upgrade = try await bootstrap().connect(host: origin.host, port: origin.port) { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -116,10 +124,33 @@
     }
   }
 
-  /// A failure of the network that no library has an error for.
-  struct TransportError: Error, CustomStringConvertible {
+  /// A failure of the network, in words for people.
+  struct TransportError: LocalizedError, CustomStringConvertible {
     let description: String
+    var errorDescription: String? { description }
     init(_ description: String) { self.description = description }
+
+    /// Says why there is no connection to a server, or none any more.
+    fileprivate init(_ error: any Error, of origin: Origin) {
+      let server = "\(origin.host):\(origin.port)"
+      switch error {
+      case let error as TransportError: self = error
+      case let error as NIOConnectionError:
+        guard let last = error.connectionErrors.last?.error else {
+          self.init("The name \(origin.host) has no address.")
+          return
+        }
+        self.init(last, of: origin)
+      case let error as IOError: self.init("\(server): \(String(cString: strerror(error.errnoCode))).")
+      case ChannelError.connectTimeout: self.init("\(server) does not answer.")
+      case ChannelError.ioOnClosedChannel, ChannelError.inputClosed, ChannelError.eof, ChannelError.outputClosed,
+        ChannelError.alreadyClosed:
+        self.init("The connection to \(server) ended.")
+      case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+        self.init("There is no trusted connection to \(server): \(error)")
+      default: self.init("\(server): \(error)")
+      }
+    }
   }
 
   /// Where a URL leads.

@@ -52,7 +52,12 @@ public struct ParleyError: Error, Codable, Hashable, Sendable, CustomStringConve
   static func storage(_ error: any Error) -> Self { Self("storage", "The local store: \(error)") }
   static func of(_ error: any Error) -> Self {
     if error is CancellationError { return .aborted }
-    return error as? ParleyError ?? .network("\(error)")
+    return error as? ParleyError ?? .network(reason(of: error))
+  }
+
+  /// What an error of a transport says to people. What libraries print of their errors says where they happened instead.
+  static func reason(of error: any Error) -> String {
+    (error as? any LocalizedError)?.errorDescription ?? (error as? URLError)?.localizedDescription ?? "\(error)"
   }
 }
 

@@ -88,7 +88,7 @@ extension Parley {
       answer = try await transport.send(HTTPRequest(method: method, url: url, headers: headers, body: body))
     } catch {
       if Task.isCancelled { throw ParleyError.aborted }
-      throw ParleyError.network("No answer to \(method) \(url.path): \(error)")
+      throw ParleyError.network("No answer to \(method) \(url.path): \(ParleyError.reason(of: error))")
     }
     guard (200..<300).contains(answer.status) else {
       let problem = (try? JSON.decode(Problem.self, from: answer.body)) ?? Problem(title: "HTTP \(answer.status)")

@@ -23,8 +23,8 @@ public struct HTTPResponse: Sendable {
 /// What the client needs of a network: requests and a WebSocket. ``SystemTransport`` is that of the platform; a test or an app with a
 /// network of its own brings another one.
 ///
-/// Every failure is thrown as an error of any kind: the client reports it as ``ParleyError`` with the code `network`. Cancelling the task
-/// ends a request.
+/// Every failure is thrown as an error of any kind: the client reports it as ``ParleyError`` with the code `network`, and what a
+/// `LocalizedError` says of itself as its detail. Cancelling the task ends a request.
 public protocol Transport: Sendable {
   /// Sends a request, and returns the answer, whatever its status. Redirections are not followed.
   func send(_ request: HTTPRequest) async throws -> HTTPResponse

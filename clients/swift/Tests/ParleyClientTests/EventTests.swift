@@ -123,6 +123,21 @@ struct EventTests {
     #expect(ParleyError.network("").isTemporary && ParleyError("x", "", status: 503).isTemporary)
   }
 
+  #if !canImport(Darwin)
+    @Test("A server that is not there: the error says so in words")
+    func unreachable() async throws {
+      for (server, reason) in [
+        ("http://localhost:1", "localhost:1: Connection refused."),
+        ("https://nobody.invalid", "The name nobody.invalid has no address."),
+      ] {
+        let parley = try Parley(url: #require(URL(string: server)))
+        let error = await refuses("network") { _ = try await parley.info() }
+        #expect(error?.detail == "No answer to GET /v1/info: \(reason)")
+        await parley.close()
+      }
+    }
+  #endif
+
   @Test("Events change the list of dialogs; a repeat changes nothing more; an older answer does not undo them")
   func store() throws {
     var store = Store()

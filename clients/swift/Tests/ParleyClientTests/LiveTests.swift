@@ -213,6 +213,7 @@ struct LiveTests {
     let talk = try await tybalt.openPrivate("benvolio").id
     try await tybalt.sendNow(talk, "first")
     await network.down()
+    #expect(try await tybalt.openPrivate("benvolio").id == talk)
     #expect(try await tybalt.send(talk, "kept").status == .sending)
     await tybalt.close()
     try await benvolio.sendNow(talk, "meanwhile")
