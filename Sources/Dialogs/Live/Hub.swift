@@ -198,8 +198,9 @@ public final class Hub: Sendable {
     guard realms.isFederated(party.realm), federation?.rooms == .off else { return nil }
     return Problem.roomsNotFederated
   }
-  /// Sets the service that connects this server to others; called once, at start, before any session opens.
-  public func setFederation(_ service: any FederationService) { links.withLock { $0.federation = service } }
+  /// Sets the service that connects this server to others: at start, before any session opens. The service has the core, and the core has the
+  /// service until it is set to `nil`.
+  public func setFederation(_ service: (any FederationService)?) { links.withLock { $0.federation = service } }
 
   func links(to domain: String) -> (component: (any LiveSession)?, federation: (any FederationService)?) {
     links.withLock { ($0.components[domain], $0.federation) }

@@ -95,7 +95,10 @@ final class ServerNetwork: ServerDialing {
 
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
 
-  func end() async throws { try await group.shutdownGracefully() }
+  func end() async throws {
+    door.parley.hub.setFederation(nil)
+    try await group.shutdownGracefully()
+  }
 }
 
 /// The certificate of one side, and its trust in the other's.
