@@ -17,11 +17,15 @@ public final class AppDoor: Sendable {
     public var rates: AppRates
     /// The version of the terms that users must accept; `nil` if there are none.
     public var terms: String?
+    /// The page with the terms, for `GET /v1/info`; `nil` if there is none.
+    public var termsURL: String?
 
     public init(
-      version: String, registration: Bool, publicURL: String?, rates: AppRates = AppRates(), terms: String? = nil
+      version: String, registration: Bool, publicURL: String?, rates: AppRates = AppRates(), terms: String? = nil,
+      termsURL: String? = nil
     ) {
       self.terms = terms
+      self.termsURL = termsURL
       self.version = version
       self.registration = registration
       self.publicURL = publicURL

@@ -167,7 +167,8 @@ enum HTTPPorts {
       accounts: accounts,
       settings: AppDoor.Settings(
         version: Version.number, registration: settings.allowsRegistration,
-        publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms),
+        publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms,
+        termsURL: settings.termsURL),
       loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
   }
 

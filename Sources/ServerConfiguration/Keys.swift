@@ -66,6 +66,7 @@ package struct Keys: Sendable {
   let guestSeconds = Key.seconds("guests.seconds", 60, 0...86_400)
   let guestRights = Key.list("guests.may")
   let termsVersion = Key.text("terms.version")
+  let termsURL = Key.text("terms.url")
   let identityBackends = Key.entries(
     "identity.backends", ["name", "secrets", "keys", "jwks", "domain", "signup"], lists: ["secrets", "keys"],
     secrets: ["secrets"])

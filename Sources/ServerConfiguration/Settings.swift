@@ -115,6 +115,8 @@ public struct Settings: Hashable, Sendable {
   public let identity: Identity
   /// The version of the terms that users have to accept; nil for none.
   public let terms: String?
+  /// The address of the page with the terms; nil for none.
+  public let termsURL: String?
   /// The users who may administer the whole server in band.
   public let admins: Set<BareJID>
   /// The time in which a lost XMPP session can be resumed.
@@ -289,7 +291,7 @@ struct SettingsReader {
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),
       identity: identity(among: domains),
-      terms: terms(),
+      terms: terms(), termsURL: termsURL(),
       admins: admins(among: domains),
       resumeWindow: read(keys.resumeSeconds),
       components: components, component: component, metrics: metrics, tracing: tracing(), federation: federation,

@@ -10,4 +10,12 @@ extension SettingsReader {
     }
     return version.isEmpty ? nil : version
   }
+
+  /// Reads the address of the page with the terms; nil if there is none.
+  mutating func termsURL() -> String? {
+    let url = read(keys.termsURL)
+    if url.isEmpty { return nil }
+    if !Host.isWebURL(url) { reject(keys.termsURL, "a URL such as https://www.example.org/terms is expected") }
+    return url
+  }
 }

@@ -179,7 +179,8 @@ enum Samples {
           ], registration: true, webSocketUrl: "wss://localhost/v1/ws",
           limits: .init(
             textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6,
-            attachmentBytes: 7), pushProviders: ["webpush"], webPushKey: "k")),
+            attachmentBytes: 7), pushProviders: ["webpush"], webPushKey: "k",
+          termsUrl: "https://a/terms")),
       try Sample("Device", device), try Sample("DevicePage", PageBody(items: [device], nextCursor: "n")),
       try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
       try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),

@@ -328,6 +328,10 @@ import XMPPDoor
       "http.origins: [chat.example.org]",
       "http.origins = chat.example.org (FILE:1): chat.example.org is no origin such as https://chat.example.org, and * stands alone"
     ),
+    (
+      "terms.url: www.example.org",
+      "terms.url = www.example.org (FILE:1): a URL such as https://www.example.org/terms is expected"
+    ),
     ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
     ("admins: alice", "admins = alice (FILE:1): 'alice' is no address of a user, such as alice@example.org"),
     ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
@@ -562,6 +566,12 @@ import XMPPDoor
     #expect(try load("domain: chat.example\nhttps.port: 443").publicURL == "https://chat.example")
     #expect(try load("domain: chat.example\nhttps.port: 0").publicURL == "http://chat.example:8080")
     #expect(try load("http.url: https://x.example/parley/").publicURL == "https://x.example/parley")
+  }
+
+  @Test func theTermsMayHaveAPageForPeople() throws {
+    #expect(try load().termsURL == nil)
+    let settings = try load("terms: {version: 2, url: https://www.example.org/terms}")
+    #expect(settings.terms == "2" && settings.termsURL == "https://www.example.org/terms")
   }
 
   @Test func pagesOfAllOriginsAreAllowedOrOfThoseListed() throws {

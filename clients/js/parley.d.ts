@@ -27,6 +27,8 @@ export interface Info {
     syncWaitSeconds: number; attachmentBytes: number;
   };
   pushProviders: string[]; webPushKey?: string;
+  /** The page with the terms of use. */
+  termsUrl?: string;
 }
 
 export interface User {

@@ -36,6 +36,6 @@ enum GetInfo: ServedOperation {
           syncWaitSeconds: AppLimits.syncWaitSecondsMax,
           attachmentBytes: call.parley.blobs?.policy.bytesMax ?? 0),
         pushProviders: call.parley.options.pushes.providers.map(\.rawValue).sorted(),
-        webPushKey: call.parley.options.pushes.webPushKey))
+        webPushKey: call.parley.options.pushes.webPushKey, termsUrl: settings.termsURL))
   }
 }

@@ -61,6 +61,8 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
   var pushProviders: [String] = []
   /// The key that browsers subscribe with (`applicationServerKey`); absent without Web Push.
   var webPushKey: String?
+  /// The page with the terms of use; absent if there is none.
+  var termsUrl: String?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("server", server)
@@ -76,5 +78,6 @@ struct InfoBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("limits", limits)
     writer.member("pushProviders", pushProviders)
     writer.member("webPushKey", webPushKey)
+    writer.member("termsUrl", termsUrl)
   }
 }

@@ -18,6 +18,8 @@ public struct Info: Codable, Hashable, Sendable {
   public var limits: Limits
   public var pushProviders: [String]
   public var webPushKey: String?
+  /// The page with the terms of use.
+  public var termsUrl: String?
 }
 
 /// A new invitation: `url` is the page for the guest, `xmppUri` is for an XMPP client of theirs (XEP-0401).
