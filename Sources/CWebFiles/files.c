@@ -189,6 +189,9 @@ static const uint8_t web_summary_js[] = {
 static const uint8_t web_sw_js[] = {
 #embed "../../clients/web/sw.js"
 };
+static const uint8_t web_terms_js[] = {
+#embed "../../clients/web/terms.js"
+};
 static const uint8_t web_text_js[] = {
 #embed "../../clients/web/text.js"
 };
@@ -266,6 +269,7 @@ static const parley_web_file files[] = {
     ENTRY("web/styles/messages.css", web_styles_messages_css),
     ENTRY("web/summary.js", web_summary_js),
     ENTRY("web/sw.js", web_sw_js),
+    ENTRY("web/terms.js", web_terms_js),
     ENTRY("web/text.js", web_text_js),
     ENTRY("web/tone.js", web_tone_js),
     ENTRY("web/ui.js", web_ui_js),

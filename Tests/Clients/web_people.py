@@ -13,41 +13,13 @@ import urllib.parse
 from slixmpp.exceptions import PresenceError
 
 from lib.apps import App, totp
-from lib.browser import browsing
+from lib.browser import KEPT, browsing, button, keeps_nothing, kept, sheet
 from lib.harness import PASSWORD, PATIENCE, Failure, expect, free_port, on_server
 from lib.peers import ROSE, text
 from lib.rooms import Guest, codes
 from lib.services import Hook, new_secret
 
 MAIL = "juliet@capulet.example"
-# What the browser keeps of an account: every value in its databases, by their names, and what is beside them.
-KEPT = """async () => {
-  const kept = {};
-  for (const { name } of await indexedDB.databases()) {
-    const database = await new Promise((resolve, reject) => {
-      const request = indexedDB.open(name);
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
-    for (const table of database.objectStoreNames) {
-      const values = await new Promise((resolve, reject) => {
-        const request = database.transaction(table).objectStore(table).getAll();
-        request.onsuccess = () => resolve(request.result);
-        request.onerror = () => reject(request.error);
-      });
-      if (values.length) kept[table] = values;
-    }
-    database.close();
-  }
-  for (const [key, value] of [...Object.entries(localStorage), ...Object.entries(sessionStorage)]) if (key !== "parley.preferences") kept[key] = value;
-  for (const name of await caches.keys()) {
-    for (const { url } of await (await caches.open(name)).keys()) {
-      const { pathname } = new URL(url);
-      if (pathname !== "/" && pathname !== "/texts" && !pathname.startsWith("/client/")) kept[url] = name;
-    }
-  }
-  return JSON.stringify(kept);
-}"""
 
 
 class Person(Guest):
@@ -65,14 +37,6 @@ def app(body, *arguments):
 
 
 # MARK: Hands
-
-
-def button(place, name):
-    return place.get_by_role("button", name=name, exact=True)
-
-
-def sheet(page):
-    return page.locator("dialog[open]")
 
 
 def panel(page):
@@ -138,15 +102,10 @@ async def leave_settings(page):
     await page.wait_for_selector(".side .dialogs")
 
 
-async def keeps_nothing(page):
-    kept = await page.evaluate(KEPT)
-    expect(kept == "{}", f"the browser keeps {kept[:500]}")
-
-
 async def keeps_unsent(page, user):
     """Expects the browser to keep the device's id and whose login ended, for messages that wait, and nothing else."""
-    kept = json.loads(await page.evaluate(KEPT))
-    expect(set(kept) == {"state"} and len(kept["state"]) == 2 and kept["state"][1] == user, f"the browser keeps {kept}")
+    found = json.loads(await kept(page))
+    expect(set(found) == {"state"} and len(found["state"]) == 2 and found["state"][1] == user, f"the browser keeps {found}")
 
 
 async def scanned(place):

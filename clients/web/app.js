@@ -15,6 +15,7 @@ import { preferences } from "./preferences.js";
 import { returned } from "./provider.js";
 import { signInScreen } from "./signin.js";
 import { Stars } from "./stars.js";
+import { agreeToTerms, clearTerms, hasTerms } from "./terms.js";
 import { attempt, describe, toast } from "./ui.js";
 
 /** Set in the storage of the tab when a session has ended that the user did not end. */
@@ -35,7 +36,6 @@ class App {
     fill(root, this.frame);
     this.showNothing();
     this.calls = new CallScreen(this);
-    parley.on("session", ({ signedIn, error }) => { if (!signedIn) this.end(error); });
     parley.on("message", (event) => notifyOf(this, event));
     parley.on("unread", () => this.showTotal());
     parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); });
@@ -59,14 +59,6 @@ class App {
     this.followAddress();
     registerPush(this);
     if (came?.userId) connectIdentity(this, came);
-  }
-
-  /** Leaves the screens of an account, for the sign-in: the page begins anew, so that nothing of the account stays in memory. */
-  end(error) {
-    if (error) sessionStorage.setItem(ENDED, "true");
-    clearDrafts();
-    history.replaceState(null, "", "/");
-    location.reload();
   }
 
   /** Whether the user is a guest, whom the server refuses what lasts (docs/app-protocol.md): what they may not do is not offered. */
@@ -161,13 +153,33 @@ class App {
   }
 }
 
+/** Lets go of what is kept of a login that has ended, beside what the SDK keeps. */
+function forget() {
+  clearDrafts();
+  clearTerms();
+}
+
 /** Shows the client to whom is signed in, and the sign-in to others. */
 async function welcome(root) {
   const parley = new Parley({ url: location.origin, client: "Parley Web" });
-  const start = (back) => new App(root, parley).start(back);
+  /** Whoever has just signed in agrees to the terms first; whoever was signed in, if it is known here or once the server has been asked. */
+  const start = async (back, isNew = true) => {
+    // The page begins anew for the sign-in, so that nothing of the account stays in memory.
+    parley.on("session", ({ signedIn, error }) => {
+      if (signedIn) return;
+      if (error) sessionStorage.setItem(ENDED, "true");
+      forget();
+      history.replaceState(null, "", "/");
+      location.reload();
+    });
+    if (isNew || hasTerms()) fill(root, h("main", { class: "welcome" }));
+    const isAsked = (isNew || hasTerms()) && await agreeToTerms(parley);
+    if (!isAsked) parley.next("connection", ({ state }) => state === "online").then(() => agreeToTerms(parley));
+    return new App(root, parley).start(back);
+  };
   const came = returned();
-  if (await parley.open().catch(() => false)) return start(came);
-  clearDrafts();
+  if (await parley.open().catch(() => false)) return start(came, false);
+  forget();
   const notice = sessionStorage.getItem(ENDED) ? t("session.ended") : undefined;
   sessionStorage.removeItem(ENDED);
   // Whoever was to connect a provider is signed out: nobody is signed in by it instead.

@@ -36,6 +36,34 @@ PERCEIVES = """async ([kinds, patience]) => {
   }
   return [...lacks];
 }"""
+# What the browser keeps of an account: every value in its databases, by their names, and what is beside them.
+KEPT = """async () => {
+  const kept = {};
+  for (const { name } of await indexedDB.databases()) {
+    const database = await new Promise((resolve, reject) => {
+      const request = indexedDB.open(name);
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+    for (const table of database.objectStoreNames) {
+      const values = await new Promise((resolve, reject) => {
+        const request = database.transaction(table).objectStore(table).getAll();
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+      if (values.length) kept[table] = values;
+    }
+    database.close();
+  }
+  for (const [key, value] of [...Object.entries(localStorage), ...Object.entries(sessionStorage)]) if (key !== "parley.preferences") kept[key] = value;
+  for (const name of await caches.keys()) {
+    for (const { url } of await (await caches.open(name)).keys()) {
+      const { pathname } = new URL(url);
+      if (pathname !== "/" && pathname !== "/texts" && !pathname.startsWith("/client/")) kept[url] = name;
+    }
+  }
+  return JSON.stringify(kept);
+}"""
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 
 
@@ -71,6 +99,30 @@ class Browser:
         await page.click("form button[type=submit]")
         await page.wait_for_selector(".side .dialogs")
         return page
+
+
+# MARK: Hands
+
+
+def button(place, name):
+    return place.get_by_role("button", name=name, exact=True)
+
+
+def sheet(page):
+    return page.locator("dialog[open]")
+
+
+# MARK: What a page shows, and what the browser keeps
+
+
+async def kept(page):
+    """What the browser keeps of an account, as JSON."""
+    return await page.evaluate(KEPT)
+
+
+async def keeps_nothing(page):
+    found = await kept(page)
+    expect(found == "{}", f"the browser keeps {found[:500]}")
 
 
 async def perceives(page, *kinds):
