@@ -2,7 +2,8 @@
 push service (ours); what that decrypts is delivered to the client's service worker as a push event of the browser.
 
 The headless shell knows no push service and gives no permission for notifications. So three things stand in for it: the answer of
-`Notification.permission`, the subscription that `pushManager.subscribe` returns, and `showNotification`, which is recorded.
+`Notification.permission`, the subscription that `pushManager.subscribe` returns, and `showNotification`, which is recorded. A page cannot
+make a `Notification`, as on phones.
 """
 import asyncio
 import json
@@ -14,7 +15,21 @@ from lib.harness import PATIENCE, expect, on_server
 from lib.pushes import World
 
 PAGE = """
-Object.defineProperty(Notification, "permission", {get: () => "granted"});
+window.Notification = class {
+  static permission = "granted";
+  constructor(title, options) {
+    if (!window.hasNoWorker) throw new TypeError("Illegal constructor");
+    window.made = {title, ...options, close: () => this.onclose()};
+    Object.assign(this, window.made);
+    window.made.click = () => this.onclick();
+  }
+};
+window.shown = [];
+ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+  const made = {title, ...options, close() { window.shown = window.shown.filter((each) => each !== made); }};
+  window.shown = [...window.shown.filter((each) => each.tag !== made.tag), made];
+};
+ServiceWorkerRegistration.prototype.getNotifications = async ({tag}) => window.shown.filter((each) => each.tag === tag);
 localStorage.setItem("parley.preferences", JSON.stringify({notifications: true}));
 PushManager.prototype.getSubscription = async () => null;
 PushManager.prototype.subscribe = async (options) => { window.asked = options; return {toJSON: () => (%s)}; };
@@ -34,6 +49,46 @@ WORKER = """() => {
   };
   self.registration.getNotifications = async ({tag}) => self.shown.filter((each) => each.tag === tag);
 }"""
+
+
+# A click on a notification of a dialog, which the worker is told of.
+CLICK = """(dialogId) => {
+  self.dispatchEvent(Object.assign(new Event("notificationclick"), {notification: {close() {}, data: {dialogId}}, waitUntil(work) { work.catch(() => {}); }}));
+}"""
+# What the page has had shown, once it is as it is said to be.
+SHOWN = "(wanted) => JSON.stringify(window.shown.map(({title, body, tag, data}) => [title, body, tag, data.dialogId])) === JSON.stringify(wanted)"
+
+
+async def in_page(checks, page, romeo, dialog, say):
+    """Notifications of an open page, which its worker shows: no others are there on phones."""
+    run = lambda *arguments: asyncio.get_running_loop().run_in_executor(None, romeo.call, *arguments)
+    said = lambda words: ["Romeo", words, dialog, dialog]
+    with checks.check("web push: the worker of an open page shows its notifications, one for a dialog, until that is opened"):
+        await say("a", {"type": "text", "text": "It is the east"})
+        await page.wait_for_function(SHOWN, arg=[said("It is the east")])
+        await say("b", {"type": "text", "text": "and Juliet is the sun"})
+        await page.wait_for_function(SHOWN, arg=[said("and Juliet is the sun")])
+        await page.click(".row:has-text('Romeo')")
+        await page.wait_for_selector(".write")
+        await page.wait_for_function(SHOWN, arg=[])
+        await page.evaluate("() => { location.hash = ''; }")
+        await page.wait_for_selector(".write", state="detached")
+    with checks.check("web push: a call's notification is closed when the call has ended; that of a message stays"):
+        await say("c", {"type": "text", "text": "Arise"})
+        await page.wait_for_function(SHOWN, arg=[said("Arise")])
+        _, call = await run("POST", "/v1/calls", {"userId": "juliet", "kind": "audio", "clientId": "p-call"})
+        await page.wait_for_function(SHOWN, arg=[said("Arise"), ["مكالمة واردة", "Romeo", call["id"], dialog]])
+        await run("DELETE", f"/v1/calls/{call['id']}")
+        await page.wait_for_function("(call) => window.shown.every((each) => each.tag !== call)", arg=call["id"])
+    with checks.check("web push: without a worker the page shows its notifications itself, and a click opens the dialog"):
+        await page.evaluate("() => { window.hasNoWorker = true; navigator.serviceWorker.getRegistration = async () => undefined; }")
+        await say("d", {"type": "text", "text": "Speak again"})
+        await page.wait_for_function("() => window.made?.body === 'Speak again'")
+        await page.evaluate("() => window.made.click()")
+        await page.wait_for_selector(".write")
+        await page.goto("about:blank")
+        await page.goto(romeo.server.base + "/")
+        await page.wait_for_selector(".side .dialogs")
 
 
 async def walk(checks, server, world):
@@ -56,9 +111,14 @@ async def walk(checks, server, world):
             key = (await loop.run_in_executor(None, romeo.call, "GET", "/v1/info"))[1]["webPushKey"]
             asked = await page.evaluate("() => window.asked")
             expect(asked == {"userVisibleOnly": True, "applicationServerKey": key}, f"{asked}")
+        await in_page(checks, page, romeo, dialog, say)
         with checks.check("web push: the service worker shows a push in the user's language, and one notification for a dialog"):
             worker = context.service_workers[0]
             await worker.evaluate(WORKER)
+            await page.evaluate("() => { window.isSame = true; }")
+            await worker.evaluate(CLICK, dialog)
+            await page.wait_for_selector(".write")
+            expect(await page.evaluate("() => window.isSame"), "a click on a notification loads the page anew")
             # No tab is open: a file of the same origin is none of the client's.
             await page.goto(server.base + "/manifest.webmanifest")
             session = await context.new_cdp_session(page)

@@ -9,7 +9,7 @@ import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
 import { Drafts, clearDrafts } from "./drafts.js";
-import { notifyOf, registerPush, registerWorker } from "./notifications.js";
+import { closeNotifications, followNotifications, notifyOf, registerPush, registerWorker } from "./notifications.js";
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
 import { returned } from "./provider.js";
@@ -37,6 +37,8 @@ class App {
     this.showNothing();
     this.calls = new CallScreen(this);
     parley.on("message", (event) => notifyOf(this, event));
+    parley.on("call", ({ call }) => { if (call.state.state !== "ringing") closeNotifications(call.id); });
+    followNotifications(this);
     parley.on("unread", () => this.showTotal());
     parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); });
     addEventListener("hashchange", () => this.followAddress());
@@ -90,6 +92,7 @@ class App {
       if (messageId) this.screen.jump(messageId);
       return;
     }
+    closeNotifications(dialogId);
     this.closePanel();
     this.screen?.close();
     this.screen = new DialogScreen(this, dialogId, this.main);

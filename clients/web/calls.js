@@ -47,7 +47,7 @@ export class CallScreen {
       this.call = call;
       call.ringing().catch(() => {});
       const caller = this.app.people.nameOf(call.state.callerId);
-      showNotification(this.app, t(call.state.kind === "video" ? "call.incomingVideo" : "call.incoming"), caller, call.state.dialogId);
+      showNotification(this.app, t(call.state.kind === "video" ? "call.incomingVideo" : "call.incoming"), caller, call.state.dialogId, call.id);
       this.draw();
       return;
     }

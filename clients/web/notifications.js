@@ -20,15 +20,42 @@ export function notifyOf(app, { message, isOwn, isReplay }) {
   showNotification(app, title, summary(app, message).slice(0, 200), message.dialogId);
 }
 
-/** Shows a notification, if the user allows them, that leads to a dialog. */
-export function showNotification(app, title, body, dialogId) {
+/** Notifications are shown and closed one after the other, so that none is closed before it is there. */
+let working = Promise.resolve();
+const inTurn = (work) => { working = working.then(work).catch(() => {}); };
+/** The notifications that no worker has shown, by their tags. */
+const own = new Map();
+
+/** The registration of a worker that shows notifications: phones have no others. */
+const registration = async () => {
+  const found = await navigator.serviceWorker?.getRegistration();
+  return found?.active ? found : undefined;
+};
+
+/** Shows a notification, if the user allows them, that leads to a dialog. One with the same tag replaces it. */
+export function showNotification(app, title, body, dialogId, tag = dialogId) {
   if (!preferences.get("notifications") || globalThis.Notification?.permission !== "granted" || (document.hasFocus() && app.screen?.dialogId === dialogId)) return;
-  const notification = new Notification(title, { body, tag: dialogId });
-  notification.onclick = () => {
-    window.focus();
-    app.openDialog(dialogId);
-    notification.close();
-  };
+  const options = { body, tag, data: { dialogId } };
+  inTurn(async () => {
+    const worker = await registration();
+    if (worker) { await worker.showNotification(title, options); return; }
+    const notification = new Notification(title, options);
+    own.set(tag, notification);
+    notification.onclick = () => {
+      window.focus();
+      app.openDialog(dialogId);
+      notification.close();
+    };
+    notification.onclose = () => { if (own.get(tag) === notification) own.delete(tag); };
+  });
+}
+
+/** Closes what a tag has shown: a dialog that is open now, a call that rings no more. */
+export function closeNotifications(tag) {
+  inTurn(async () => {
+    own.get(tag)?.close();
+    for (const each of await (await registration())?.getNotifications({ tag }) ?? []) each.close();
+  });
 }
 
 /** Asks the user for the permission. Returns whether it is given. */
@@ -51,17 +78,22 @@ export async function registerPush(app) {
   if (app.isGuest || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
   try {
     const { webPushKey } = await app.parley.info();
-    const registration = await navigator.serviceWorker?.ready;
-    if (!webPushKey || !registration?.pushManager) return;
+    const { pushManager } = await navigator.serviceWorker?.ready ?? {};
+    if (!webPushKey || !pushManager) return;
     const texts = Object.fromEntries(PUSHES.map((key) => [`parley_${key}`, t(`push.${key}`, { first: "{0}", second: "{1}" })]));
     await (await caches.open("texts")).put("/texts", new Response(JSON.stringify(texts)));
-    const subscription = await registration.pushManager.getSubscription()
-      ?? await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webPushKey });
+    const subscription = await pushManager.getSubscription()
+      ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webPushKey });
     const { endpoint, keys } = subscription.toJSON();
     await app.parley.putDevice(app.parley.deviceId, { platform: "web", locale: document.documentElement.lang, push: { provider: "webpush", subscription: { endpoint, keys } } });
   } catch {
     // Without pushes there are notifications as long as a tab is open.
   }
+}
+
+/** Opens the dialog of a notification that was clicked: the worker has shown it, and brings this page to the front. */
+export function followNotifications(app) {
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => { if (data.dialogId) app.openDialog(data.dialogId); });
 }
 
 /** Registers `/sw.js`. Where the browser asks for trusted types, this is the only address that is one. */

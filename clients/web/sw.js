@@ -64,17 +64,20 @@ async function show({ title, body, dialogId, callId, type }) {
   if (type === "call.end") {
     for (const each of await self.registration.getNotifications({ tag: callId })) each.close();
   }
-  await self.registration.showNotification(write(title) || "Parley", { body: write(body), tag: dialogId ?? callId ?? type, data: { dialogId } });
+  await self.registration.showNotification(write(title) || "Parley", {
+    body: write(body), tag: (type === "call" && callId) || (dialogId ?? callId ?? type), data: { dialogId },
+  });
 }
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   const { dialogId } = event.notification.data ?? {};
-  const address = dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/";
   event.waitUntil((async () => {
-    const [page] = await self.clients.matchAll({ type: "window" });
-    if (!page) return self.clients.openWindow(address);
-    await page.focus();
-    return page.navigate(address);
+    const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+    const page = pages.find(({ url }) => new URL(url).pathname === "/");
+    if (!page) return self.clients.openWindow(dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/");
+    // The page goes there without being loaded anew.
+    page.postMessage({ dialogId });
+    return page.focus();
   })());
 });
