@@ -144,6 +144,9 @@ static const uint8_t web_manifest_webmanifest[] = {
 static const uint8_t web_messageactions_js[] = {
 #embed "../../clients/web/messageactions.js"
 };
+static const uint8_t web_nearby_js[] = {
+#embed "../../clients/web/nearby.js"
+};
 static const uint8_t web_newchat_js[] = {
 #embed "../../clients/web/newchat.js"
 };
@@ -254,6 +257,7 @@ static const parley_web_file files[] = {
     ENTRY("web/list.js", web_list_js),
     ENTRY("web/manifest.webmanifest", web_manifest_webmanifest),
     ENTRY("web/messageactions.js", web_messageactions_js),
+    ENTRY("web/nearby.js", web_nearby_js),
     ENTRY("web/newchat.js", web_newchat_js),
     ENTRY("web/notifications.js", web_notifications_js),
     ENTRY("web/people.js", web_people_js),

@@ -78,7 +78,7 @@ async def screens(walk, server, group):
     page, t = walk.page, walk.t
     await walk.look("the list")
     new = page.locator(f".side-head [aria-label='{t['chat.new']}']")
-    for key in ("chat.new", "group.new", "public.find", "contacts.requests"):
+    for key in ("chat.new", "group.new", "public.find", "nearby", "contacts.requests"):
         await new.click()
         await walk.sheet(key, walk.entry(key))
     await page.fill(".side input[type=search]", "rose")

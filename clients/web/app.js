@@ -9,6 +9,7 @@ import { CallScreen } from "./calls.js";
 import { DialogList } from "./list.js";
 import { DialogScreen } from "./dialog.js";
 import { Drafts, clearDrafts } from "./drafts.js";
+import { clearNearby } from "./nearby.js";
 import { closeNotifications, followNotifications, notifyOf, registerPush, registerWorker } from "./notifications.js";
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
@@ -159,6 +160,7 @@ class App {
 /** Lets go of what is kept of a login that has ended, beside what the SDK keeps. */
 function forget() {
   clearDrafts();
+  clearNearby();
   clearTerms();
 }
 

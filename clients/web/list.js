@@ -3,6 +3,7 @@
 import { fill, h, later, name, svg } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
+import { nearby } from "./nearby.js";
 import { newChat, newGroup, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
 import { starsScreen } from "./stars.js";
@@ -91,6 +92,7 @@ export class DialogList {
       { icon: "user", label: t("chat.new"), action: () => newChat(app) },
       { icon: "group", label: t("group.new"), action: () => newGroup(app) },
       { icon: "search", label: t("public.find"), action: () => publicDialogs(app) },
+      !app.isGuest && navigator.geolocation && { icon: "location", label: t("nearby"), action: () => nearby(app) },
       !app.isGuest && { icon: "userAdd", label: t("contacts.requests"), action: () => requests(app) },
       { icon: "star", label: t("stars"), action: async () => { const screen = await starsScreen(app, () => this.show()); if (screen) this.show(screen); } },
     ]);
