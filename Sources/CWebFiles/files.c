@@ -165,6 +165,9 @@ static const uint8_t web_provider_js[] = {
 static const uint8_t web_qr_js[] = {
 #embed "../../clients/web/qr.js"
 };
+static const uint8_t web_share_js[] = {
+#embed "../../clients/web/share.js"
+};
 static const uint8_t web_signin_js[] = {
 #embed "../../clients/web/signin.js"
 };
@@ -264,6 +267,7 @@ static const parley_web_file files[] = {
     ENTRY("web/preferences.js", web_preferences_js),
     ENTRY("web/provider.js", web_provider_js),
     ENTRY("web/qr.js", web_qr_js),
+    ENTRY("web/share.js", web_share_js),
     ENTRY("web/signin.js", web_signin_js),
     ENTRY("web/stars.js", web_stars_js),
     ENTRY("web/strings/ar.js", web_strings_ar_js),

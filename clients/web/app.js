@@ -14,6 +14,7 @@ import { closeNotifications, followNotifications, notifyOf, registerPush, regist
 import { People } from "./people.js";
 import { preferences } from "./preferences.js";
 import { returned } from "./provider.js";
+import { clearShared, offerShared } from "./share.js";
 import { signInScreen } from "./signin.js";
 import { Stars } from "./stars.js";
 import { agreeToTerms, clearTerms, hasTerms } from "./terms.js";
@@ -62,6 +63,7 @@ class App {
     this.followAddress();
     registerPush(this);
     if (came?.userId) connectIdentity(this, came);
+    else offerShared(this);
   }
 
   /** Whether the user is a guest, whom the server refuses what lasts (docs/app-protocol.md): what they may not do is not offered. */
@@ -83,6 +85,19 @@ class App {
     else location.hash = address;
   }
 
+  /** Opens a dialog, and gives its composer what the user shares from elsewhere. Resolves with whether it has it. */
+  async compose(dialogId, text, files) {
+    const address = `#/dialog/${encodeURIComponent(dialogId)}`;
+    if (location.hash !== address) history.pushState(null, "", address);
+    this.show(dialogId);
+    const { screen } = this;
+    await screen.opened;
+    if (screen.composer && !screen.mayWrite) toast(t("composer.readOnly"));
+    if (!screen.composer || !screen.mayWrite) return false;
+    screen.composer.receive(text, files);
+    return true;
+  }
+
   async openPrivate(userId) {
     await attempt(async () => this.openDialog((await this.parley.openPrivate(userId)).id));
   }
@@ -97,7 +112,7 @@ class App {
     this.closePanel();
     this.screen?.close();
     this.screen = new DialogScreen(this, dialogId, this.main);
-    this.screen.open(messageId);
+    this.screen.opened = this.screen.open(messageId);
     this.list.draw();
     this.setPresence();
   }
@@ -170,10 +185,12 @@ async function welcome(root) {
   /** Whoever has just signed in agrees to the terms first; whoever was signed in, if it is known here or once the server has been asked. */
   const start = async (back, isNew = true) => {
     // The page begins anew for the sign-in, so that nothing of the account stays in memory.
-    parley.on("session", ({ signedIn, error }) => {
+    parley.on("session", async ({ signedIn, error }) => {
       if (signedIn) return;
-      if (error) sessionStorage.setItem(ENDED, "true");
       forget();
+      // Who was signed out goes on with what was shared after the next sign-in.
+      if (error) sessionStorage.setItem(ENDED, "true");
+      else await clearShared();
       history.replaceState(null, "", "/");
       location.reload();
     });

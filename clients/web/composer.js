@@ -295,6 +295,15 @@ export class Composer {
     this.focus();
   }
 
+  /** Goes on with what the user shares from elsewhere, behind what is written here already. */
+  receive(text, files) {
+    if (this.editing) this.cancel();
+    this.text.value = [this.text.value, text].filter(Boolean).join("\n");
+    this.app.drafts.keep(this.screen.dialogId, this.text.value, this.replying?.id);
+    this.resize();
+    this.add(files);
+  }
+
   drawTray() {
     this.tray.hidden = !this.files.length;
     fill(this.tray, this.files.map((file) => h("div", { class: "tray-item" },

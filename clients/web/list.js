@@ -4,7 +4,7 @@ import { fill, h, later, name, svg } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { nearby } from "./nearby.js";
-import { newChat, newGroup, publicDialogs, requests } from "./newchat.js";
+import { newChat, newGroup, personItem, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
 import { starsScreen } from "./stars.js";
 import { summary } from "./summary.js";
@@ -40,6 +40,31 @@ export async function findDialogs(app, query, show) {
     cursor = page.nextCursor;
   }
   if (more.length) show([...known, ...more]);
+}
+
+/**
+ * A field that finds dialogs in which the user may write, and contacts with whom there is none yet. `pick` is given a function that returns
+ * the dialog, or makes it.
+ */
+export function dialogPicker(app, pick) {
+  const { people, parley } = app;
+  const results = h("div", { class: "results" });
+  const input = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search"), autocomplete: "off" });
+  const draw = () => {
+    const query = input.value.trim();
+    findDialogs(app, query, (dialogs) => {
+      if (input.value.trim() !== query) return;
+      const others = new Set(dialogs.map((dialog) => people.otherOf(dialog)));
+      const contacts = [...people.contacts.values()].filter(({ userId, state }) => state !== "pendingIn" && !others.has(userId) && folded(people.nameOf(userId)).includes(folded(query)));
+      fill(results, dialogs.filter(({ me }) => me?.role !== "watcher" && !me?.kicked).slice(0, 40).map((dialog) => h("button", { type: "button", class: "item", on: { click: () => pick(() => dialog) } },
+        people.avatar({ dialog, size: 36 }), name(people.titleOf(dialog), "grow cut"))),
+      contacts.slice(0, 20).map(({ userId }) => personItem(app, userId, { action: () => pick(() => parley.openPrivate(userId)) })));
+    });
+  };
+  input.addEventListener("input", later(150, draw));
+  const end = people.onChange(() => (results.isConnected ? draw() : end()));
+  draw();
+  return h("div", { style: { display: "grid", gap: "8px" } }, h("div", { class: "search" }, svg(icons.search), input), results);
 }
 
 export class DialogList {

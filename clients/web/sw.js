@@ -2,6 +2,10 @@
 // messages are in the SDK's store.
 
 const CACHE = "/client/0/";
+/** What another app has shared, until the page has taken it (share.js): `/shared` tells what it is, `/shared/0` and so on are the files. */
+const SHARED = "shared";
+/** The most files of one message. */
+const FILES = 10;
 
 self.addEventListener("install", (event) => {
   self.skipWaiting();
@@ -19,14 +23,16 @@ async function keep() {
 
 self.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (name !== CACHE && name !== "texts") await caches.delete(name);
+    for (const name of await caches.keys()) if (![CACHE, SHARED, "texts"].includes(name)) await caches.delete(name);
     await self.clients.claim();
   })());
 });
 
 self.addEventListener("fetch", (event) => {
   const address = new URL(event.request.url);
-  if (event.request.method !== "GET" || address.origin !== location.origin) return;
+  if (address.origin !== location.origin) return;
+  if (event.request.method === "POST" && address.pathname === "/share") event.respondWith(takeShare(event.request));
+  if (event.request.method !== "GET") return;
   if (address.pathname === "/") event.respondWith(page(event.request));
   else if (address.pathname.startsWith(CACHE)) event.respondWith(file(event.request));
 });
@@ -43,6 +49,25 @@ async function page(request) {
     if (kept) return kept;
     throw error;
   }
+}
+
+/** Puts aside what another app shares (`share_target` of the manifest), in place of what was shared before, and shows the page, which asks for whom it is. */
+async function takeShare(request) {
+  await caches.delete(SHARED);
+  try {
+    const form = await request.formData();
+    const files = form.getAll("files").filter((each) => each.name);
+    const cache = await caches.open(SHARED);
+    const names = [];
+    for (const file of files.slice(0, FILES)) {
+      await cache.put(`/shared/${names.length}`, new Response(file)).then(() => names.push(file.name), () => { /* There is no room for it. */ });
+    }
+    const [title, text, url] = ["title", "text", "url"].map((name) => form.get(name) ?? "");
+    await cache.put("/shared", Response.json({ title, text, url, names, lost: files.length - names.length, time: Date.now() }));
+  } catch {
+    // What cannot be read cannot be shared.
+  }
+  return Response.redirect("/", 303);
 }
 
 /** A file, whose address changes with it: once fetched it is never asked for again. */

@@ -380,6 +380,8 @@ export default {
   "settings.browser": "هذا المتصفح",
   "settings.rings": "رنين عند المكالمات",
   "settings.sendsOnEnter": "مفتاح الإدخال يرسل",
+  "share.lost": { one: "تعذّر أخذ ملف واحد.", two: "تعذّر أخذ ملفين.", few: "تعذّر أخذ {count} ملفات.", many: "تعذّر أخذ {count} ملفًا.", other: "تعذّر أخذ {count} ملف." },
+  "share.with": "مشاركة مع",
   "signin.address": "البريد الإلكتروني أو رقم الهاتف",
   "signin.code": "الدخول برمز",
   "signin.email": "البريد الإلكتروني",

@@ -380,6 +380,8 @@ export default {
   "settings.browser": "This browser",
   "settings.rings": "Ring for calls",
   "settings.sendsOnEnter": "Enter sends",
+  "share.lost": { one: "{count} file could not be taken.", other: "{count} files could not be taken." },
+  "share.with": "Share with",
   "signin.address": "Mail address or phone number",
   "signin.code": "Sign in with a code",
   "signin.email": "Mail address",
