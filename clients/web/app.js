@@ -17,7 +17,7 @@ import { returned } from "./provider.js";
 import { clearShared, offerShared } from "./share.js";
 import { signInScreen } from "./signin.js";
 import { Stars } from "./stars.js";
-import { agreeToTerms, clearTerms, hasTerms } from "./terms.js";
+import { agreeToTerms, checkTerms, clearTerms, hasTerms } from "./terms.js";
 import { attempt, describe, toast } from "./ui.js";
 
 /** Set in the storage of the tab when a session has ended that the user did not end. */
@@ -196,7 +196,7 @@ async function welcome(root) {
     });
     if (isNew || hasTerms()) fill(root, h("main", { class: "welcome" }));
     const isAsked = (isNew || hasTerms()) && await agreeToTerms(parley);
-    if (!isAsked) parley.next("connection", ({ state }) => state === "online").then(() => agreeToTerms(parley));
+    if (!isAsked) parley.next("connection", ({ state }) => state === "online").then(() => checkTerms(parley));
     return new App(root, parley).start(back);
   };
   const came = returned();

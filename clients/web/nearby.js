@@ -3,6 +3,7 @@
 import { fill, h } from "./dom.js";
 import { clock, isFuture, t } from "./i18n.js";
 import { personItem } from "./newchat.js";
+import { keep, kept } from "./preferences.js";
 import { button, describe, sheet } from "./ui.js";
 
 /** Until when the user's place is shared: the server does not tell that again. */
@@ -11,10 +12,8 @@ const KEY = "parley.nearby";
 const SHARED_FOR = 3600;
 const RADIUS = 50;
 
-const keep = (until) => { try { until ? localStorage.setItem(KEY, until) : localStorage.removeItem(KEY); } catch { /* Then one stops by the time alone. */ } };
-
 /** Lets go of what is kept: a login has ended. */
-export const clearNearby = () => keep();
+export const clearNearby = () => keep(KEY);
 
 /** Asks the browser where it is. Places are shared to about a kilometre, so that nothing much finer leaves the browser. */
 function place() {
@@ -32,10 +31,13 @@ export function nearby(app) {
     const error = h("p", { class: "error", role: "alert", hidden: true });
     const results = h("div", { class: "results" });
     const draw = () => {
-      const until = isFuture(localStorage.getItem(KEY)) && localStorage.getItem(KEY);
+      const until = isFuture(kept(KEY)) && kept(KEY);
       state.textContent = until ? t("nearby.until", { time: clock(until) }) : t("nearby.text");
       look.textContent = t(until ? "nearby.again" : "nearby.share");
       stop.hidden = !until;
+      drawUsers();
+    };
+    const drawUsers = () => {
       fill(results, users?.map(({ id, name, distance }) => personItem(app, id, {
         given: name, note: t("nearby.distance", { count: distance }), action: () => { close(); app.openPrivate(id); },
       })), users?.length === 0 && h("p", { class: "empty" }, t("nearby.none")));
@@ -56,15 +58,15 @@ export function nearby(app) {
       const here = await place();
       // Whoever has closed the sheet meanwhile shares nothing.
       if (!results.isConnected) return;
-      keep((await app.parley.shareLocation({ ...here, ttl: SHARED_FOR })).expiresAt);
+      keep(KEY, (await app.parley.shareLocation({ ...here, ttl: SHARED_FOR })).expiresAt);
       users = (await app.parley.searchUsers({ near: `${here.latitude},${here.longitude}`, radius: RADIUS, limit: 100 })).items;
     }), "main");
     const stop = button(t("nearby.stop"), working(async () => {
       await app.parley.shareLocation(null);
-      keep();
+      keep(KEY);
       users = undefined;
     }));
-    const end = app.people.onChange(() => (results.isConnected ? draw() : end()));
+    const end = app.people.onChange(() => (results.isConnected ? drawUsers() : end()));
     draw();
     return [state, error, results, h("div", { class: "sheet-foot" }, stop, look)];
   });

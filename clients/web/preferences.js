@@ -29,4 +29,13 @@ export const preferences = {
   },
 };
 
+/** Keeps a text of the login in this browser, or without one lets go of it. Without storage it lasts no longer than its use. */
+export function keep(key, text) {
+  try { text ? localStorage.setItem(key, text) : localStorage.removeItem(key); } catch { /* There is no storage. */ }
+}
+
+export function kept(key) {
+  try { return localStorage.getItem(key) ?? undefined; } catch { return undefined; }
+}
+
 dark.addEventListener("change", () => preferences.applyTheme());

@@ -2,6 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { t } from "./i18n.js";
+import { keep, kept } from "./preferences.js";
 import { cleanName, link } from "./text.js";
 import { attempt, button, describe } from "./ui.js";
 
@@ -10,22 +11,34 @@ const REQUIRED = "parley.terms.required";
 /** The version that a guest has agreed to: of guests the server stores nothing. */
 const AGREED = "parley.terms.agreed";
 
-const keep = (key, version) => { try { version ? localStorage.setItem(key, version) : localStorage.removeItem(key); } catch { /* Then the server is asked again. */ } };
-
 /** Whether it is known here, also without a network, that the user has to agree first. */
-export const hasTerms = () => localStorage.getItem(REQUIRED) !== null;
+export const hasTerms = () => kept(REQUIRED) !== undefined;
 
-/** Asks for the user's agreement, if the server wants it. Resolves once it is given or none is wanted, with whether the server has said so. */
-export async function agreeToTerms(parley) {
+/** Returns the version that is still to be agreed to, if there is one, and whether the server has said so: without a network what was known last counts. */
+async function required(parley) {
   const me = await parley.me().catch(() => undefined);
-  const version = me ? me.termsRequired : localStorage.getItem(REQUIRED);
-  const isNeeded = version && !(me?.guest && localStorage.getItem(AGREED) === version);
-  keep(REQUIRED, isNeeded && version);
-  if (isNeeded) await agreement(parley, version);
-  return isNeeded || me !== undefined;
+  const wanted = me ? me.termsRequired : kept(REQUIRED);
+  const version = me?.guest && kept(AGREED) === wanted ? undefined : wanted;
+  keep(REQUIRED, version);
+  return { version, isAsked: me !== undefined };
 }
 
-/** Shows what is to be agreed to, over everything else, until it is or the user has signed out. */
+/** Asks for the user's agreement, if it is wanted. Resolves once it is given or none is wanted, with whether the server has been asked. */
+export async function agreeToTerms(parley) {
+  const { version, isAsked } = await required(parley);
+  if (version) await agreement(parley, version);
+  return isAsked || version !== undefined;
+}
+
+/** Asks the server while the client is in use: if there is something to agree to, the page begins anew with that. */
+export async function checkTerms(parley) {
+  const { version } = await required(parley);
+  if (!version) return;
+  if (hasTerms()) location.reload();
+  else await agreement(parley, version);
+}
+
+/** Shows what is to be agreed to until it is, or the user has signed out. */
 function agreement(parley, version) {
   return new Promise((resolve) => {
     let info;
@@ -61,7 +74,7 @@ function agreement(parley, version) {
         submit.disabled = false;
       }
     };
-    const dialog = h("dialog", { class: "sheet", "aria-labelledby": "terms", closedby: "none" },
+    const dialog = h("dialog", { class: "sheet", "aria-labelledby": "terms", closedby: "none", autofocus: true },
       h("div", { class: "sheet-head" }, h("h2", { id: "terms" }, t("terms"))),
       h("form", { class: "sheet-body", on: { submit: (event) => { event.preventDefault(); work(info ? agree : load); } } },
         text, error, h("div", { class: "sheet-foot" }, button(t("signout"), () => attempt(() => parley.signOut())), submit)));
