@@ -53,8 +53,8 @@ async function page(request) {
 
 /** Puts aside what another app shares (`share_target` of the manifest), in place of what was shared before, and shows the page, which asks for whom it is. */
 async function takeShare(request) {
-  await caches.delete(SHARED);
   try {
+    await caches.delete(SHARED);
     const form = await request.formData();
     const files = form.getAll("files").filter((each) => each.name);
     const cache = await caches.open(SHARED);
