@@ -1,43 +1,21 @@
 // What opens a sheet for one message: forwarding, who has read it, a report.
 
-import { fill, h, later, name, svg } from "./dom.js";
+import { fill, h, svg } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { editsSheet } from "./bubble.js";
-import { findDialogs } from "./list.js";
+import { dialogPicker } from "./list.js";
 import { personItem } from "./newchat.js";
-import { folded } from "./text.js";
 import { attempt, button, field, item, sheet, toast } from "./ui.js";
 
 /** Forwards a message to a dialog, or to a contact with whom there is none yet. */
 export function forwardSheet(app, message) {
-  sheet(t("message.forward"), (close) => {
-    const results = h("div");
-    const input = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search") });
-    const forward = (open) => () => attempt(async () => {
-      const { id } = await open();
-      await app.parley.send(id, { forwardFrom: { dialogId: message.dialogId, messageId: message.id } });
-      close();
-      app.openDialog(id);
-    });
-    const draw = () => {
-      const query = input.value.trim();
-      findDialogs(app, query, (dialogs) => input.value.trim() === query && fill(results,
-        dialogs.slice(0, 40).map((dialog) => h("button", { type: "button", class: "item", on: { click: forward(() => dialog) } },
-          app.people.avatar({ dialog, size: 36 }), name(app.people.titleOf(dialog), "grow cut"))),
-        contactsWithout(app, dialogs, query).slice(0, 20).map((id) => personItem(app, id, { action: forward(() => app.parley.openPrivate(id)) }))));
-    };
-    input.addEventListener("input", later(150, draw));
-    draw();
-    return [h("div", { class: "search" }, svg(icons.search), input), results];
-  });
-}
-
-/** Returns the contacts of that name with whom none of the dialogs is. */
-function contactsWithout(app, dialogs, query) {
-  const others = new Set(dialogs.filter((dialog) => dialog.type === "private").map((dialog) => app.people.otherOf(dialog)));
-  return [...app.people.contacts.values()].filter((contact) => contact.state !== "pendingIn").map((contact) => contact.userId)
-    .filter((id) => !others.has(id) && folded(app.people.nameOf(id)).includes(folded(query)));
+  sheet(t("message.forward"), (close) => dialogPicker(app, (open) => attempt(async () => {
+    const { id } = await open();
+    await app.parley.send(id, { forwardFrom: { dialogId: message.dialogId, messageId: message.id } });
+    close();
+    app.openDialog(id);
+  })));
 }
 
 /** When a message was sent and changed, and who has received and read it, where the user may know. */
