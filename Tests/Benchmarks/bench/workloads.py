@@ -18,7 +18,7 @@ Bar = namedtuple("Bar", "metric against factor of", defaults=(None,))
 # retained: measured once more while messages go by their age (see retention.py). backup: a large database is copied again and
 # again meanwhile.
 Workload = namedtuple(
-    "Workload", "name args metrics peers bars fresh warm prefill partner retained backup", defaults=(None, False, False))
+    "Workload", "name args metrics peers bars fresh warm prefill partner retained beside", defaults=(None, False, None))
 
 VOLATILE = ("p-none", "e-none")
 DURABLE = ("e-sqlite", "e-pgsql")
@@ -51,8 +51,8 @@ def rate(unit, *more):
     return [Metric(unit + "_per_s", 1), Metric(unit + "_per_cpu_s", 1), *more, *LATENCY]
 
 
-def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("u", 0, 100),), prefill=False, partner=None, retained=False, backup=False):
-    return name, Workload(name, args, metrics, peers, bars, fresh, warm, prefill, partner, retained, backup)
+def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("u", 0, 100),), prefill=False, partner=None, retained=False, beside=None):
+    return name, Workload(name, args, metrics, peers, bars, fresh, warm, prefill, partner, retained, beside)
 
 
 def federated(name, args, metrics, bars=(), partner="remote", fresh=False):
@@ -85,9 +85,13 @@ WORKLOADS = dict([
     workload("chat-300-retention", "chat --users 100 --rate 300 --duration 60s --warmup 2s",
              [*LATENCY, Metric("quiet_p50_ms", -1), Metric("quiet_p99_ms", -1), Metric("p99_added_ms", -1), Metric("removed_per_s", 1)],
              peers=(), warm=(("u", 0, 600),), prefill=True, retained=True, bars=[Bar("p99_added_ms", None, 0.1)]),
+    # Five first loads of the web client each second, by a hundred users' chat.
+    workload("chat-300-visits", "chat --users 100 --rate 300 --duration 60s --warmup 2s",
+             TAIL + [Metric("visits", 1), Metric("visit_p50_ms", -1), Metric("visit_kib", -1)], peers=(), beside="visits",
+             bars=[Bar("p99_ms", "self", 0.8, of="chat-300")]),
     # The last that is measured, since its database stays large. A factor of two for the 99th percentile.
     workload("chat-300-backup", "chat --users 100 --rate 300 --duration 60s --warmup 2s",
-             TAIL + [Metric("backup_s", -1), Metric("backup_gb", 1)], peers=(), backup=True,
+             TAIL + [Metric("backup_s", -1), Metric("backup_gb", 1)], peers=(), beside="backups",
              bars=[Bar("p99_ms", "self", 0.5, of="chat-300")]),
     workload("chat-2000", "chat --users 100 --rate 2000 --duration 10s --warmup 1s", TAIL),
     workload("muc200", "muc --rooms 1 --members 200 --senders 4 --window 2 --duration 4s --warmup 1s",
@@ -186,7 +190,7 @@ WORKLOADS = dict([
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
-           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "scrape10k", "chat-scraped", "archive", "inbox", "dialogs",
+           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "scrape10k", "chat-scraped", "chat-300-visits", "archive", "inbox", "dialogs",
             # Last, as the store has less behind them, and then more.
             "chat-300-retention", "chat-300-backup"] + [
     name for name, load in WORKLOADS.items() if load.partner]
@@ -195,7 +199,7 @@ DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "pre
 TITLES = {
     "login": "logins", "login-tls": "logins over TLS", "login-sasl2": "logins by SASL2", "login-fast": "logins by token",
     "chat": "chat", "chat-real": "realistic chat", "chat-300": "chat, 300 a second", "chat-300-retention": "chat beside retention",
-    "chat-300-backup": "chat, 300 a second, during a backup", "muc200": "room of 200",
+    "chat-300-visits": "chat beside visits", "chat-300-backup": "chat, 300 a second, during a backup", "muc200": "room of 200",
     "muc20x20": "20 rooms of 20", "presence": "presence", "pep500": "PEP to 500 contacts", "roster1000": "roster of 1,000",
     "mam": "archive pages", "idle2000-tls": "2,000 sessions, TLS", "idle5000": "5,000 sessions",
     "scrape10k": "scrapes, 10,000 sessions", "chat-scraped": "chat beside scrapes",
