@@ -15,6 +15,12 @@ const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢�
 const FILES = 10;
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
+/** Whether the first pointer is a finger. A machine that has a keyboard and no pointer at all has none that is fine. */
+const isTouched = () => matchMedia("(pointer: coarse)").matches;
+
+/** Whether a key chooses a word of an input method: Safari ends the composition before it tells of the key, which then has this number. */
+const composes = (event) => event.isComposing || event.keyCode === 229;
+
 /** Returns an image of a file, whose bytes the page lets go of once it has read them. */
 function preview(file) {
   const src = URL.createObjectURL(file);
@@ -91,7 +97,7 @@ export class Composer {
 
   focus() {
     // On a touch screen the keyboard would cover what one wants to read.
-    if (matchMedia("(pointer: fine)").matches) this.text.focus();
+    if (!isTouched()) this.text.focus();
   }
 
   /** Shows the line to write in, or why the user may not write: either can become so while the dialog is open. */
@@ -128,7 +134,7 @@ export class Composer {
 
   key(event) {
     if (!this.suggestions.hidden && this.suggestionKey(event)) return;
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing && preferences.get("sendsOnEnter") && matchMedia("(pointer: fine)").matches) {
+    if (event.key === "Enter" && !event.shiftKey && !composes(event) && preferences.get("sendsOnEnter") && !isTouched()) {
       event.preventDefault();
       this.send();
     } else if (event.key === "ArrowUp" && this.text.value === "" && !event.shiftKey) {
