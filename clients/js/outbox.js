@@ -61,14 +61,16 @@ export class Outbox {
     return this.shown(entry);
   }
 
-  /** Files are kept where the storage can hold them; else they and the message end with the process. */
+  /** Files are kept where the storage can hold them, which that of Safari's private windows cannot; else they and the message end with the process. */
   async keep(entry) {
     const { progress, ...kept } = entry;
-    if (entry.files && !this.client.storage.keepsBlobs) {
-      if (entry.files.some((file) => !file.id)) return;
-      delete kept.files;
-    }
-    await this.client.storage.write([["outbox", entry.key, kept]]);
+    const { storage } = this.client;
+    const write = () => storage.write([["outbox", entry.key, kept]]);
+    if (!entry.files) return write();
+    if (storage.keepsBlobs && await write().then(() => true, () => false)) return;
+    if (entry.files.some((file) => !file.id)) return;
+    delete kept.files;
+    await write();
   }
 
   tell(entry, { isGone, message } = {}) {

@@ -50,7 +50,8 @@ export class IndexedDBStorage {
     return new Promise((resolve, reject) => {
       const result = work(transaction);
       transaction.oncomplete = () => resolve(result());
-      transaction.onerror = transaction.onabort = () => reject(failure(transaction.error));
+      // The transaction itself has no error until it has ended.
+      transaction.onerror = transaction.onabort = (event) => reject(failure(event.target.error ?? transaction.error));
     });
   }
 
