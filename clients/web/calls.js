@@ -8,6 +8,9 @@ import { preferences } from "./preferences.js";
 import { ring } from "./tone.js";
 import { attempt, toast, tool } from "./ui.js";
 
+/** Whether this browser can make calls at all: it may have no WebRTC, as WebKitGTK and Safari's lockdown mode, or not allow microphones. */
+export const hasCalls = Boolean(globalThis.navigator?.mediaDevices && globalThis.RTCPeerConnection);
+
 /**
  * The calls of one page, which shows one at a time. Who calls somebody that is in a call, or calls, is told so, and the call is a missed
  * one; a second call to somebody whose first one still rings waits for the end of that.
@@ -316,7 +319,7 @@ export class CallScreen {
     this.element.classList.toggle("hidden", Boolean(this.theirs.video));
     const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
     const controls = isIncoming
-      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
+      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), hasCalls && tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
       : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
         mayShow && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
         mayShow && this.mayTurn && tool("turn", t("call.turnCamera"), () => this.turnCamera().catch(() => this.fail())),
@@ -324,7 +327,7 @@ export class CallScreen {
         tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" })];
     const wasFocused = this.element.contains(document.activeElement);
     fill(this.element, this.media(isVideo), title, h("div", { class: "call-controls" }, controls));
-    if (isIncoming || wasFocused) this.element.querySelector(".call-controls button:last-of-type")?.focus();
+    if ((isIncoming && hasCalls) || wasFocused) this.element.querySelector(".call-controls button:last-of-type")?.focus();
     clearInterval(this.timer);
     if (this.began) this.timer = setInterval(() => { this.element.querySelector(".call-time").textContent = this.time(); }, 1000);
   }
@@ -336,7 +339,7 @@ export class CallScreen {
   status(state) {
     const { kind } = this.call.state;
     const notes = this.began ? [this.theirs.held && "call.held", this.theirs.audio && "call.isMuted", this.theirs.video && "call.isHidden"]
-      : [state !== "ringing" ? "call.connecting" : this.call.isMine ? "call.ringing" : kind === "video" ? "call.incomingVideo" : "call.incoming"];
+      : [state !== "ringing" ? "call.connecting" : this.call.isMine ? "call.ringing" : !hasCalls ? "call.unsupported" : kind === "video" ? "call.incomingVideo" : "call.incoming"];
     const text = notes.filter(Boolean).map((each) => t(each)).join(" · ");
     this.said ??= h("p", { class: "call-status", role: "status" });
     if (this.said.textContent !== text) this.said.textContent = text;

@@ -1,5 +1,6 @@
 // An open dialog: its head, its history, its composer, and what can be done with a message.
 
+import { hasCalls } from "./calls.js";
 import { fill, h, name, svg } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
@@ -43,9 +44,9 @@ export class DialogScreen {
     return me && me.role !== "watcher" && !me.kicked;
   }
 
-  /** Whether calls can be made from here: to one other user, in a browser that allows microphones. */
+  /** Whether calls can be made from here: to one other user. */
   get mayCall() {
-    return !this.isGroup && this.app.people.otherOf(this.dialog) !== this.app.parley.userId && Boolean(navigator.mediaDevices && globalThis.RTCPeerConnection);
+    return !this.isGroup && this.app.people.otherOf(this.dialog) !== this.app.parley.userId && hasCalls;
   }
 
   get isAdmin() {

@@ -48,6 +48,7 @@ export default {
   "call.screen": "مشاركة الشاشة",
   "call.title": "مكالمة",
   "call.unmute": "إلغاء كتم الصوت",
+  "call.unsupported": "مكالمة واردة. هذا المتصفح لا يدعم المكالمات: أجب على جهاز آخر.",
   "call.missed": "مكالمة فائتة",
   "call.reason.cancelled": "أُلغيت",
   "call.reason.crossed": "اتصل كل منكما بالآخر في الوقت نفسه.",

@@ -56,6 +56,7 @@ export default {
   "call.title": "Call",
   "call.turnCamera": "Other camera",
   "call.unmute": "Unmute",
+  "call.unsupported": "Incoming call. This browser cannot make calls: answer on another device.",
   "call.video": "Video call",
   cancel: "Cancel",
   "chat.begin": "Say hello",
