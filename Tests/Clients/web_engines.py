@@ -91,12 +91,30 @@ async def talking(check, server, page, romeo):
         expect(first == ["Line 0", "Line 1", "Line 2"], f"the beginning is {first}")
 
 
-async def surviving(check, server, page, romeo):
+async def two(check, page, romeo):
+    """Two pages, of which one has the connection. What is left is the second."""
+    with check("a second page sends by the first one's connection, and by its own once that is closed"):
+        await page.click(".row", "Romeo")
+        second = await page.another()
+        await second.open("/")
+        await second.click(".row", "Romeo")
+        await say(second, "Through the first")
+        await romeo.saw("message", text("Through the first"))
+        await told(second, "Through the first", "delivered")
+        await told(page, "Through the first", "delivered")
+        await complaints(page)
+        await page.close()
+        await say(second, "By itself")
+        await romeo.saw("message", text("By itself"))
+        await told(second, "By itself", "delivered")
+    return second
+
+
+async def surviving(check, server, page):
     call = lambda body: asyncio.get_running_loop().run_in_executor(None, body)
     with check("nothing in the page failed until now"):
         await complaints(page)
     with check("without a server the page starts again, with the login, the history, and what was written meanwhile; later that is sent once"):
-        await page.click(".row", "Romeo")
         await page.see(".message", "Here I am")
         await page.ask("async () => Boolean(await navigator.serviceWorker.ready)")
         await call(server.stop)
@@ -170,7 +188,8 @@ async def in_firefox(checks, server):
     async with firefox(server) as browser:
         page = FirefoxPage(browser, await browser.page())
         await talking(check, server, page, romeo)
-        await surviving(check, server, page, romeo)
+        page = await two(check, page, romeo)
+        await surviving(check, server, page)
         with check("from right to left, in the browser's language"):
             arabic = FirefoxPage(browser, await browser.page(locale="ar"))
             await arabic.open("/")
@@ -214,7 +233,8 @@ async def in_webkit(checks, server):
     with Screen() as screen:
         async with webkit(server, screen) as page:
             await talking(check, server, page, romeo)
-            await surviving(check, server, page, romeo)
+            page = await two(check, page, romeo)
+            await surviving(check, server, page)
             with check("where there are no calls none is offered, and whoever is called is told so"):
                 await page.see(".head", "Romeo")
                 offered = await page.ask("() => [Boolean(globalThis.RTCPeerConnection), document.querySelectorAll('.head [aria-label=Call]').length]")

@@ -88,6 +88,13 @@ class FirefoxPage:
     def __init__(self, browser, page):
         self.browser, self.page = browser, page
 
+    async def another(self):
+        """A second page of the same profile."""
+        return FirefoxPage(self.browser, await self.browser.page(self.page.context))
+
+    async def close(self):
+        await self.page.close()
+
     async def complaints(self):
         """Takes what the pages have complained of until now."""
         found, self.browser.errors[:] = list(self.browser.errors), []
@@ -129,7 +136,7 @@ class FirefoxPage:
         return await self.page.evaluate(function, list(values))
 
     async def until(self, function):
-        """Calls a function in each frame until it gives a truth."""
+        """Calls a function again and again until it gives a truth."""
         await self.page.wait_for_function(function)
 
 
@@ -139,7 +146,7 @@ class FirefoxPage:
 WAIT = 900 * PATIENCE
 # Waits in the page for what a function gives, which has the values that follow the time.
 UNTIL = """async ([patience, ...values]) => {
-  for (const end = Date.now() + patience; Date.now() < end; await new Promise(requestAnimationFrame)) {
+  for (const end = Date.now() + patience; Date.now() < end; await new Promise((done) => setTimeout(done, 20))) {
     const found = (%s)(values);
     if (found) return found;
   }
@@ -170,32 +177,54 @@ KEYS = {"Enter": "\ue007", "ArrowUp": "\ue013", "ArrowDown": "\ue015", "Escape":
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
-class WebKitPage:
-    """A window of WebKitGTK, with a profile that nobody has used."""
+class WebKit:
+    """WebDriver's session: one program, whose profile nobody has used. Commands go to the window that was chosen last."""
 
-    def __init__(self, driver, server):
-        self.driver, self.server, self.earlier = driver, server, []
+    def __init__(self, address):
+        self.address, self.window = address, None
 
-    async def _command(self, method, path, body=None):
+    async def start(self):
+        expect(WEBKIT, "webkit2gtk-driver is needed: `make test` installs it")
+        options = {"binary": str(WEBKIT), "args": ["--automation"]}
+        made = await self.command("POST", "/session", {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}})
+        self.address += f"/session/{made['sessionId']}"
+        await self.command("POST", "/timeouts", {"script": 2000 * PATIENCE})
+        self.window = await self.command("GET", "/window")
+        return self
+
+    async def command(self, method, path, body=None):
         asked = asyncio.get_running_loop().run_in_executor(
-            None, lambda: exchange_json(method, f"{self.driver}{path}", body if body is not None or method != "POST" else {}))
+            None, lambda: exchange_json(method, self.address + path, body if body is not None or method != "POST" else {}))
         status, _, answer = await asked
         value = answer["value"]
         if status != 200:
             raise WebKitRefusal(value["error"], f"WebKit: {method} {path} {str(body)[:200]}: {value['error']} {value.get('message')}")
         return value
 
-    async def start(self):
-        expect(WEBKIT, "webkit2gtk-driver is needed: `make test` installs it")
-        options = {"binary": str(WEBKIT), "args": ["--automation"]}
-        made = await self._command("POST", "/session", {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}})
-        self.driver += f"/session/{made['sessionId']}"
-        await self._command("POST", "/timeouts", {"script": 2000 * PATIENCE})
-        await self._command("POST", "/window/rect", {"width": 1280, "height": 850})
-        return self
+
+class WebKitRefusal(Failure):
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class WebKitPage:
+    def __init__(self, session, server, window):
+        self.session, self.server, self.window, self.earlier = session, server, window, []
+
+    async def _command(self, method, path, body=None):
+        if self.session.window != self.window:
+            await self.session.command("POST", "/window", {"handle": self.window})
+            self.session.window = self.window
+        return await self.session.command(method, path, body)
+
+    async def another(self):
+        """A second window of the same profile."""
+        made = await self._command("POST", "/window/new", {"type": "window"})
+        return WebKitPage(self.session, self.server, made["handle"])
 
     async def close(self):
-        await self._command("DELETE", "")
+        await self._command("DELETE", "/window")
 
     async def open(self, path="/"):
         await self._command("POST", "/url", {"url": self.server.base + path})
@@ -283,12 +312,6 @@ class WebKitPage:
         await self._command("POST", f"/element/{found[ELEMENT]}/value", {"text": path})
 
 
-class WebKitRefusal(Failure):
-    def __init__(self, code, text):
-        super().__init__(text)
-        self.code = code
-
-
 @contextlib.asynccontextmanager
 async def webkit(server, screen):
     """A page of WebKit on a screen."""
@@ -298,11 +321,13 @@ async def webkit(server, screen):
     try:
         address = f"http://127.0.0.1:{port}"
         await asyncio.get_running_loop().run_in_executor(None, until, "WebDriver's server answers", lambda: answers(address))
-        page = await WebKitPage(address, server).start()
+        session = await WebKit(address).start()
         try:
+            page = WebKitPage(session, server, session.window)
+            await page._command("POST", "/window/rect", {"width": 1280, "height": 850})
             yield page
         finally:
-            await page.close()
+            await session.command("DELETE", "")
     finally:
         driver.terminate()
         driver.wait(PATIENCE)
