@@ -104,7 +104,7 @@ export class CallScreen {
   async open(kind) {
     try {
       this.stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: kind === "video" });
-      await this.countCameras();
+      this.countCameras();
     } catch (error) {
       toast(t("call.devices"));
       throw error;
@@ -200,8 +200,12 @@ export class CallScreen {
     this.call.info({ muted: isMuted, mid: sender.mid }).catch(() => {});
   }
 
-  async countCameras() {
-    this.cameras = (await navigator.mediaDevices.enumerateDevices()).filter((each) => each.kind === "videoinput").map((each) => each.deviceId);
+  /** Learns of the cameras. Nothing waits for it: Firefox tells no window that has not got the focus. */
+  countCameras() {
+    navigator.mediaDevices.enumerateDevices().then((devices) => {
+      this.cameras = devices.filter((each) => each.kind === "videoinput").map((each) => each.deviceId);
+      this.draw();
+    }, () => {});
   }
 
   /** Whether there is another camera to turn to, as on telephones. */
@@ -236,7 +240,7 @@ export class CallScreen {
     if (!track) return;
     if (!this.stream || this.stream.getVideoTracks().length) { track.stop(); return; }
     this.stream.addTrack(track);
-    await this.countCameras();
+    this.countCameras();
     if (this.screen) this.draw();
     else await this.show(track);
   }
