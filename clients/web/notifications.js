@@ -5,11 +5,12 @@ import { preferences } from "./preferences.js";
 import { summary } from "./summary.js";
 
 /** Shows a message of somebody else as a notification, unless its dialog is on the screen or muted. */
-export function notifyOf(app, { message, isOwn, isReplay }) {
+export async function notifyOf(app, { message, isOwn, isReplay }) {
   if (isOwn || isReplay || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
   if (!app.parley.isLeader || message.content.type === "system") return;
   if (document.hasFocus() && app.screen?.dialogId === message.dialogId) return;
-  const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
+  // The first message of a dialog can be here before the dialog is.
+  const dialog = await app.parley.dialog(message.dialogId).catch(() => undefined);
   const { notify, mutedUntil } = dialog?.me ?? {};
   if (notify === "never" || isFuture(mutedUntil)) return;
   const isAddressed = message.mentions?.some((mention) => mention.userId === app.parley.userId);
