@@ -343,8 +343,9 @@ async def oneself(checks, server, page, romeo, nurse):
             expect((await done.value).status == 200, f"{label}: {(await done.value).status}")
 
         async def switch(label):
-            async with page.expect_response(lambda response: response.url.endswith("/v1/users/me") and response.request.method == "PATCH"):
+            async with page.expect_response(lambda response: response.url.endswith("/v1/users/me") and response.request.method == "PATCH") as done:
                 await me.locator(f".item:has-text('{label}') input").click()
+            return await (await done.value).json()
 
         dialog = await app(nurse.dialog, "juliet")
         write = lambda words: app(nurse.call, "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": words, "content": {"type": "text", "text": words}})
@@ -363,6 +364,8 @@ async def oneself(checks, server, page, romeo, nurse):
         await switch("People can find me")
         expect(await found() == [], "she is found still")
         await switch("People can find me")
+        expect((await switch("Who has my number or mail address"))["matchable"] is True, "she cannot be found by her number")
+        expect((await switch("Who has my number or mail address"))["matchable"] is False, "she can be found still")
         await select("Who sees when I was here", "everybody")
         expect("lastSeenAt" in (await app(nurse.call, "GET", "/v1/users/juliet"))[1], "everybody does not see it")
         await select("Who sees when I was here", "nobody")

@@ -73,6 +73,7 @@ function privacy(app, me, load) {
       select("send", t("privacy.messages"), me.messagesFrom, who(["everybody", "contacts"]), set("messagesFrom")),
       select("call", t("privacy.calls"), me.callsFrom, who(["everybody", "contacts", "nobody"]), set("callsFrom")),
       toggle("search", t("privacy.searchable"), me.searchable, set("searchable")),
+      toggle("user", t("privacy.matchable"), me.matchable, set("matchable")),
     ],
     item("block", t("privacy.blocked"), () => blockedSheet(app), { tail: app.people.blocked.size || "" }),
   ];

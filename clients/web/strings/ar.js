@@ -307,6 +307,7 @@ export default {
   "privacy.lastSeen": "من يرى وقت ظهوري",
   "privacy.messages": "من يمكنه مراسلتي",
   "privacy.noneBlocked": "لم تحظر أحدًا.",
+  "privacy.matchable": "يمكن لمن لديه رقمي أو بريدي العثور عليّ",
   "privacy.searchable": "يمكن للآخرين العثور عليّ",
   profile: "الملف الشخصي",
   "profile.name": "الاسم",
