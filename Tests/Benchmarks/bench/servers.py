@@ -1,15 +1,11 @@
 """Starts, fills and stops the servers that are compared."""
 import contextlib
-import glob
 import os
 import select
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
-import threading
-import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -162,42 +158,6 @@ class Server:
                 database.commit()
                 rows -= count
         self.start()
-
-    @contextlib.contextmanager
-    def backups(self):
-        """Backups of Parley's database one after the other, of which the last stays, from before the body to behind it; gives a
-        row's figures, which are complete at the end: the median of the seconds, and the size."""
-        target, took, size, failures = os.path.join(self.dir, "backups"), [], [0], []
-        ending, begun = threading.Event(), threading.Event()
-
-        def repeat():
-            environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
-            while not ending.is_set():
-                begin = time.monotonic()
-                process = subprocess.Popen([self.binary, "backup", "--files", target, "--keep", "1", "--data",
-                                            os.path.join(self.dir, "data")], cwd=self.dir,
-                                           env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                begun.set()
-                error = process.communicate()[1]
-                if process.returncode:
-                    failures.append(error.strip())
-                    return
-                took.append(time.monotonic() - begin)
-                size[0] = max(os.path.getsize(path) for path in glob.glob(os.path.join(target, "*.db")))
-
-        thread = threading.Thread(target=repeat)
-        thread.start()
-        begun.wait()
-        figures = {}
-        try:
-            yield figures
-        finally:
-            ending.set()
-            thread.join()
-        if failures:
-            figures.update(failures=1, error="backup: " + failures[0])
-        else:
-            figures.update(backup_s=round(statistics.median(took), 2), backup_gb=round(size[0] / 1e9, 3))
 
     def restart(self):
         self._end(self.pid)
