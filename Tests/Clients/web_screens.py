@@ -152,10 +152,20 @@ async def typing(server, browser, romeo):
     await page.keyboard.type(PASSWORD)
     await page.keyboard.press("Enter")
     await page.locator(".row").first.wait_for()
+    found = asyncio.Event()
+
+    async def hold(route):
+        await found.wait()
+        await route.continue_()
+
+    # What is found later does not take the focus from the row that it is at.
+    await page.route("**/v1/messages?*", hold)
     await page.keyboard.press("Control+k")
     await page.keyboard.type("Romeo")
-    await page.locator(".dialogs .row:has-text('Romeo')").first.wait_for()
+    await page.locator(".dialogs .empty:has-text('Loading')").wait_for()
     await page.keyboard.press("ArrowDown")
+    found.set()
+    await page.locator(".dialogs .empty:has-text('Loading')").wait_for(state="detached")
     await page.keyboard.press("Enter")
     await page.wait_for_selector(".write:focus")
     await page.keyboard.type("By keys alone")

@@ -215,7 +215,7 @@ export class DialogList {
     for (const dialog of dialogs) lines.push((kept) => this.row(dialog, kept));
     if (!dialogs.length && this.isLoaded && this.filter === "all") {
       for (const id of app.people.contacts.keys()) {
-        lines.push((kept) => this.keyed(`contact ${id}`, app.people.nameOf(id) + app.people.presenceText(id), kept, () => this.hit(app.people.avatar({ userId: id, presence: true, size: 48 }),
+        lines.push((kept) => this.keyed(`contact ${id}`, app.people.nameOf(id) + app.people.presenceText(id), kept, () => this.hit(id, app.people.avatar({ userId: id, presence: true, size: 48 }),
           app.people.nameOf(id), app.people.presenceText(id) || t("chat.begin"), () => app.openPrivate(id))));
       }
     }
@@ -379,13 +379,16 @@ export class DialogList {
     const known = new Set([app.parley.userId, ...dialogs.map((dialog) => app.people.otherOf(dialog))]);
     const people = found.filter((user) => !known.has(user.id));
     const head = (text) => h("h2", { class: "dialogs-head" }, text);
+    // Whoever has gone on by the keyboard stays at the same row when more is found, or is at the first one.
+    const focused = this.nav.contains(document.activeElement) && document.activeElement;
     fill(this.nav,
-      dialogs.length > 0 && [head(t("search.dialogs")), dialogs.slice(0, 20).map((dialog) => this.hit(app.people.avatar({ dialog, size: 40 }),
+      dialogs.length > 0 && [head(t("search.dialogs")), dialogs.slice(0, 20).map((dialog) => this.hit(dialog.id, app.people.avatar({ dialog, size: 40 }),
         app.people.titleOf(dialog), "", () => app.openDialog(dialog.id)))],
-      people.length > 0 && [head(t("search.people")), people.map((user) => this.hit(app.people.avatar({ userId: user.id, size: 40 }),
+      people.length > 0 && [head(t("search.people")), people.map((user) => this.hit(user.id, app.people.avatar({ userId: user.id, size: 40 }),
         app.people.nameOf(user.id, user.name), user.jid, () => app.openPrivate(user.id)))],
       head(t("search.messages")),
       messages === undefined ? h("p", { class: "empty" }, t("loading")) : this.messageRows(messages, query));
+    if (focused) ([...this.nav.querySelectorAll(".row")].find((row) => row.dataset.hit === focused.dataset.hit) ?? this.nav.querySelector(".row") ?? this.search).focus({ preventScroll: true });
   }
 
   messageRows(messages, query) {
@@ -395,13 +398,13 @@ export class DialogList {
       const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
       const sender = message.senderId === app.parley.userId ? t("you") : app.people.nameOf(message.senderId, message.senderNick);
       const title = dialog ? app.people.titleOf(dialog) : sender;
-      return this.hit(dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, size: 40 }), title,
+      return this.hit(message.id, dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, size: 40 }), title,
         [`${sender}: `, marked(summary(app, message), query)], () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt));
     });
   }
 
-  hit(avatar, title, text, action, when) {
-    return h("button", { type: "button", class: "row", on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
+  hit(id, avatar, title, text, action, when) {
+    return h("button", { type: "button", class: "row", data: { hit: id }, on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
       h("span", { class: "line" }, name(title, "title cut"), when && h("span", { class: "when" }, when)),
       text && text.length > 0 && h("span", { class: "line" }, h("span", { class: "snippet cut", dir: "auto" }, text))));
   }

@@ -305,7 +305,7 @@ export default {
   "privacy.blocked": "Blocked people",
   "privacy.calls": "Who may call me",
   "privacy.lastSeen": "Who sees when I was here",
-  "privacy.matchable": "Who has my number or mail address can find me by it",
+  "privacy.matchable": "Others find me by my number or e-mail",
   "privacy.messages": "Who may write to me",
   "privacy.noneBlocked": "You have blocked nobody.",
   "privacy.searchable": "People can find me",
