@@ -258,7 +258,8 @@ class WebKitPage:
             try:
                 return await self.ask(UNTIL % function, WAIT, *values)
             except WebKitRefusal as refusal:
-                if refusal.code != "no such frame" or time.monotonic() > end:
+                # What was found may have been drawn anew before it was told.
+                if refusal.code not in ("no such frame", "stale element reference") or time.monotonic() > end:
                     raise
 
     async def until(self, function):
