@@ -44,7 +44,7 @@ async def calling(checks, server, browser):
         await romeo.click("[aria-label='Camera']")
         await page.locator(".call-status", has_text=re.compile("^$")).wait_for(state="attached")
         await page.locator(".call .avatar").wait_for(state="hidden")
-    with checks.check("web calls: a page with two cameras turns to the other one, and only what shows a face is mirrored"):
+    with checks.check("web calls: a page with several cameras turns to the next one, and only what shows a face is mirrored"):
         camera = "() => document.querySelector('.call .local').srcObject.getVideoTracks()[0].getSettings().deviceId"
         shown = "() => document.querySelector('.call .remote').getVideoPlaybackQuality().totalVideoFrames"
         first = now = await romeo.evaluate(camera)

@@ -127,9 +127,7 @@ async def talking(checks, server, browser, romeo):
         got = await romeo.saw("message", text("Wherefore art thou?"))
         # slixmpp confirms by itself.
         await bubble(page, "Wherefore art thou?", "delivered")
-        marker = romeo.make_message("juliet@localhost", mtype="chat")
-        marker["displayed"]["id"] = got["id"]
-        marker.send()
+        romeo.displays("juliet@localhost", got["id"])
         await bubble(page, "Wherefore art thou?", "read")
         composing = romeo.make_message("juliet@localhost", mtype="chat")
         composing["chat_state"] = "composing"

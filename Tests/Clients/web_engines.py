@@ -42,9 +42,7 @@ async def talking(check, server, page, romeo):
         got = await romeo.saw("message", text("Wherefore art thou?"))
         # slixmpp confirms by itself.
         await told(page, "Wherefore art thou?", "delivered")
-        marker = romeo.make_message("juliet@localhost", mtype="chat")
-        marker["displayed"]["id"] = got["id"]
-        marker.send()
+        romeo.displays("juliet@localhost", got["id"])
         await told(page, "Wherefore art thou?", "read")
         romeo.send_message("juliet@localhost", "Here I am", mtype="chat")
         await page.see(".message", "Here I am")

@@ -180,9 +180,7 @@ async def changing(checks, story):
         await story.choose("Who is there?", "Info")
         await page.locator("dialog .item:has-text('Romeo'):has-text('Delivered')").wait_for()
         await story.close_sheet()
-        marker = romeo.make_message(JULIET, mtype="chat")
-        marker["displayed"]["id"] = said["id"]
-        marker.send()
+        romeo.displays(JULIET, said["id"])
         await story.status("Who is there?", "read")
         await story.choose("Who is there?", "Info")
         await page.locator("dialog .item:has-text('Romeo'):has-text('Read ')").wait_for()

@@ -165,10 +165,10 @@ export class CallScreen {
 
   /** The other side has turned a medium off or on, or both without a `mid`; or it holds the call. */
   informed({ muted, mid, held }) {
-    if (typeof held === "boolean") this.theirs.held = held;
+    const { theirs } = this;
+    if (typeof held === "boolean") theirs.held = held;
     if (typeof muted === "boolean") {
-      const medium = this.connection.getTransceivers().find((each) => each.mid === mid)?.receiver.track.kind;
-      for (const kind of mid === undefined ? ["audio", "video"] : [medium]) this.theirs[kind] = muted;
+      for (const each of this.connection.getTransceivers()) if (mid === undefined || each.mid === mid) theirs[each.receiver.track.kind] = muted;
     }
     this.draw();
   }
@@ -320,7 +320,7 @@ export class CallScreen {
     this.element ??= document.body.appendChild(h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }));
     const isIncoming = state === "ringing" && !call.isMine && !this.isMedia;
     this.element.classList.toggle("with-video", isVideo && state === "accepted");
-    this.element.classList.toggle("hidden", Boolean(this.theirs.video));
+    this.element.classList.toggle("camera-off", Boolean(this.theirs.video));
     const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
     const controls = isIncoming
       ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), hasCalls && tool("call", t("accept"), () => this.accept(), { class: "main answer" })]

@@ -34,6 +34,7 @@ export async function agreeToTerms(parley) {
 export async function checkTerms(parley) {
   const { version } = await required(parley);
   if (!version) return;
+  // Where the browser keeps nothing, the page would not know of it after it was loaded anew.
   if (hasTerms()) location.reload();
   else await agreement(parley, version);
 }

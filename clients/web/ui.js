@@ -75,7 +75,7 @@ export function copyPicture(address) {
     return canvas.convertToBlob();
   };
   // The promise is handed over at once: Safari takes nothing later than the click.
-  return copied(() => navigator.clipboard.write([new ClipboardItem({ "image/png": png() })]));
+  return copied(async () => navigator.clipboard.write([new ClipboardItem({ "image/png": png() })]));
 }
 
 const copied = (write) => write().then(() => toast(t("copied")), () => toast(t("copy.failed")));

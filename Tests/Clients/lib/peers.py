@@ -55,6 +55,12 @@ class Client(slixmpp.ClientXMPP):
                       "chatstate_composing", "marker_displayed", "failed_all_auth", "sm_enabled", "disconnected"):
             self.add_event_handler(event, lambda data, event=event: self._note(event, data))
 
+    def displays(self, to, message):
+        """Tells somebody that their message is read (XEP-0333)."""
+        marker = self.make_message(to, mtype="chat")
+        marker["displayed"]["id"] = message
+        marker.send()
+
     def _note(self, event, data):
         self.seen.append((event, data))
         for waiter in list(self.waiting):
