@@ -219,7 +219,7 @@ import Testing
     let (first, second) = (RecordingSession(romeo), RecordingSession(juliet))
     func make(_ session: RecordingSession) async throws -> Room? {
       try await stage.act(.enter(.address(address), stage.entering(session, session.party.name)), by: session)
-      return try await stage.act(.configure(.address(address), .change { $0.name = "Again" }), by: session).room
+      return try await stage.act(.configure(.address(address), .change { $0 = .group }), by: session).room
     }
     let room = try await stage.room(by: romeo, with: [(juliet, .admin)])
     try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)

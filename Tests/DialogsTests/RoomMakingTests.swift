@@ -147,7 +147,8 @@ import Testing
     try await stage.act(.enter(.address(address), stage.entering(old, "Romeo")), by: old)
     try await stage.parley.post(.handOver(from: old, to: heir), by: romeo)
     _ = old.taken()
-    let room = try #require(try await stage.act(.configure(.address(address), .change { _ in }), by: heir).room).name
+    let kept = SettingsDraft.change { $0 = .group }
+    let room = try #require(try await stage.act(.configure(.address(address), kept), by: heir).room).name
     try await stage.say("hi", in: room, by: heir)
     #expect(heir.effects().last == .said("hi", .room))
     #expect(old.taken() == [])

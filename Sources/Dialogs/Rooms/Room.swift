@@ -13,6 +13,8 @@ public struct RoomName: Hashable, Sendable {
     self.realm = realm
     self.address = address
   }
+  /// Whether the room is being set up (XEP-0045 10.1): nothing of it is stored, and it has no number.
+  public var isBeingSetUp: Bool { dialog == DialogID(0) }
   public static func == (a: RoomName, b: RoomName) -> Bool { a.dialog == b.dialog }
   public func hash(into hasher: inout Hasher) { hasher.combine(dialog) }
 }

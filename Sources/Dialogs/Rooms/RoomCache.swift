@@ -27,7 +27,7 @@ struct RoomCache {
 
   /// An address whose room is being set up (XEP-0045 10.1); nothing is stored.
   struct Lease: Sendable {
-    let session: any LiveSession
+    var session: any LiveSession
     let party: Party
     let nick: String
     let presence: Presence

@@ -129,17 +129,9 @@ extension Judge {
     let affiliation = try affiliation(of: post.author.id, in: state)
     guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notAdmin : try refusal(state, post) }
     let was = state.room.settings
-    var settings = was
-    draft.apply(&settings)
+    let settings = try changed(was, by: draft)
     // Admins may change a room's appearance, owners also who may enter.
     if affiliation < .owner, !Self.differOnlyInLook(was, settings) || !draft.members.isEmpty { throw Problem.notOwner }
-    if let avatar = draft.avatar {
-      if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
-        throw Problem(
-          .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
-      }
-      settings.avatarHash = avatar?.hash
-    }
     if !settings.isPersistent, was.lifetime == .kept { throw Problem.roomKept }
     try check(settings, was: was, in: state.room.name.realm)
     try checkStays(post.author, settings, was: was)
@@ -158,6 +150,20 @@ extension Judge {
     receipt.position = head
     receipt.room = state.room
     settle(post, receipt)
+  }
+
+  /// Returns the settings with the changes of a draft, and the hash of its avatar.
+  private func changed(_ was: RoomSettings, by draft: SettingsDraft) throws(Problem) -> RoomSettings {
+    var settings = was
+    draft.apply(&settings)
+    if let avatar = draft.avatar {
+      if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
+        throw Problem(
+          .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
+      }
+      settings.avatarHash = avatar?.hash
+    }
+    return settings
   }
 
   /// Changes the settings, which the log notes and the occupants are told.
@@ -253,12 +259,12 @@ extension Judge {
 
   // MARK: Setting up
 
-  /// Creates the room: the submitted form is the post that does so (10.1.2, 10.1.3).
+  /// Creates the room: the submitted form is the post that does so (10.1.2, 10.1.3). The form changes the settings of an
+  /// instant room, which it was shown with.
   mutating func found(
     _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft
   ) throws -> (RoomCache.State, Entry) {
-    var settings = RoomSettings.group
-    draft.apply(&settings)
+    let settings = try changed(.instant, by: draft)
     try check(settings, in: post.author.realm)
     guard let local = address.local else { throw Problem.roomUnknown }
     if !settings.isPersistent, let wait = rooms.wait(toMakeTemporary: post.author.id, now: time) {
@@ -280,6 +286,7 @@ extension Judge {
       throw error
     }
     state.room.memberCount = 1
+    if let avatar = draft.avatar { try set(avatar, in: state) }
     let created = try note(.created, by: post.author, in: state)
     try own(state, by: post.author, nick: lease.nick, created)
     let key = try Self.nick(lease.nick).key
@@ -311,17 +318,6 @@ extension Judge {
     }
     lease.isLocked = true
     rooms.lease(address, lease)
-    settle(post)
-  }
-
-  mutating func abandon(_ post: Post, _ reference: RoomReference) throws {
-    guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
-    else {
-      // Cancelling the configuration of an existing room changes nothing (10.2).
-      _ = try find(reference, for: post.author)
-      return settle(post)
-    }
-    rooms.lease(address, nil)
     settle(post)
   }
 }

@@ -457,7 +457,7 @@ extension Judge {
     _ continuing: Invitation.Continuation?
   ) throws {
     let (state, affiliation) = try findAsMember(reference, for: post.author)
-    var invited = try reachable(address, for: post.author)
+    var invited = try reachable(address, for: post.author, in: state.room)
     if try isBlocked(post.author, resource: nil, by: invited) { return settle(post) }
     try checkOutbox(from: post.author, to: invited)
     let was = try member(invited.id, in: state)
@@ -487,6 +487,13 @@ extension Judge {
       try tellInvitation(to: invited, in: state, by: post.author, reason: Self.cut(reason), continuing)
     }
     settle(post)
+  }
+
+  /// Returns the active user whom a member may invite. The room invites: inviter and invited may both be elsewhere.
+  private mutating func reachable(_ address: BareJID, for inviter: Party, in room: Room) throws -> Party {
+    guard inviter.realm.isRemote else { return try reachable(address, for: inviter) }
+    guard let user = try person(address, in: room.name.realm), user.state == .active else { throw Problem.unreachable }
+    return user.party
   }
 
   /// Writes an invitation, which is kept until the invited user's client has received it, like a message.

@@ -238,19 +238,52 @@ extension Judge {
     {
       throw Problem.noRoomsLeft
     }
-    rooms.lease(
-      address,
-      RoomCache.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
-    let room = Room(
-      name: RoomName(dialog: DialogID(0), realm: realm.id, address: address), externalID: nil, createdAt: time,
-      settings: .instant)
     var codes: [UInt16] = [201]
     if nick != entering.nick { codes.append(210) }
-    let own = OccupantPresence(
-      room: room.name, nick: nick, party: post.author, resource: entering.presence.resource, affiliation: .owner,
-      role: .moderator, presence: entering.presence, ownCodes: codes,
-      occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
+    let lease = RoomCache.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence)
+    rooms.lease(address, lease)
+    let room = roomBeingSetUp(at: address, by: post.author)
+    let own = ownPresence(lease, in: room.name, lease.presence, affiliation: .owner, role: .moderator, codes: codes)
     settle(post, enteredRoom(room, others: [], own: own, member: nil))
+  }
+
+  /// Returns the room under a leased address, of which nothing is stored.
+  private func roomBeingSetUp(at address: BareJID, by creator: Party) -> Room {
+    Room(
+      name: RoomName(dialog: DialogID(0), realm: creator.realm, address: address), externalID: nil, createdAt: time,
+      settings: .instant)
+  }
+
+  private func ownPresence(
+    _ lease: RoomCache.Lease, in room: RoomName, _ presence: Presence, affiliation: Affiliation, role: Role,
+    codes: [UInt16] = [], destroyed: OccupantPresence.Destroyed? = nil
+  ) -> OccupantPresence {
+    OccupantPresence(
+      room: room, nick: lease.nick, party: lease.party, resource: presence.resource, affiliation: affiliation,
+      role: role, presence: presence, ownCodes: codes, destroyed: destroyed,
+      occupantID: realms.occupantID(of: lease.party.id, in: room), showsAddress: true)
+  }
+
+  mutating func abandon(_ post: Post, _ reference: RoomReference) throws {
+    guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
+    else {
+      // Cancelling the configuration of an existing room changes nothing (10.2).
+      _ = try find(reference, for: post.author)
+      return settle(post)
+    }
+    giveUp(lease, of: address)
+    settle(post)
+  }
+
+  /// Gives up a room that is being set up. The session in which it was is notified as of a destroyed room, since another
+  /// session of its owner may have sent the post (10.1.3, 10.9).
+  private mutating func giveUp(_ lease: RoomCache.Lease, of address: BareJID) {
+    rooms.lease(address, nil)
+    let absence = ownPresence(
+      lease, in: roomBeingSetUp(at: address, by: lease.party).name,
+      unavailable(lease.party, lease.presence.resource), affiliation: .none, role: .none,
+      destroyed: OccupantPresence.Destroyed(alternate: nil))
+    tell(.shown(absence, to: [lease.session], own: true))
   }
 
   /// Makes a room that is being set up an instant one (10.1.2) as somebody else enters, and returns whether it did.
@@ -307,7 +340,7 @@ extension Judge {
   ) throws {
     let session = session(of: post)
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.session.id == session {
-      rooms.lease(address, nil)
+      giveUp(lease, of: address)
       return settle(post)
     }
     let state = try find(reference, for: post.author)
@@ -376,9 +409,9 @@ extension Judge {
       tell(.sessionMoved(old, session, id))
     }
     for address in rooms.leases(of: user) {
-      guard let lease = rooms.leases[address], lease.session.id == old else { continue }
-      rooms.lease(
-        address, RoomCache.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
+      guard var lease = rooms.leases[address], lease.session.id == old else { continue }
+      lease.session = session
+      rooms.lease(address, lease)
     }
   }
 
@@ -426,9 +459,7 @@ extension Judge {
   private func occupancy(of address: BareJID, _ lease: RoomCache.Lease) -> Receipt {
     let party = lease.party
     var receipt = Receipt(position: head)
-    let room = Room(
-      name: RoomName(dialog: DialogID(0), realm: party.realm, address: address), externalID: nil, createdAt: time,
-      settings: .instant)
+    let room = roomBeingSetUp(at: address, by: party)
     receipt.room = room
     receipt.value = Occupancy(
       access: RoomAccess(of: room, for: party, as: nil, role: .moderator), affiliation: .owner, role: .moderator,

@@ -4,7 +4,9 @@ import Addresses
 /// (`RoomTalk`), people (`RoomPeople`), the room itself (`RoomMaking`, `RoomEnding`).
 extension Judge {
   mutating func room(_ post: Post, _ intent: RoomIntent) throws {
-    if let address = intent.unlocks, let lease = rooms.leases[address], lease.party.id == post.author.id {
+    if let (address, isOccupants) = intent.unlocks, let lease = rooms.leases[address],
+      lease.party.id == post.author.id, !isOccupants || lease.session.id == session(of: post)
+    {
       _ = try found(post, address, lease, SettingsDraft { $0 = .instant })
     }
     switch intent {
@@ -278,16 +280,17 @@ extension Judge {
 
 extension RoomIntent {
   /// The room being set up that its creator uses without having configured it, as some clients do: a message or change
-  /// makes it an instant room (XEP-0045 10.1.2).
-  fileprivate var unlocks: BareJID? {
-    let reference: RoomReference
+  /// makes it an instant room (XEP-0045 10.1.2). `isOccupants` tells that only an occupant's session may do so: the room
+  /// does not hear the creator's other sessions.
+  fileprivate var unlocks: (address: BareJID, isOccupants: Bool)? {
+    let (reference, isOccupants): (RoomReference, Bool)
     switch self {
-    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _),
-      .invite(let room, _, _, _):
-      reference = room
+    case .say(let room, _), .topic(let room, _, _): (reference, isOccupants) = (room, true)
+    case .members(let room, _), .roles(let room, _), .invite(let room, _, _, _):
+      (reference, isOccupants) = (room, false)
     default: return nil
     }
     guard case .address(let address) = reference else { return nil }
-    return address
+    return (address, isOccupants)
   }
 }

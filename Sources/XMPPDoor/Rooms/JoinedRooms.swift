@@ -70,7 +70,7 @@ struct JoinedRooms {
     if presence.isAvailable {
       joinedRooms[presence.room.address]?.nick = presence.nick
       // A room that was being set up now exists.
-      if presence.room.dialog != DialogID(0), let joinedRoom = joinedRooms[presence.room.address] {
+      if !presence.room.isBeingSetUp, let joinedRoom = joinedRooms[presence.room.address] {
         joinedRooms[presence.room.address]?.room = presence.room
         joinedRooms[presence.room.address]?.follows = joinedRoom.follows.founded(presence.room)
       }

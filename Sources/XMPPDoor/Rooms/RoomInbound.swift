@@ -50,7 +50,7 @@ enum RoomInbound {
   private static func entered(_ enteredRoom: EnteredRoom, _ history: HistoryRequest?, _ session: XMPPSession) {
     let room = enteredRoom.room
     session.follow(from: enteredRoom.position)
-    let isLease = room.id == DialogID(0)
+    let isLease = room.name.isBeingSetUp
     let visit = session.rooms.entered(
       room.address, isLease ? nil : room.name, nick: enteredRoom.own.nick, affiliation: enteredRoom.own.affiliation,
       follows: enteredRoom.follows, place: session.cursor.log.position)
@@ -140,9 +140,7 @@ enum RoomInbound {
     session.afterPosts {
       guard session.rooms[address] != nil else { return }
       let presence = try? Inbound.typed(turn, isAvailable: false, inRoom: true)
-      turn.session.post(.room(.exit(.address(address), presence))) { _ in
-        RoomOutbound.abandoned(address, session)
-      }
+      turn.session.post(.room(.exit(.address(address), presence)), then: nil)
     }
   }
 

@@ -221,15 +221,8 @@ enum RoomOutbound {
     absent(occupant, codes: [110, 333], session)
   }
 
-  /// Tells the creator of a room that was being set up that it is abandoned (10.1.3).
-  static func abandoned(_ address: BareJID, _ session: XMPPSession) {
-    guard let joinedRoom = session.rooms[address], joinedRoom.room == nil else { return }
-    session.rooms.left(address)
-    absent(Outbound.address(address, joinedRoom.nick), codes: [110], isDestroyed: true, session)
-  }
-
   private static func absent(
-    _ occupant: String, codes: [UInt16], reason: String? = nil, isDestroyed: Bool = false, _ session: XMPPSession
+    _ occupant: String, codes: [UInt16], reason: String? = nil, _ session: XMPPSession
   ) {
     session.send { writer in
       writer.element(.presence) { writer in
@@ -242,7 +235,6 @@ enum RoomOutbound {
             writer.attribute("role", "none" as StaticString)
             RoomReason.write(reason, into: &writer)
           }
-          if isDestroyed { writer.element("destroy") }
           for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
         }
       }

@@ -290,8 +290,8 @@ enum ConfigurationForm {
   }
 
   private static func occupantsMax(_ form: DataForm) throws(StanzaError) -> Int?? {
-    guard let value = form.value(Key.occupantsMax) else { return nil }
-    if value == "none" || value.isEmpty { return .some(nil) }
+    guard form[Key.occupantsMax] != nil else { return nil }
+    guard let value = form.value(Key.occupantsMax), !value.isEmpty, value != "none" else { return .some(nil) }
     guard let number = try form.integer(Key.occupantsMax), (1...Limits.occupantsMax).contains(number) else {
       throw unacceptable(Key.occupantsMax, "is neither 'none' nor a number from 1 to \(Limits.occupantsMax)")
     }
