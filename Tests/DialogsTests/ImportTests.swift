@@ -140,4 +140,19 @@ import Testing
     // The other side is the other's own item.
     #expect(try await stage.parley.read { try $0.contacts(of: juliet.id).isEmpty })
   }
+
+  /// Whoever registers the address would see what was shared with somebody else.
+  @Test func aContactWithoutAnAccountIsImportedWithoutASubscription() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let gone = try BareJID("gone@localhost")
+    let both = try #require(Subscription(to: true, from: true, asks: false, isApproved: false))
+    try await stage.parley.post(.imported(.request(from: gone, stanza: nil)), by: romeo)
+    #expect(try await stage.parley.read { try $0.contacts(of: romeo.id).isEmpty })
+    try await stage.parley.post(
+      .imported(.contact(ImportedContact(address: gone, name: "Gone", groups: ["Old"], subscription: both))), by: romeo)
+    let contact = try #require(try await stage.parley.read { try $0.contacts(of: romeo.id) }.first)
+    #expect(contact.name == "Gone" && contact.groups == ["Old"])
+    #expect(!contact.subscription.from && !contact.subscription.to)
+  }
 }

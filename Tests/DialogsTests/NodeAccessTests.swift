@@ -385,11 +385,28 @@ import Testing
     }
     #expect(await code { _ = try await subscribe(paris) } == "too-many-subscriptions")
     #expect(try await subscribe(juliet) == .subscribed, "others can")
-    let many = try (0...Limits.nodePeopleMax).map { (try BareJID("u\($0)@localhost"), NodeAffiliation?.some(.member)) }
+    let many = try (0...Limits.nodePeopleMax).map {
+      (try BareJID("u\($0)@elsewhere.example"), NodeAffiliation?.some(.member))
+    }
     #expect(
       await code { try await post(.affiliate(node: "n", Dictionary(uniqueKeysWithValues: many))) }
         == "too-many-affiliations")
     #expect(try await people().affiliations.isEmpty)
+  }
+
+  /// Whoever registers the address would find a power there that was meant for somebody else (8.9.2.4).
+  @Test func anAddressWithoutAnAccountGetsNothingButABan() async throws {
+    try await post(.create(node: "n", [.access(.authorize)]))
+    let nobody = try BareJID("nobody@localhost")
+    for affiliation in [NodeAffiliation.owner, .publisher, .publishOnly, .member] {
+      let receipt = try await stage.parley.post(.node(.affiliate(node: "n", [nobody: affiliation])), by: romeo)
+      #expect(receipt.value as? [BareJID: NodeAffiliation?] == [nobody: nil])
+    }
+    #expect(try await people().affiliations.isEmpty)
+    try await post(.affiliate(node: "n", [nobody: .outcast, juliet.address: .member]))
+    #expect(try await people().affiliations == [nobody: .outcast, juliet.address: .member])
+    let newcomer = try await stage.user("nobody")
+    #expect(await code { _ = try await subscribe(newcomer) } != nil)
   }
 
   /// A user whose node is open to all publishers still has room for their own keys.

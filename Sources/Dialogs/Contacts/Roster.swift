@@ -111,6 +111,13 @@ extension Judge {
     try contact.peer ?? party(at: contact.address, of: owner.realm)?.id
   }
 
+  /// Returns whether an address is one of the realm's that no user has. Whoever registers it must not find there what was
+  /// meant for somebody else.
+  mutating func isNobodys(_ address: BareJID, of realm: RealmID) throws -> Bool {
+    guard address.local != nil, realms.realm(domain: address.domain)?.id == realm else { return false }
+    return try user(address, seenFrom: realm).map { $0.state == .deleted } ?? true
+  }
+
   /// Returns the user of a realm at an address; `nil` for any other address.
   private mutating func party(at address: BareJID, of realm: RealmID) throws -> Party? {
     guard realms.realm(domain: address.domain)?.id == realm else { return nil }
@@ -277,6 +284,9 @@ extension Judge {
   }
 
   /// Sets a roster item with all its states, as another server had it. Nobody is asked or told.
+  ///
+  /// A contact of this server without an account keeps its name and groups and no subscription: other servers keep those
+  /// of deleted users.
   mutating func importContact(_ post: Post, _ imported: ImportedContact) throws {
     let owner = post.author
     try checkItem(name: imported.name, groups: imported.groups)
@@ -288,7 +298,8 @@ extension Judge {
     contact.name = imported.name
     contact.groups = imported.groups
     // A request that has come meanwhile, or was imported before, waits for its answer.
-    contact.subscription = imported.subscription.keepingRequest(of: before.subscription).listed
+    let subscription = try isNobodys(imported.address, of: owner.realm) ? .none : imported.subscription
+    contact.subscription = subscription.keepingRequest(of: before.subscription).listed
     if !contact.subscription.pendingIn { contact.request = nil }
     try settle(post, contact, was: before)
   }
@@ -297,7 +308,9 @@ extension Judge {
   mutating func importRequest(_ post: Post, from address: BareJID, stanza: [UInt8]?) throws {
     let before = try item(of: post.author, address, creating: true)
     var contact = before
-    contact.subscription = before.subscription.receiving(.subscribe).state
+    if try !isNobodys(address, of: post.author.realm) {
+      contact.subscription = before.subscription.receiving(.subscribe).state
+    }
     if contact.subscription.pendingIn {
       contact.request = stanza.flatMap { $0.count <= Limits.requestBytesMax ? $0 : nil } ?? []
     }

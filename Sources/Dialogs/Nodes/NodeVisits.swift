@@ -182,7 +182,7 @@ extension Judge {
       throw Problem(.malformed, "option-invalid", "This node is its owner's alone.")
     }
     var people = try writer.people(of: name, of: owner.id)
-    let refused = unchangeable(changes, people, of: owner)
+    let refused = try unchangeable(changes, people, of: owner).merging(nobodys(changes, people, of: owner)) { $1 }
     let changes = changes.filter { refused[$0.key] == nil && $0.key != owner.address }
     for (address, affiliation) in changes { people.affiliations[address] = affiliation }
     guard people.affiliations.count <= Limits.nodePeopleMax else {
@@ -195,6 +195,20 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.value = refused
     settle(post, receipt)
+  }
+
+  /// Returns the changes that would give something to an address of this server without an account, by address with the
+  /// present affiliation.
+  private mutating func nobodys(
+    _ changes: [BareJID: NodeAffiliation?], _ people: NodePeople, of owner: Party
+  ) throws -> [BareJID: NodeAffiliation?] {
+    var refused: [BareJID: NodeAffiliation?] = [:]
+    for (address, affiliation) in changes where affiliation != nil && affiliation != .outcast {
+      if try isNobodys(address, of: owner.realm) {
+        refused.updateValue(people.affiliations[address], forKey: address)
+      }
+    }
+    return refused
   }
 
   /// Returns the changes that would leave an account with another owner of its nodes, or a service's node without one, by
