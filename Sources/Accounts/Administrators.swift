@@ -4,6 +4,7 @@ public import Dialogs
 
 extension Accounts {
   /// Makes a user an administrator of their realm, or takes that back; either holds for the next request of both doors.
+  /// Of a user whom the configuration names, the former confirms the account (`ReservedNames`).
   ///
   /// - Returns: whether anything has changed.
   /// - Throws: `.forbidden` for a guest; `.conflict` for an account that is not active, or to take back what the
@@ -11,7 +12,13 @@ extension Accounts {
   public func setAdministrator(_ isAdministrator: Bool, _ user: User) async throws(Problem) -> Bool {
     let administrators = parley.registries.administrators
     if administrators.isConfigured(user.address) {
-      if isAdministrator { return false }
+      if isAdministrator {
+        return try await parley.work(keepingCaches: true) { [self] writer in
+          if try Self.isConfirmed(user, writer) { return false }
+          try confirm(user, writer)
+          return true
+        }
+      }
       throw Problem(
         .conflict, "administrator-configured",
         "\(user.address) is an administrator by the key admins of the configuration. Remove the address there.",

@@ -8,7 +8,7 @@ extension Accounts {
   /// Creates an account.
   ///
   /// - Parameter invite: the invitation, which is used up, and its inviter made a contact, in the same transaction.
-  /// - Throws: `.conflict` if the name is or was taken, or is reserved; `.missing` if the invitation is used up.
+  /// - Throws: `.conflict` `name-taken` if the name is or was taken, `name-reserved`; `.missing` if the invitation is used up.
   public func register(
     _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
   ) async throws(Problem) -> User {
@@ -59,7 +59,9 @@ extension Accounts {
 
   /// Creates many accounts: keys derived on all cores, one transaction. The results are in the order of `rows`; a
   /// failing row does not affect the others.
-  public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
+  ///
+  /// - Parameter byOperator: whether an operator creates them, who may create any (`ReservedNames`).
+  public func importUsers(_ rows: [NewUser], byOperator: Bool = false) async -> [Result<User, Problem>] {
     let iterations = AccountLimits.scramIterations
     let passwords = rows.compactMap(\.password)
     let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
@@ -84,7 +86,7 @@ extension Accounts {
         var results: [Result<User, Problem>] = []
         var posts: [Post] = []
         for (row, keys) in zip(rows, derived) {
-          let result = try Self.insert(row, keys, realms: realms, now: now, writer)
+          let result = try insert(row, keys, byOperator: byOperator, realms: realms, now: now, writer)
           if let invite = row.invite, case .success(let user) = result {
             posts += try meeting(invite, user, writer).map { [$0] } ?? []
           }
@@ -106,8 +108,9 @@ extension Accounts {
     }
   }
 
-  private static func insert(
-    _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, realms: RealmTable, now: Timestamp, _ writer: any StoreWriter
+  private func insert(
+    _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, byOperator: Bool, realms: RealmTable, now: Timestamp,
+    _ writer: any StoreWriter
   ) throws -> Result<User, Problem> {
     guard case .success(let keys) = keys else { return keys.map { _ in preconditionFailure("a failure has no keys") } }
     guard let realm = realms.realm(domain: row.address.domain), !realm.id.isRemote else {
@@ -120,7 +123,9 @@ extension Accounts {
       return .failure(
         Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name"))
     }
-    if let obstacle = try obstacle(to: row.address, row.invite, in: realm.id, now: now, writer) {
+    if let obstacle = try obstacle(
+      to: row.address, row.invite, in: realm.id, byOperator: byOperator, now: now, writer)
+    {
       return .failure(obstacle)
     }
     do {
@@ -131,6 +136,7 @@ extension Accounts {
         try writer.update(user)
       }
       try writer.setCredentials(keys, for: user.id)
+      if byOperator { try confirmIfReserved(user, writer) }
       if let invite = row.invite { try writer.setUsed(invite.id) }
       return .success(user)
     } catch is StoreConflict {
@@ -151,36 +157,40 @@ extension Accounts {
     let keys = try await keys(for: password)
     let now = parley.clock.now
     // An unavailable name must not use up the code.
+    if let name, parley.registries.administrators.isReserved(name) { throw Problem.nameReserved(name) }
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
-    return try await parley.enrolling { writer in
+    return try await parley.enrolling { [self] writer in
       if try writer.user(of: identity, in: realm) != nil {
         throw Problem(.conflict, "identity-taken", "Another user has this identity.")
       }
       let user: User
       if let name {
-        if let obstacle = try Self.obstacle(to: name, nil, in: realm, now: now, writer) { throw obstacle }
+        if let obstacle = try obstacle(to: name, nil, in: realm, now: now, writer) { throw obstacle }
         do {
           user = try writer.insertUser(name, in: realm, profile: Profile(displayName: displayName), createdAt: now)
         } catch is StoreConflict { throw Problem.nameTaken(name) }
       } else {
-        user = try Self.insert(
+        user = try insert(
           Newcomer(displayName: displayName), domain: domain, in: realm, now: now, writer)
       }
       try writer.setCredentials(keys, for: user.id)
       try writer.put(UserIdentity(identity, of: user.id, since: now), in: realm)
+      try note(.userCreated, of: user.id, in: realm, writer)
       return user
     }
   }
 
   /// Returns the reason why no account of this address may be created now; `nil` if it may. The expiry is not checked:
   /// the door did so when it admitted the guest.
-  static func obstacle(
-    to address: BareJID, _ invite: Invite?, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
+  func obstacle(
+    to address: BareJID, _ invite: Invite?, in realm: RealmID, byOperator: Bool = false, now: Timestamp,
+    _ writer: any StoreWriter
   ) throws -> Problem? {
+    if !byOperator, parley.registries.administrators.isReserved(address) { return .nameReserved(address) }
     if let invite {
       let isGood = try writer.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
-      guard isGood, invite.realm == realm, try isLetIn(by: invite, writer) else {
+      guard isGood, invite.realm == realm, try Self.isLetIn(by: invite, writer) else {
         return Problem(.missing, "invitation-unknown", "This invitation is used up or was taken back.", field: "token")
       }
       if let name = invite.name, name != address.local {

@@ -26,6 +26,9 @@ extension AdminContext {
   /// Returns the same context for a caller over HTTP.
   func within(_ caller: AdminCaller) -> AdminContext { within(caller.realm, scopes: caller.scopes, of: caller.name) }
 
+  /// Whether the caller is an operator: a command on the server's own machine.
+  var isOperator: Bool { scopes == nil }
+
   /// Refuses an operation that needs a scope which the caller lacks, or that nobody performs from elsewhere.
   func require(_ scope: AppKey.Scope?, for operation: String) throws(Problem) {
     guard let scopes, let realm else { return }
@@ -80,11 +83,6 @@ extension AdminContext {
   func requireReach(over party: Party) throws(Problem) {
     guard let scopes, let realm, parley.registries.administrators.contains(party) else { return }
     try requireReach(in: realm, scopes)
-  }
-
-  /// Refuses likewise an account for an address that the configuration names.
-  func requireReach(overNew address: BareJID) throws(Problem) {
-    if parley.registries.administrators.isConfigured(address) { try requireReachOfAdministrators() }
   }
 
   func requireReachOfAdministrators() throws(Problem) {

@@ -146,7 +146,7 @@ enum AdminOperations {
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self, ReloadServer.self, ShowCertificates.self, RenewCertificate.self, ShowLogLevel.self, SetLogLevel.self,
-    SetAddress.self, SetNote.self, SetRole.self, RemoveSecondFactorOf.self,
+    SetAddress.self, SetNote.self, SetRole.self, CheckNames.self, RemoveSecondFactorOf.self,
     UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
     AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,
     AddWebhook.self, ListWebhooks.self, ShowWebhook.self, UpdateWebhook.self, RemoveWebhook.self,

@@ -1,9 +1,11 @@
 import Accounts
+import Addresses
 package import Administration
 import Basics
 import Dialogs
 import Glibc
 import Logging
+import SQLiteStore
 package import ServerConfiguration
 
 /// A command's access to the data: through the running server that holds the data folder, by opening the folder if none
@@ -71,6 +73,36 @@ package final class AdminConnection: Sendable {
   package static func server(_ settings: Settings) async -> AdminConnection? {
     let client = AdminClient(path: settings.adminSocket)
     return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
+  }
+
+  /// Returns what the operator should know of the addresses that the configuration names, without changing anything: a
+  /// folder of an earlier release is not opened, as that would migrate it.
+  package static func doubts(_ settings: Settings) async -> [String] {
+    let names = settings.reservedNames
+    if names.isEmpty { return [] }
+    let file = DataFolder.database(of: settings.data)
+    guard Files.exists(file) else {
+      return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
+    }
+    do {
+      let running = await server(settings)
+      if running == nil, try BackupFile(path: file).missingMigrations() > 0 {
+        return ["The data folder is of an earlier release: the accounts of admins are looked for at the next start."]
+      }
+      let connection = if let running { running } else { try await open(settings) }
+      let input = CheckNames.Input(
+        names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }))
+      do {
+        let texts = try await connection.call(CheckNames.self, input)
+        await connection.close()
+        return texts
+      } catch {
+        await connection.close()
+        throw error
+      }
+    } catch {
+      return ["The accounts of admins could not be looked for: \(error)"]
+    }
   }
 
   /// Whether a server listens. A server that answers with failures counts, since it holds the folder.

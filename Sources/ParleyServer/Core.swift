@@ -70,6 +70,7 @@ package struct Core: Sendable {
       if let federation = settings.federation { options.giveUp = .seconds(federation.giveUpSeconds) }
       options.remotes = settings.components.map { ($0.name, $0.home) }
       options.admins = settings.admins
+      options.reserved = Set(settings.reservedNames.keys)
       options.allowsInvitations = settings.allowsInvitations
       options.guests = settings.guests
       options.blobs = blobs

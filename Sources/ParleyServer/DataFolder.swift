@@ -33,7 +33,7 @@ public final class DataFolder: Sendable {
   }
 
   /// The path of the database file.
-  public var database: String { path + "/parley.db" }
+  public var database: String { Self.database(of: path) }
   /// The path of the key for tokens of XMPP clients, which no backup of the database contains.
   public var tokenKey: String { path + "/tokens.key" }
   /// The path of the key for codes and second factors. A backup of the database does not contain it, and is to be kept
@@ -43,6 +43,7 @@ public final class DataFolder: Sendable {
   var webPushKeyFile: String { path + "/webpush.key" }
   /// The folder of the self-signed certificate, and of that of ACME.
   public var certificates: String { Self.certificates(of: path) }
+  static func database(of path: String) -> String { path + "/parley.db" }
   static func certificates(of path: String) -> String { path + "/tls" }
 
   /// The folder of users' files.
@@ -88,7 +89,7 @@ public final class DataFolder: Sendable {
       throw StartupError(
         "a restore into \(path) was interrupted and cannot be finished: \(error.path): \(error.reason)")
     }
-    let folder = DataFolder(path: path, isNew: !Files.exists(path + "/parley.db"), lock: file)
+    let folder = DataFolder(path: path, isNew: !Files.exists(database(of: path)), lock: file)
     // The content is for people; only the lock is decisive.
     guard ftruncate(file, 0) == 0, Files.writeAll(Array("\(getpid()) \(use.rawValue)\n".utf8), to: file) else {
       throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")

@@ -79,7 +79,8 @@ package enum FirstStart {
         throw Problem(.internal, "jid-malformed", "\(local)@\(domain): \(error)")
       }
       let password = Passwords.make()
-      let user = try await accounts.register(address, password: password, displayName: name)
+      let row = Accounts.NewUser(address: address, password: password, displayName: name)
+      let user = try await accounts.importUsers([row], byOperator: true)[0].get()
       made.append((user, DemoUser(address: address, password: password)))
     }
     try await parley.post(

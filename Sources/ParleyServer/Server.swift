@@ -59,6 +59,7 @@ public enum Server {
       beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
+    for doubt in try await core.accounts.doubts(about: settings.reservedNames) { logger.warning("\(doubt.text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()
     let guests = try await core.accounts.removeGuests()

@@ -134,6 +134,19 @@ public struct Settings: Hashable, Sendable {
   public let services: ExternalServices
   /// The time that calls ring.
   public let callRinging: Duration
+  /// The addresses of served domains to which the configuration gives power or authority, each with the key that names
+  /// it: `admins`, or one of the contacts.
+  public var reservedNames: [BareJID: String] {
+    var names: [BareJID: String] = [:]
+    for (role, addresses) in contacts {
+      for address in addresses.compactMap({ JID(uri: $0)?.bare })
+      where address.local != nil && domains.contains(where: { $0.name == address.domain }) {
+        names[address] = "contact.\(role)"
+      }
+    }
+    for address in admins { names[address] = Keys.shared.admins.name }
+    return names
+  }
   /// The contact URIs of the server by role.
   public let contacts: [String: [String]]
   /// The addresses of the file that tells of outages of the server (XEP-0455).

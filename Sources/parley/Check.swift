@@ -10,7 +10,7 @@ struct Check: AsyncParsableCommand {
     abstract: "Checks the configuration without starting anything.",
     discussion: """
       All errors are reported at once, each with its key, its value and where it was written. Certificates and keys for
-      pushes are read, too.
+      pushes are read, too, and the accounts of the addresses that admins and contact.* name are looked for.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -55,7 +55,7 @@ struct Check: AsyncParsableCommand {
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }
       try output.print(settings.effective, table.text())
     } else {
-      let notes = settings.shortcomings
+      let notes = settings.shortcomings + (await AdminConnection.doubts(settings))
       let verdict =
         "The configuration is good" + (settings.file.map { " (\($0))." } ?? " (no file; environment and defaults).")
       try output.print(

@@ -111,7 +111,7 @@ import Testing
       #expect(
         await Self.code {
           _ = try await key.perform(AddUser.self, .init(jid: "prince@localhost", password: "x", name: nil))
-        } == "administrator-protected")
+        } == "name-reserved")
       let all = context.within(realm, scopes: Set(AppKey.Scope.allCases))
       #expect(await refusals("alice@localhost", all) == Array(repeating: nil, count: 5))
       #expect(try await all.perform(SetRole.self, .init(jid: "bob@localhost", role: .admin)).role == "admin")

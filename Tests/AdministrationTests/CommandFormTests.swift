@@ -43,7 +43,8 @@ struct CommandFormTests {
 
   private func withCommands(_ body: (AdminContext, Session) async throws -> Void) async throws {
     try await withCore(["admins": "alice@localhost"]) { core, context, _ in
-      let alice = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
+      _ = try await AddUser.perform(.init(jid: "alice@localhost", password: "x", name: nil), in: context)
+      let alice = try await context.user("alice@localhost")
       try await body(
         AdminContext(accounts: core.accounts, startedAt: context.startedAt, publicURL: "https://chat.example"),
         Session(alice.party))

@@ -218,7 +218,10 @@ import Testing
       #expect(operation.routes.allSatisfy { $0.scope == operation.scope }, "\(operation.name)")
     }
     let local = Set(AdminOperations.all.filter { $0.scope == nil }.map { $0.name })
-    #expect(local == ["backup", "records.import", "records.import.file", "records.import.end", "records.export"])
+    #expect(
+      local == [
+        "names.check", "backup", "records.import", "records.import.file", "records.import.end", "records.export",
+      ])
   }
 
   @Test func aKeyGivesNoScopeThatItLacks() async throws {

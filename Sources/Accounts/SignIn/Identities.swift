@@ -12,7 +12,7 @@ public import Dialogs
 extension Accounts {
   /// The data for a new account of a user who signs in without one.
   public struct Newcomer: Sendable {
-    /// The wished localpart; if it is `nil`, invalid or was ever taken, a random one is used.
+    /// The wished localpart; if it is `nil`, invalid, reserved or was ever taken, a random one is used.
     public var name: String?
     public var displayName: String?
     public init(name: String? = nil, displayName: String? = nil) {
@@ -44,7 +44,7 @@ extension Accounts {
       guard let newcomer else {
         throw Problem(.missing, "identity-unknown", "Nobody here is known by this identity.")
       }
-      var user = try Self.insert(newcomer, domain: domain, in: realm, now: now, writer)
+      var user = try insert(newcomer, domain: domain, in: realm, now: now, writer)
       try writer.put(UserIdentity(identity, of: user.id, since: now), in: realm)
       try note(.userCreated, of: user.id, in: realm, writer)
       try update(&user, true, writer)
@@ -55,17 +55,17 @@ extension Accounts {
   }
 
   /// Creates a user without a password: their XMPP clients log in by token or app password.
-  static func insert(
+  func insert(
     _ newcomer: Newcomer, domain: String, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
   ) throws -> User {
     let profile = Profile(displayName: newcomer.displayName)
-    if let name = newcomer.name, isPlain(name), let address = try? BareJID(local: name, domain: domain),
+    if let name = newcomer.name, Self.isPlain(name), let address = try? BareJID(local: name, domain: domain),
       try obstacle(to: address, nil, in: realm, now: now, writer) == nil
     {
       do { return try writer.insertUser(address, in: realm, profile: profile, createdAt: now) } catch is StoreConflict {
       }
     }
-    let address = try BareJID(local: madeUpName(), domain: domain)
+    let address = try BareJID(local: Self.madeUpName(), domain: domain)
     return try writer.insertUser(address, in: realm, profile: profile, createdAt: now)
   }
 

@@ -22,8 +22,11 @@ extension Accounts {
 
   /// Creates an account with its identities, all in one transaction.
   ///
-  /// - Throws: `.conflict` `name-taken` or `identity-taken`; `.malformed`, `.tooLarge`.
-  public func provision(_ provision: Provision, in realm: Realm) async throws(Problem) -> User {
+  /// - Parameter byOperator: whether an operator creates it, who may create any (`ReservedNames`).
+  /// - Throws: `.conflict` `name-taken`, `name-reserved` or `identity-taken`; `.malformed`, `.tooLarge`.
+  public func provision(
+    _ provision: Provision, in realm: Realm, byOperator: Bool = false
+  ) async throws(Problem) -> User {
     if let name = provision.displayName, name.utf8.count > Limits.displayNameBytesMax {
       throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
     }
@@ -41,7 +44,9 @@ extension Accounts {
     return try await parley.enrolling { [self, address, keys] writer in
       let user: User
       if let address {
-        if let obstacle = try Self.obstacle(to: address, nil, in: realm.id, now: now, writer) { throw obstacle }
+        if let obstacle = try obstacle(to: address, nil, in: realm.id, byOperator: byOperator, now: now, writer) {
+          throw obstacle
+        }
         do {
           user = try writer.insertUser(
             address, in: realm.id, profile: Profile(displayName: provision.displayName), createdAt: now)
@@ -49,10 +54,11 @@ extension Accounts {
           throw Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username")
         }
       } else {
-        user = try Self.insert(
+        user = try insert(
           Newcomer(displayName: provision.displayName), domain: realm.domain, in: realm.id, now: now, writer)
       }
       if !keys.isEmpty { try writer.setCredentials(keys, for: user.id) }
+      if byOperator { try confirm(user, writer) }
       let party = Party(id: user.id, realm: user.realm, address: user.address)
       for identity in provision.identities { try Self.bind(identity, to: party, now: now, writer) }
       try note(.userCreated, of: user.id, in: realm.id, writer)

@@ -14,8 +14,7 @@ extension Accounts {
     by token: IdentityToken, in realm: RealmID, device: String?, client: String?
   ) async throws(Problem) -> Login {
     let (proof, nonce) = try await prove(token, in: realm)
-    let newcomer = Newcomer(
-      name: proof.localpart.flatMap { isReserved($0, realm) ? nil : $0 }, displayName: proof.displayName)
+    let newcomer = Newcomer(name: proof.localpart, displayName: proof.displayName)
     let now = parley.clock.now
     let login = try await logIn(
       by: proof.identity, in: realm, newcomer: proof.admitsNewcomers ? newcomer : nil, device: device, client: client
@@ -46,14 +45,6 @@ extension Accounts {
       if proof.needsNonce { throw Problem.nonceInvalid }
       return (proof, nil)
     }
-  }
-
-  /// Returns whether the configuration gives rights to an address, which no token may claim.
-  private func isReserved(_ localpart: String, _ realm: RealmID) -> Bool {
-    guard let domain = parley.realmTable.realm(realm)?.domain,
-      let address = try? BareJID(local: localpart, domain: domain)
-    else { return true }
-    return parley.registries.administrators.isConfigured(address)
   }
 
   /// Binds the addresses that the issuer has verified to the user, if no other user has them.

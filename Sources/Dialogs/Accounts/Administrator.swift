@@ -29,6 +29,16 @@ extension RecordReader {
   public func administrators() throws -> [Administrator] { try records(Administrator.self) }
 }
 
+extension Problem {
+  /// The refusal of a reserved address to all but operators.
+  package static func nameReserved(_ address: BareJID) -> Problem {
+    Problem(
+      .conflict, "name-reserved",
+      "The name \(address) is reserved. Only the server's operator can create this account, on its own machine: "
+        + "parley user add \(address)", field: "username")
+  }
+}
+
 /// The administrators of all realms, in memory: both doors ask it for each act, so that who is none any more is refused
 /// at once. An administrator looks after the users of their own realm, whichever door they come by.
 public final class AdministratorRegistry: Sendable {
@@ -40,11 +50,13 @@ public final class AdministratorRegistry: Sendable {
   }
   /// The addresses that the configuration names.
   private let configured: Set<BareJID>
+  private let reserved: Set<BareJID>
   private let state: Mutex<State>
 
   /// Loads the registry; blocks.
-  init(_ reader: any StoreReader, configured: Set<BareJID>) throws {
+  init(_ reader: any StoreReader, configured: Set<BareJID>, reserved: Set<BareJID>) throws {
     self.configured = configured
+    self.reserved = reserved.union(configured)
     state = Mutex(State(made: Set(try reader.administrators().map(\.user))))
   }
 
@@ -54,6 +66,10 @@ public final class AdministratorRegistry: Sendable {
 
   /// Returns whether the configuration names the address, of which only the configuration can take that back.
   public func isConfigured(_ address: BareJID) -> Bool { configured.contains(address) }
+
+  /// Returns whether only an operator may give the address an account: the configuration gives it power or authority,
+  /// which must not be whoever's registers it.
+  public func isReserved(_ address: BareJID) -> Bool { reserved.contains(address) }
 
   /// The addresses that the configuration names.
   public var configuredAddresses: Set<BareJID> { configured }

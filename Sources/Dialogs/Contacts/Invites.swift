@@ -62,6 +62,7 @@ public struct Invites: Sendable {
             .tooFast, "too-many-invitations", "There are \(most) invitations of the last days. Wait until some end."))
       }
       if let address, let name = address.local {
+        if parley.registries.administrators.isReserved(address) { return .failure(.nameReserved(address)) }
         if try writer.user(address) != nil {
           return .failure(Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username"))
         }

@@ -16,6 +16,8 @@ extension Parley {
     public var remotes: [(domain: String, home: String)] = []
     /// The users who are administrators whatever the store says (`AdministratorRegistry`).
     public var admins: Set<BareJID> = []
+    /// Further addresses that only an operator gives an account, such as those under which the server is to be reached.
+    public var reserved: Set<BareJID> = []
     /// Whether every user may invite others (XEP-0401), not admins alone.
     public var allowsInvitations = false
     public var guests = GuestPolicy.none
@@ -67,7 +69,8 @@ extension Parley {
     ) throws {
       self.metrics = metrics
       self.traces = options.traces
-      administrators = try AdministratorRegistry(reader, configured: options.admins)
+      administrators = try AdministratorRegistry(
+        reader, configured: options.admins, reserved: options.reserved)
       self.retention = RetentionState(retention)
       announcements = try AnnouncementCache(realms, reader)
       contactGroups = try ContactGroupRegistry(reader, realms)

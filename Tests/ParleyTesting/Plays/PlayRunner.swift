@@ -109,13 +109,18 @@ public final class PlayRunner {
     for (_, player) in players { await player.cut() }
   }
 
+  /// Creates an account by the operator's command: `admins` may name it.
   private func register(_ role: Role) async throws {
     let body = JSONValue.object([
-      .init("username", .string(role.user)), .init("password", .string(Self.password)),
+      .init("jid", .string(role.address)), .init("password", .string(Self.password)),
       .init("name", .string(role.user.prefix(1).uppercased() + role.user.dropFirst())),
     ])
-    let answer = try await http(role).send("POST", "/v1/users", body: body.text)
-    guard answer.status == 201 else { throw PlayerError("no account for \(role.address): \(answer.status)") }
+    let answer = try await operatorCall.send("POST", "/users.add", body: body.text)
+    guard answer.status == 200 else { throw PlayerError("no account for \(role.address): \(answer.status)") }
+  }
+
+  private var operatorCall: HTTPCall {
+    HTTPCall(port: server.address.http, host: "localhost", loop: group.next(), socket: server.address.adminSocket)
   }
 
   private func http(_ role: Role) -> HTTPCall {
@@ -241,9 +246,7 @@ public final class PlayRunner {
       for name in names { try player(name).inbox.clear() }
     case .does(let name, let request): try await carryOut(request, by: name)
     case .operatorDoes(let request):
-      let call = HTTPCall(
-        port: server.address.http, host: "localhost", loop: group.next(), socket: server.address.adminSocket)
-      let answer = try await call.send(
+      let answer = try await operatorCall.send(
         request.method, fill(request.path, .none), body: request.body.map { try fill($0, .json) })
       try check(answer, of: request, by: "operator")
     case .sceneBegins(let name):

@@ -71,7 +71,8 @@ package enum ImportRecords: AdminOperation {
     for (place, exists) in zip(places, known) where exists { outcomes[place] = RowOutcome(.exists) }
     let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
     if input.isTrial || fresh.isEmpty { return }
-    for ((_, place), result) in zip(fresh, await context.accounts.importUsers(fresh.map(\.0))) {
+    let results = await context.accounts.importUsers(fresh.map(\.0), byOperator: context.isOperator)
+    for ((_, place), result) in zip(fresh, results) {
       if case .failure(let problem) = result {
         if problem.kind == .overloaded { throw problem }
         outcomes[place] = RowOutcome(problem)

@@ -37,13 +37,13 @@ package enum AddUser: AdminOperation {
         throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
       }
       (realm, provision.name) = (found, address.local)
-      try context.requireReach(overNew: address)
     } else if input.externalId == nil, input.email == nil {
       throw Problem(.malformed, "user-nameless", "A user has a jid, an externalId or an email.", field: "jid")
     }
     if let id = try AdminContext.externalID(input.externalId) { provision.identities.append(Identity(.external, id)) }
     if let email = try AdminContext.email(input.email) { provision.identities.append(Identity(.email, email)) }
-    return UserRow(try await context.accounts.provision(provision, in: realm), in: context)
+    let user = try await context.accounts.provision(provision, in: realm, byOperator: context.isOperator)
+    return UserRow(user, in: context)
   }
 }
 

@@ -1,0 +1,79 @@
+public import Addresses
+public import Basics
+public import Dialogs
+
+// The names to which the configuration gives power or authority before anybody has them. Theory:
+//
+// `admins` and `contact.*` name addresses, not accounts. Whoever registered such an address would be an administrator, or
+// would speak and be written to as the server's own contact. So such an address is reserved: no way to an account takes
+// it but an operator's command on the server's own machine; registration, invitations, codes, tokens and app keys do not.
+//
+// An account that exists when its address is put into `admins` may be the right person's or a stranger's, which only the
+// operator knows. It is *confirmed* once an operator has created it, or has made its user an administrator by command. An
+// account that is not confirmed is named at each start and by `parley check`; it is an administrator all the same, since
+// the configuration says so.
+extension Accounts {
+  /// An address that the configuration names, of which the operator should know something.
+  public struct Doubt: Hashable, Sendable {
+    public enum Reason: Hashable, Sendable {
+      case missing, deleted
+      /// No operator has created the account.
+      case unconfirmed(since: Timestamp)
+    }
+    public let address: BareJID
+    /// The key of the configuration that names it.
+    public let key: String
+    public let reason: Reason
+
+    public init(_ address: BareJID, namedBy key: String, _ reason: Reason) {
+      self.address = address
+      self.key = key
+      self.reason = reason
+    }
+
+    /// The sentence for the operator.
+    public var text: String {
+      switch reason {
+      case .missing: "\(key) names \(address), which has no account. Create it: parley user add \(address)"
+      case .deleted: "\(key) names \(address), whose account was deleted; no account can have this name again."
+      case .unconfirmed(let time):
+        "\(key) names \(address), whose account no operator is known to have created: it exists since \(time). If its "
+          + "user is the right person, confirm it: parley user role \(address) admin. If not, remove the address from \(key)."
+      }
+    }
+  }
+
+  /// The key that makes administrators.
+  private static let admins = "admins"
+
+  /// Returns the doubts about addresses that the configuration names, by address.
+  ///
+  /// - Parameter names: the addresses, each with the key that names it.
+  public func doubts(about names: [BareJID: String]) async throws(Problem) -> [Doubt] {
+    try await parley.read { reader in
+      try names.sorted { $0.key.description < $1.key.description }.compactMap { address, key in
+        guard let user = try reader.user(address) else { return Doubt(address, namedBy: key, .missing) }
+        if user.state == .deleted { return Doubt(address, namedBy: key, .deleted) }
+        if try key != Self.admins || Self.isConfirmed(user, reader) { return nil }
+        return Doubt(address, namedBy: key, .unconfirmed(since: user.createdAt))
+      }
+    }
+  }
+
+  private static let node = "parley:administrator"
+  private static let item = "confirmed"
+
+  static func isConfirmed(_ user: User, _ reader: any StoreReader) throws -> Bool {
+    try reader.value(of: user.id, node: node, item: item) != nil
+  }
+
+  /// Notes that an operator knows the account.
+  func confirm(_ user: User, _ writer: any StoreWriter) throws {
+    try writer.setValue(of: user.id, node: Self.node, item: Self.item, [])
+  }
+
+  /// Notes it for an address that the configuration names. Of many accounts that are created at once only these are noted.
+  func confirmIfReserved(_ user: User, _ writer: any StoreWriter) throws {
+    if parley.registries.administrators.isReserved(user.address) { try confirm(user, writer) }
+  }
+}

@@ -1,0 +1,25 @@
+import Accounts
+import Addresses
+package import Dialogs
+
+/// Lists what the operator should know of the addresses that a configuration names, for `parley check`: the configuration
+/// that is checked need not be the running server's.
+package enum CheckNames: AdminOperation {
+  package static let name = "names.check"
+  package static let isReading = true
+
+  package struct Input: Codable, Sendable {
+    /// The addresses, each with the key that names it.
+    let names: [String: String]
+    package init(names: [String: String]) { self.names = names }
+  }
+
+  /// The sentences, by address.
+  package typealias Output = [String]
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [String] {
+    var names: [BareJID: String] = [:]
+    for (jid, key) in input.names { names[try AdminContext.account(jid)] = key }
+    return try await context.accounts.doubts(about: names).map(\.text)
+  }
+}

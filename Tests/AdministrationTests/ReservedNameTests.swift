@@ -1,0 +1,106 @@
+import Accounts
+import Addresses
+import Basics
+import Dialogs
+import DialogsFixtures
+import ParleyServer
+import ServerConfiguration
+import ServerFixtures
+import Testing
+
+@testable import Administration
+
+/// Tests of the names that the configuration gives power, at every way to an account; in band, at the invitation's page and
+/// over HTTP they are those of `reserved-names.play` and `web_signin`.
+@Suite struct ReservedNameTests {
+  private static let settings = [
+    "admins": "root@localhost", "contact.abuse": "xmpp:abuse@localhost?message,mailto:abuse@example.org",
+  ]
+
+  private static func code(_ body: () async throws -> Void) async -> String? {
+    do { try await body() } catch { return (error as? Problem)?.code }
+    return nil
+  }
+
+  @Test(arguments: ["root", "abuse"]) func onlyAnOperatorCreatesTheAccount(name: String) async throws {
+    try await withCore(Self.settings) { core, context, _ in
+      let address = try BareJID("\(name)@localhost")
+      let realm = core.parley.realms[0]
+      let everything = context.within(realm, scopes: Set(AppKey.Scope.allCases))
+      let row = AdminRows.row(name)
+      #expect(
+        await Self.code { _ = try await core.accounts.register(address, password: "secret", displayName: nil) }
+          == "name-reserved")
+      #expect(
+        await Self.code {
+          _ = try await everything.perform(AddUser.self, .init(jid: "\(address)", password: "secret", name: nil))
+        } == "name-reserved")
+      #expect(try await everything.perform(ImportUsers.self, .init(rows: [row])).map(\.status) == [.failed])
+      for caller in [context, everything] {
+        #expect(
+          await Self.code {
+            _ = try await caller.perform(CreateInvite.self, AdminRows.invitation(name))
+          } == "name-reserved")
+      }
+      // Nothing of all that has used the name up.
+      #expect(try await core.parley.read { try $0.user(address) } == nil)
+      #expect(try await context.perform(ImportUsers.self, .init(rows: [row])).map(\.status) == [.done])
+      #expect(try await core.accounts.doubts(about: [address: "admins"]).isEmpty)
+    }
+  }
+
+  @Test func anInvitationAndACodeAreNotUsedUp() async throws {
+    let stage = try Stage(admins: [try BareJID("root@localhost")])
+    let realm = stage.parley.realms[0].id
+    let invite = try await Invites(stage.parley).make(InviteDraft(realm: realm, kind: .account), by: nil).invite
+    func register(_ name: String) async -> String? {
+      await Self.code {
+        _ = try await stage.accounts.register(
+          try BareJID("\(name)@localhost"), password: "secret", displayName: nil, invite: invite)
+      }
+    }
+    #expect(await register("root") == "name-reserved")
+    #expect(await register("ROOT") == "name-reserved")
+    #expect(await register("nina") == nil)
+    // No code has been sent: asked for one first, this would be another refusal.
+    #expect(
+      await Self.code {
+        _ = try await stage.accounts.register(
+          try BareJID("root@localhost"), password: "secret", displayName: nil, by: Identity(.email, "r@example.org"),
+          code: "123456", in: realm, from: "192.0.2.1")
+      } == "name-reserved")
+  }
+
+  @Test func theOperatorIsToldOfEachDoubt() async throws {
+    try await withCore(Self.settings) { core, context, settings in
+      func doubts() async throws -> [String] {
+        try await core.accounts.doubts(about: settings.reservedNames).map { "\($0.key) \($0.address) \($0.reason)" }
+      }
+      #expect(settings.reservedNames.values.sorted() == ["admins", "contact.abuse"])
+      #expect(try await doubts() == ["contact.abuse abuse@localhost missing", "admins root@localhost missing"])
+      // As an earlier release let anybody do.
+      let (root, now) = (try BareJID("root@localhost"), core.parley.clock.now)
+      let realm = core.parley.realms[0].id
+      _ = try await core.parley.work { try $0.insertUser(root, in: realm, profile: Profile(), createdAt: now) }
+      _ = try await context.perform(AddUser.self, .init(jid: "abuse@localhost", password: "secret", name: nil))
+      #expect(try await doubts() == ["admins root@localhost unconfirmed(since: \(now))"])
+      // It is an administrator all the same; the operator's word ends the doubt, and nothing else changes.
+      let role = SetRole.Input(jid: "root@localhost", role: .admin)
+      #expect(try await context.perform(SetRole.self, role).role == "admin")
+      #expect(try await doubts().isEmpty)
+      #expect(try await core.parley.read { try $0.administrators() }.isEmpty)
+      let user = try await context.user("root@localhost")
+      try await core.accounts.setState(of: user.id, .deleted)
+      #expect(try await doubts() == ["admins root@localhost deleted"])
+    }
+  }
+}
+
+private enum AdminRows {
+  static func row(_ name: String) -> ImportUsers.Row {
+    ImportUsers.Row(jid: "\(name)@localhost", password: "secret", name: nil)
+  }
+  static func invitation(_ name: String) -> CreateInvite.Input {
+    CreateInvite.Input(domain: nil, name: name, contact: nil)
+  }
+}
