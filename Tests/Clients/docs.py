@@ -42,7 +42,7 @@ NOT_RUN = {
     ("docs/operations.md", "sudo cp conf/litestream.yml"): "wants systemd; the test `replication` runs it with this configuration",
     ("docs/operations.md", "docker run -d --name litestream"): "wants an engine and an image",
     ("docs/operations.md", "litestream restore"): "wants a replica; the test `replication` does both",
-    ("docs/operations.md", "kubectl"): "wants a cluster; the test `installation` looks at the manifest",
+    ("docs/operations.md", "kubectl"): "wants a cluster; the test `deployments` walks the manifest",
     ("docs/operations.md", "kill -9"): "the test `kill` does that",
     ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
     ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",

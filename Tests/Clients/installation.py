@@ -1,5 +1,5 @@
-"""What an administrator installs: `make install`, the completions in real shells, the man pages, the Debian package in a test
-root, and the manifest for Kubernetes. (A file named packaging.py would hide a Python package of that name from other tests.)
+"""What an administrator installs: `make install`, the completions in real shells, the man pages, and the Debian package in a test
+root. (A file named packaging.py would hide a Python package of that name from other tests.)
 
 The package is made of the debug binary by `make deb` itself, which is told that the release build is done; what differs for that
 reason is in OF_THE_TEST. The test root is this machine's root file system with a layer above it that goes away with the test;
@@ -13,16 +13,11 @@ import pty
 import re
 import select
 import shutil
-import ssl
 import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 
-import yaml
-
-from lib.harness import BINARY, PATIENCE, ROOT, Server, environment, expect, free_port
+from lib.harness import BINARY, PATIENCE, ROOT, environment, expect, free_port
 
 # Of the test's package alone: the debug binary is linked to the toolchain's libraries, and nothing is compressed.
 OF_THE_TEST = "custom-library-search-path,uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball"
@@ -210,43 +205,6 @@ def package(checks, folder, binary):
         expect(parts["purged"] == "" and "unknown" in parts, shown)
 
 
-def manifest(checks, folder):
-    path = ROOT / "docker/kubernetes.yaml"
-    with checks.check("Kubernetes' own schemas take the manifest, and its names are one another's"):
-        ask(str(pathlib.Path(sys.executable).with_name("kubernetes-validate")), "--strict", "--quiet", str(path))
-        kinds = {thing["kind"]: thing for thing in yaml.safe_load_all(path.read_text())}
-        spec = kinds["StatefulSet"]["spec"]
-        pod = spec["template"]["spec"]
-        (container,) = pod["containers"]
-        expect(spec["serviceName"] == kinds["Service"]["metadata"]["name"] and spec["replicas"] == 1, f"{spec}")
-        labels = spec["template"]["metadata"]["labels"]
-        expect(labels == spec["selector"]["matchLabels"] == kinds["Service"]["spec"]["selector"], f"{labels}")
-        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-        expect({port["targetPort"] for port in kinds["Service"]["spec"]["ports"]} == set(ports), f"{ports}")
-        volumes = {volume["name"] for volume in pod["volumes"]} | {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
-        expect({mount["name"] for mount in container["volumeMounts"]} == volumes, f"{volumes}")
-        user = re.search(r"^USER (\d+)", (ROOT / "docker/Dockerfile").read_text(), re.M).group(1)
-        expect(str(pod["securityContext"]["runAsUser"]) == user, f"{pod['securityContext']}")
-    with checks.check("Parley takes its configuration, listens on its ports, and answers its probes"):
-        text = kinds["ConfigMap"]["data"]["parley.yaml"].replace("/certificates/", f"{folder}/")
-        ask("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=example.org",
-            "-addext", "subjectAltName=DNS:example.org", "-days", "2", "-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt")
-        (folder / "configuration.yaml").write_text(text)
-        check = {**environment(), "PARLEY_DATA": str(folder / "data")}
-        ask(str(BINARY), "check", "--config", str(folder / "configuration.yaml"), env=check)
-        settings = json.loads(ask(str(BINARY), "check", "--print", "--json", "--config", str(folder / "configuration.yaml"), env=check))
-        found = {setting["key"]: setting["value"] for setting in settings}
-        expect([found[key] for key in ["xmpp.port", "xmpp.tls_port", "https.port"]]
-               == [str(ports[name]) for name in ["xmpp-client", "xmpps-client", "https"]], f"{ports}")
-        with Server(https__port=free_port()) as server:
-            server.start()
-            trusting = ssl.create_default_context(cafile=server.certificate)
-            for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
-                path = container[probe]["httpGet"]["path"]
-                with urllib.request.urlopen(f"https://localhost:{server.settings['https__port']}{path}", context=trusting) as answer:
-                    expect(answer.status == 200, f"{probe}: {answer.status}")
-
-
 def run(checks):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-installation-"))
     with contextlib.ExitStack() as stack:
@@ -259,4 +217,3 @@ def run(checks):
         completing(checks, root)
         manual(checks, root)
         package(checks, folder, binary)
-        manifest(checks, folder)

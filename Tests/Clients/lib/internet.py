@@ -89,6 +89,21 @@ class Space:
         expect(done.returncode == 0, f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout
 
+    @contextlib.contextmanager
+    def here(self):
+        """This thread, and those that it starts meanwhile, are on this network."""
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def enter(namespace):
+            expect(libc.setns(namespace.fileno(), CLONE_NEWNET) == 0, f"setns: {os.strerror(ctypes.get_errno())}")
+
+        with open("/proc/thread-self/ns/net") as home, open(f"/proc/{self.pid}/ns/net") as there:
+            enter(there)
+            try:
+                yield
+            finally:
+                enter(home)
+
     def close(self):
         self.holder.stdin.close()
         self.holder.wait()
@@ -369,7 +384,7 @@ class Internet:
         folder.mkdir()
         WRITES.watch(folder)
         self.dns = Names(self, folder)
-        self._go_there()
+        self.closing.enter_context(self.space.here())
         self.hole = self.closing.enter_context(contextlib.closing(socket.create_server((f"{NETWORK}{HOLE}", 5269))))
         waits_until("the resolver answers", self._resolves, 20)
 
@@ -378,18 +393,6 @@ class Internet:
             self.space.enter("kdig", f"@{NETWORK}{LAB}", f"host.{self.names[0]}.test", "A", "+dnssec", "+time=1", "+retry=0"),
             capture_output=True, text=True)
         return " ad " in done.stdout.replace(";", " ;") and f"{NETWORK}{LAB + 1}" in done.stdout
-
-    def _go_there(self):
-        """This thread, and those that it starts from now on, are on the lab's network."""
-        libc = ctypes.CDLL(None, use_errno=True)
-
-        def enter(path):
-            with open(path) as namespace:
-                expect(libc.setns(namespace.fileno(), CLONE_NEWNET) == 0, f"setns: {os.strerror(ctypes.get_errno())}")
-
-        home = self.closing.enter_context(open("/proc/self/ns/net"))
-        self.closing.callback(lambda: libc.setns(home.fileno(), CLONE_NEWNET))
-        enter(f"/proc/{self.space.pid}/ns/net")
 
     def start(self, space, log, *command, **options):
         """A program there, whose words are in this file; it is stopped at the end, if it still runs."""
