@@ -21,7 +21,7 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
 # Fonts in which the screenshots look as on people's own machines.
 SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
-CONTAINER_PACKAGES := buildah debootstrap openssl curl
+CONTAINER_PACKAGES := buildah debootstrap openssl curl git python3
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here
 # has them.
@@ -202,10 +202,10 @@ deb: release ## .build-deb/parley_*.deb, a Debian package of the release build, 
 	lintian --fail-on error,warning --info $(LINTIAN_OPTIONS) $(DEB_FOLDER)/parley_*.deb
 
 .PHONY: container
-container: release ## build and try the container image without a container engine (root)
+container: ## build the container image as docker/Dockerfile says, and try it, without a container engine (root)
 	@$(call install,$(CONTAINER_PACKAGES))
 	sudo=(); [ "$$(id -u)" = 0 ] || sudo=(sudo)
-	"$${sudo[@]}" docker/replay --binary .build-static/parley
+	"$${sudo[@]}" env PATH="$$PATH" docker/replay
 
 .PHONY: format
 format: ## format the Swift sources
