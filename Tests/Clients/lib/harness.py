@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -13,12 +14,16 @@ import threading
 import time
 import traceback
 
+from lib.results import kind
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 BINARY = pathlib.Path(os.environ.get("PARLEY_BINARY_UNDER_TEST", ROOT / ".build" / "debug" / "parley"))
 PASSWORD = "wherefore-art-thou"
 PATIENCE = 60  # seconds until a thing that must happen counts as missing; nothing waits so long when all is well
-_given = set()
+PORTS_OF_A_BLOCK = 100
+CRASHES = {signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV}
+crashes = []  # what servers of this process ended by, none of which this process sent
 
 
 class Failure(Exception):
@@ -31,7 +36,8 @@ class Checks:
     def __init__(self):
         self.passed = 0
         self.failed = []
-        self.reasons = []  # of each that failed
+        self.names = []  # of those that passed
+        self.reasons, self.kinds = [], []  # of each that failed; see `lib.results.kind`
 
     @contextlib.contextmanager
     def check(self, name):
@@ -42,9 +48,11 @@ class Checks:
             reason = str(error) if isinstance(error, Failure) else traceback.format_exc()
             self.failed.append(name)
             self.reasons.append(reason)
+            self.kinds.append(kind(error))
             print(f"FAILED  {name}: {reason}", flush=True)
         else:
             self.passed += 1
+            self.names.append(name)
             print(f"passed  {name} ({time.monotonic() - started:.1f} s)", flush=True)
 
 
@@ -91,21 +99,39 @@ class Log:
         return "".join(self.lines)
 
 
+def blocks():
+    """Blocks of ports outside the range from which the system takes ports for connections, in random order."""
+    low, high = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    most = max(range(10_000, low), range(high + 1, 1 << 16), key=len)
+    starts = list(most[:-PORTS_OF_A_BLOCK:PORTS_OF_A_BLOCK])
+    random.shuffle(starts)
+    return starts
+
+
+def ports():
+    """Ports that no other process of these tests is given: a block is claimed by a Unix socket of the abstract namespace, which ends with
+    this process and is, as ports are, one of a network namespace."""
+    for start in blocks():
+        claim = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(OSError):
+            claim.bind(f"\0parley-tests-ports-{start}")
+            _claims.append(claim)
+            yield from range(start, start + PORTS_OF_A_BLOCK)
+
+
+_claims, _ports, _giving = [], ports(), threading.Lock()
+
+
 def free_port(among=None):
-    """One of these; otherwise one below the range from which the system takes ports for connections."""
-    import random
-    for port in among or iter(lambda: random.randrange(20000, 32000), None):
-        if port in _given and not among:
-            continue
-        with contextlib.closing(socket.socket()) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        _given.add(port)
-        return port
-    raise Failure(f"none of the ports {list(among)} is free")
+    """One of these; otherwise one that this process has claimed and not given before."""
+    with _giving:
+        for port in among or _ports:
+            with contextlib.closing(socket.socket()) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                with contextlib.suppress(OSError):
+                    probe.bind(("127.0.0.1", port))
+                    return port
+    raise Failure(f"none of the ports {list(among) if among else 'that could be claimed'} is free")
 
 
 def environment(**settings):
@@ -200,6 +226,9 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 raise Failure("the server does not stop:\n" + self.tail())
+        if self.process and -self.process.returncode in CRASHES:
+            crashes.append(signal.Signals(-self.process.returncode).name)
+            raise Failure(f"the server crashed by {crashes[-1]}:\n{self.tail()}")
         return self.process.returncode if self.process else None
 
     def command(self, *arguments, stdin=None):

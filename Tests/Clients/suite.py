@@ -1,0 +1,168 @@
+"""What `run` does with scripts, by small programs in their place: what is repeated and what never is, what a script leaves behind, which
+run beside each other, and whose ports are whose.
+"""
+import contextlib
+import errno
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import urllib.error
+
+from lib.harness import PATIENCE, Failure, expect, free_port
+from lib.results import CONNECTION, PORT, TIME, Failed, Outcome, Unstable, kind, settle
+from lib.schedule import Schedule, Task
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+def replaced(error, by):
+    """What a client raises in place of another exception."""
+    try:
+        raise by from None
+    except Failure as failure:
+        failure.__context__ = error
+        return failure
+
+
+# How a check failed, and what that is.
+KINDS = [
+    (Failure(f"not within {PATIENCE} s: the answer to a ping"), TIME),
+    (Failure(f"not within {PATIENCE} s: the server is ready:\nFatal error in what it said before"), TIME),
+    (subprocess.TimeoutExpired("parley", 60), TIME),
+    (TimeoutError("timed out"), TIME),
+    (OSError(errno.EADDRINUSE, "Address already in use"), PORT),
+    (Failure("none of the ports [5222] is free"), PORT),
+    (ConnectionRefusedError(111, "Connection refused"), CONNECTION),
+    (ConnectionResetError(104, "Connection reset by peer"), CONNECTION),
+    (replaced(TimeoutError(), Failure("romeo did not see presence_available")), TIME),
+    (replaced(KeyError("name"), Failure("there is no name")), None),
+    (urllib.error.URLError(ConnectionRefusedError(111, "Connection refused")), CONNECTION),
+    (Failure("3 is not 4"), None),
+    (Failure("the end came before the answer to a ping"), None),
+    (Failure(f"not within {PATIENCE} s: a message was lost"), None),
+    (Failure("the server crashed by SIGILL:\nnot within 60 s"), None),
+    (Failure("2 messages came twice"), None),
+    (Failure("the list took 61 s"), None),
+    (ValueError("it was not within 60 s"), None),
+    (PermissionError(errno.EACCES, "Permission denied"), None),
+]
+
+
+def program(text):
+    """A script in place of one: writes its result where `run` looks for it."""
+    return (sys.executable, "-c", text)
+
+
+def result(path, *passed, failed=()):
+    found = json.dumps(dict(passed=passed, failed=[dict(check=check, reason="why", kind=kind) for check, kind in failed]))
+    return f"import pathlib; pathlib.Path({str(path)!r}).write_text({found!r});"
+
+
+def played(logs, *tasks, **options):
+    """The outcomes by their labels, and what was printed."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        outcomes = Schedule(logs, **options).run(tasks)
+    return {outcome.label: outcome for outcome in outcomes}, printed.getvalue()
+
+
+def behind(logs):
+    """A script whose daemon and file stay, and one that dies."""
+    daemon = "import subprocess; subprocess.Popen(['sh', '-c', 'exec sleep 1000 &']).wait();"
+    busy = "import time, os\nif os.fork() == 0:\n    while time.process_time() < 0.3: pass\n    os._exit(0)\nos.wait();"
+    found, _ = played(
+        logs, Task("leaves", program(result(logs / "leaves.json", "one") + daemon + "import os; open(os.environ['TMPDIR'] + '/kept', 'w')")),
+        Task("busy", program(busy + result(logs / "busy.json", "one"))),
+        Task("dies", program("import os; os.abort()")), Task("silent", program("pass")))
+    expect(found["leaves"].left == ["sleep", "kept in its folder"] and not found["leaves"].failed, f"{found['leaves']}")
+    expect(0.3 <= found["busy"].cpu, f"{found['busy']}")
+    expect("SIGABRT" in found["dies"].failed[0].reason and not found["dies"].may_pass, f"{found['dies']}")
+    expect(found["silent"].failed and not found["silent"].may_pass, f"{found['silent']}")
+    expect(not (logs / "running").exists(), "something runs")
+
+
+def hangs(logs):
+    """A script that does not end: it is ended, what was running is told meanwhile, and it has failed."""
+    text = "import faulthandler; faulthandler.enable()\ndef waits_for_ever():\n    import threading; threading.Event().wait()\nwaits_for_ever()"
+    found, _ = played(logs, Task("hangs", program(text)), limit=1)
+    expect("did not end within 1 s" in found["hangs"].failed[0].reason, f"{found['hangs']}")
+    expect("waits_for_ever" in (logs / "hangs.log").read_text(), "the log does not say where")
+
+
+def company(logs):
+    """Each script notes who runs when it begins and when it ends."""
+    def task(label, **more):
+        text = (f"import pathlib; running = pathlib.Path({str(logs)!r}, 'running')\nbefore = running.read_text()\n"
+                f"{'' if more.get('alone') else 'input()'}\n" + result(logs / f"{label}.json", "one") + "print(before)")
+        return Task(label, program(text.replace("input()", "import time; end = time.monotonic() + 0.3\nwhile time.monotonic() < end: before += running.read_text()")), **more)
+
+    port = frozenset(["port 1"])
+    tasks = [task("long", seconds=100), task("short", seconds=1), task("one", holds=port), task("other", holds=port), task("alone", seconds=1_000, alone=True)]
+    found, _ = played(logs, *tasks, processors=2, at_once=3)
+    seen = {label: {line.split()[0] for line in (logs / f"{label}.log").read_text().splitlines() if line} for label in found}
+    expect(seen["alone"] == {"alone"} and list(found)[-1] == "alone", f"{seen}, {list(found)}")
+    expect("other" not in seen["one"] and "one" not in seen["other"], f"{seen}")
+    expect("long" in seen["one"] | seen["other"] and set(found["long"].beside) >= {"one"}, f"{seen}, {found['long']}")
+    expect(all(len(outcome.beside) <= 4 and "alone" not in outcome.beside for outcome in found.values()), f"{found}")
+
+
+def settled(folder, first, *repetitions, may_repeat=True):
+    """What becomes of an outcome whose repetitions, alone and beside others, end so: the outcome, the lines, how often it was repeated."""
+    rest = list(repetitions)
+
+    def again(outcome, neighbours):
+        return rest.pop(0), []
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        (final,), lines, _ = settle([first], lambda _: may_repeat, again, Unstable(folder / "unstable.txt"))
+    return final, lines, len(repetitions) - len(rest)
+
+
+def outcome(label="web", *, failed=None, kind=None, died=""):
+    return Outcome(label, ["a"] if failed else ["a", "b"], [Failed(failed, "why", kind)] if failed else [], died=died, log=f"{label}.log",
+                   beside={"long": 9.0, "short": 1.0})
+
+
+def run(checks):
+    for error, expected in KINDS:
+        with checks.check(f"suite: {type(error).__name__}: {str(error).splitlines()[0]} is {expected or 'no matter of the moment'}"):
+            expect(kind(error) == expected, f"{kind(error)}")
+    with tempfile.TemporaryDirectory() as name:
+        folder, passes = pathlib.Path(name), outcome()
+        with checks.check("suite: who has passed is not repeated"):
+            expect(settled(folder, outcome(), passes)[2] == 0, "it was")
+        with checks.check("suite: a failed expectation, a death, and a script that forbids it are not repeated"):
+            for first, may in [(outcome(failed="b"), True), (outcome(failed="b", kind=TIME, died="SIGILL"), True), (outcome(failed="b", kind=TIME), False)]:
+                final, lines, times = settled(folder, first, passes, may_repeat=may)
+                expect(final is first and not lines and times == 0, f"{first} is {final}")
+        with checks.check("suite: who fails again, alone or beside others, has failed"):
+            for repetitions in [(outcome(failed="b", kind=TIME), passes), (passes, outcome(failed="b"))]:
+                final, lines, _ = settled(folder, outcome(failed="b", kind=TIME), *repetitions)
+                expect(final.failed and lines[0].startswith("repeated: "), f"{final}, {lines}")
+            expect(not (folder / "unstable.txt").exists(), "it is in the list")
+        with checks.check("suite: who passes twice is unstable, with its logs, and enters the list"):
+            final, lines, times = settled(folder, outcome(failed="b", kind=PORT), outcome("web.alone"), outcome("web.beside"))
+            expect(not final.failed and times == 2 and final.passed == ["a", "b"], f"{final}")
+            (line,) = lines
+            expect(line.startswith("unstable: web: b (port)") and line.endswith("web.log, web.alone.log, web.beside.log"), line)
+            expect(Unstable(folder / "unstable.txt").has("web", "b"), "it is not in the list")
+        with checks.check("suite: who is in the list and is unstable again has failed"):
+            final, lines, _ = settled(folder, outcome(failed="b", kind=TIME), passes, outcome())
+            expect([each.check for each in final.failed] == ["b"] and final.passed == ["a"] and lines, f"{final}")
+        with checks.check("suite: processes and files that a script leaves behind end, count and are told"):
+            behind(folder)
+        with checks.check("suite: a script that hangs is ended, and its log says where"):
+            hangs(folder)
+        with checks.check("suite: scripts run beside each other, but not those that need the same or the machine"):
+            company(folder)
+    with checks.check("suite: two processes have no port in common"):
+        ask = "from lib.harness import free_port; print(*(free_port() for _ in range(150)), flush=True); input()"
+        both = [subprocess.Popen([sys.executable, "-c", ask], cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        mine = {free_port() for _ in range(150)}
+        one, other = (set(map(int, process.stdout.readline().split())) for process in both)
+        for process in both:
+            process.communicate("\n")
+        expect(len(one) == len(other) == len(mine) == 150 and not one & other and not mine & (one | other), f"{one & other}")
+        low, high = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+        expect(not any(low <= port <= high for port in one | other | mine), "the system may take one")
