@@ -38,6 +38,9 @@ TEST_FUZZ_SECONDS := 60
 FUZZ_SECONDS ?= 600
 # Of `make simulate`.
 SIMULATE_SECONDS ?= 600
+# How often `make repeat` runs which scripts; all that can run beside others, if none is named.
+REPEAT ?= 10
+SCRIPTS ?=
 # Ends what hangs: a crashed process otherwise starts a symbolicator first.
 export SWIFT_BACKTRACE ?= enable=no
 
@@ -110,17 +113,29 @@ release: packages ## .build-static/parley, a stripped binary without Swift libra
 .PHONY: test
 test: unit clients ## everything that must pass: all Swift tests, then third-party clients
 
-.PHONY: unit
-unit: packages
+.PHONY: check
+check: built $(VENV)/ready ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
+	@$(call swift_test,--skip FuzzTests)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run --often
+
+.PHONY: built
+built: packages
 	@$(call install,$(TEST_PACKAGES))
 	PARLEY_STRICT=1 swift build --build-tests
-	$(call swift_test,--skip FuzzTests)
+
+.PHONY: unit
+unit: built
+	@$(call swift_test,--skip FuzzTests)
 	$(call swift_test,--filter FuzzTests,PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS))
 
 # Third-party XMPP programs against the debug binary that `unit` has built.
 .PHONY: clients
 clients: $(VENV)/ready
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run
+
+.PHONY: repeat
+repeat: $(VENV)/ready ## each script with third-party clients REPEAT=10 times, half of them under load; SCRIPTS='NAME...' for some
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run --repeat $(REPEAT) $(SCRIPTS)
 
 $(VENV)/ready: Makefile
 	@rm -rf $(VENV)
