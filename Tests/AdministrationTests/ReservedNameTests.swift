@@ -49,6 +49,60 @@ import Testing
     }
   }
 
+  /// A deleted user's name is nobody's again, by no way, and an administrator's role ends with the account (0047).
+  @Test func aDeletedUsersNameAndRoleAreNobodys() async throws {
+    try await withCore { core, context, _ in
+      _ = try await context.perform(AddUser.self, .init(jid: "alice@localhost", password: "secret", name: nil))
+      _ = try await context.perform(SetRole.self, .init(jid: "alice@localhost", role: .admin))
+      let alice = try await context.user("alice@localhost")
+      try await core.accounts.setState(of: alice.id, .deleted)
+      #expect(try await core.parley.read { try $0.administrators() }.isEmpty)
+      for name in ["alice", "ALICE"] {
+        let address = try BareJID("\(name)@localhost")
+        #expect(
+          await Self.code { _ = try await core.accounts.register(address, password: "secret", displayName: nil) }
+            == "name-taken")
+        #expect(
+          await Self.code {
+            _ = try await context.perform(AddUser.self, .init(jid: "\(address)", password: "x", name: nil))
+          }
+            == "name-taken")
+        #expect(
+          try await context.perform(ImportUsers.self, .init(rows: [AdminRows.row(name)])).map(\.status) == [.failed])
+        #expect(
+          await Self.code { _ = try await context.perform(CreateInvite.self, AdminRows.invitation(name)) }
+            == "name-taken")
+      }
+    }
+  }
+
+  /// What belongs to a user id cannot be given to an address (0047).
+  @Test func anAddressWithoutAnAccountIsGivenNothing() async throws {
+    try await withCore { core, context, _ in
+      let jid = "nobody@localhost"
+      _ = try await context.perform(AddUser.self, .init(jid: "romeo@localhost", password: "secret", name: nil))
+      let romeo = try await context.user("romeo@localhost").party
+      let room = try #require(
+        try await core.parley.post(.room(.create(RoomDraft(settings: .group))), by: romeo).room)
+      for refused in [
+        await Self.code { _ = try await context.perform(SetRole.self, .init(jid: jid, role: .admin)) },
+        await Self.code { _ = try await context.perform(SetNote.self, .init(jid: jid, text: "who")) },
+        await Self.code {
+          _ = try await context.perform(CreateSession.self, .init(jid: jid, deviceId: nil, client: nil))
+        },
+        await Self.code {
+          let owner = MemberDraft(address: try BareJID(jid), affiliation: .owner)
+          try await core.parley.post(.room(.members(.dialog(room.id), [owner])), by: romeo)
+        },
+        await Self.code {
+          let draft = SettingsDraft(members: [MemberDraft(address: try BareJID(jid), affiliation: .admin)]) { _ in }
+          try await core.parley.post(.room(.configure(.dialog(room.id), draft)), by: romeo)
+        },
+      ] { #expect(refused == "user-unknown") }
+      #expect(try await core.parley.read { try $0.user(try BareJID(jid)) } == nil)
+    }
+  }
+
   @Test func anInvitationAndACodeAreNotUsedUp() async throws {
     let stage = try Stage(admins: [try BareJID("root@localhost")])
     let realm = stage.parley.realms[0].id
