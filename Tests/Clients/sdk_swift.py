@@ -49,8 +49,9 @@ def swift(*arguments, **more):
 
 
 def build():
-    # Nobody debugs it.
-    swift("swift", "build", "--build-tests", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc", "-g0", "-Xswiftc", "-gnone")
+    # Nobody debugs it, and no editor looks into it.
+    swift("swift", "build", "--build-tests", "--disable-index-store", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc",
+          "-g0", "-Xswiftc", "-gnone")
 
 
 def elsewhere(folder):

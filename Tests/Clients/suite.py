@@ -107,15 +107,23 @@ def company(logs):
     expect(all(len(outcome.beside) <= 4 and "alone" not in outcome.beside for outcome in found.values()), f"{found}")
 
 
+def ends_company(logs):
+    """What runs beside a repeated script ends with it."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        (outcome,) = Schedule(logs).run(
+            [Task("first", program(result(logs / "first.json", "one"))), Task("company", ("/bin/sleep", "1000"), seconds=100)], until="first")
+    expect(outcome.label == "first" and not outcome.failed and set(outcome.beside) <= {"company"}, f"{outcome}")
+
+
 def settled(folder, first, *repetitions, may_repeat=True):
     """What becomes of an outcome whose repetitions, alone and beside others, end so: the outcome, the lines, how often it was repeated."""
     rest = list(repetitions)
 
     def again(outcome, neighbours):
-        return rest.pop(0), []
+        return rest.pop(0)
 
     with contextlib.redirect_stdout(io.StringIO()):
-        (final,), lines, _ = settle([first], lambda _: may_repeat, again, Unstable(folder / "unstable.txt"))
+        (final,), lines = settle([first], lambda _: may_repeat, again, Unstable(folder / "unstable.txt"))
     return final, lines, len(repetitions) - len(rest)
 
 
@@ -156,6 +164,8 @@ def run(checks):
             hangs(folder)
         with checks.check("suite: scripts run beside each other, but not those that need the same or the machine"):
             company(folder)
+        with checks.check("suite: what runs beside a repeated script ends with it"):
+            ends_company(folder)
     with checks.check("suite: two processes have no port in common"):
         ask = "from lib.harness import free_port; print(*(free_port() for _ in range(150)), flush=True); input()"
         both = [subprocess.Popen([sys.executable, "-c", ask], cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]

@@ -106,20 +106,15 @@ class Unstable:
 
 
 def settle(outcomes, may_repeat, again, unstable):
-    """Repeats what may be a matter of the moment, and returns the final outcomes, what is to be printed, and the outcomes of repetitions
-    of others that failed.
-
-    `may_repeat(outcome)` says whether the script allows it, `again(outcome, neighbours)` runs it beside these and returns its outcome and
-    theirs."""
-    final, lines, others = [], [], []
+    """Repeats what may be a matter of the moment, and returns the final outcomes and what is to be printed. `may_repeat(outcome)` says
+    whether the script allows it, `again(outcome, neighbours)` runs it beside these and returns its outcome."""
+    final, lines = [], []
     for first in outcomes:
         if not first.may_pass or not may_repeat(first):
             final.append(first)
             continue
         neighbours = sorted(first.beside, key=first.beside.get, reverse=True)[:3]
-        alone, _ = again(first, [])
-        beside, company = again(first, neighbours)
-        others += [outcome for outcome in company if outcome.failed]
+        alone, beside = again(first, []), again(first, neighbours)
         worst = next((outcome for outcome in (alone, beside) if outcome.failed), None)
         if worst:
             # The first outcome stays; what the repetition found is in its own log.
@@ -137,4 +132,4 @@ def settle(outcomes, may_repeat, again, unstable):
                     alone.passed.remove(failed.check)
             else:
                 unstable.add(first.label, failed)
-    return final, lines, others
+    return final, lines

@@ -22,19 +22,22 @@ from lib import results
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIMIT = 20 * 60  # seconds after which a program is taken to hang
 GRACE = 3  # seconds in which what a program has started ends by itself
+# Files that browsers, SwiftPM and lintian leave wherever they run.
+FOREIGN = ["pulse-*", "*.lock", "TemporaryDirectory.*", "mldbm-*"]
 SILENCE = 30  # seconds after which a line says what runs
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
     """`seconds` is what it takes about, and `cores` how many processors it keeps busy meanwhile. Two tasks that hold the same thing do not
-    run beside each other, and nothing runs beside one that is `alone`."""
+    run beside each other, and nothing runs beside one that is `alone`. Unless its status says it all, a task writes a result."""
     label: str
     command: tuple
     seconds: float = 15
     cores: float = 0.5
     alone: bool = False
     holds: frozenset = frozenset()
+    by_status: bool = False
 
 
 class Ended(Exception):
@@ -70,7 +73,7 @@ def _watch(task, environment, log, limit):
     signal.signal(signal.SIGALRM, _raise)
     with open(log, "wb") as file, open(os.devnull, "rb") as nothing:
         main = os.posix_spawn(
-            task.command[0], task.command, environment, setsigdef=[signal.SIGTERM, signal.SIGALRM, signal.SIGINT],
+            task.command[0], task.command, environment, setsigdef=[signal.SIGTERM, signal.SIGALRM, signal.SIGINT], setsigmask=[],
             file_actions=[(os.POSIX_SPAWN_DUP2, nothing.fileno(), 0), *((os.POSIX_SPAWN_DUP2, file.fileno(), number) for number in (1, 2))])
 
     def collect():
@@ -82,6 +85,7 @@ def _watch(task, environment, log, limit):
 
     signal.alarm(limit)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         while status is None:
             collect()
     except Ended as end:
@@ -112,8 +116,11 @@ def _watch(task, environment, log, limit):
 def _start(task, environment, log, limit):
     """Starts a process that watches over a program. Returns its id, and a pipe that has what is known when the program has ended."""
     reading, writing = os.pipe()
+    # Who ends this process ends what it has started: not before that is known.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     watcher = os.fork()
     if watcher:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.close(writing)
         return watcher, reading
     try:
@@ -140,7 +147,8 @@ class Running:
 
 
 class Schedule:
-    """`run(tasks)` gives the outcomes, and calls `told(outcome)` at each end."""
+    """`run(tasks)` gives the outcomes, and calls `told(outcome)` at each end. With `until`, all that runs is ended when the task with that
+    label has ended, and has no outcome."""
 
     def __init__(self, logs, processors=None, at_once=None, limit=LIMIT):
         self.logs, self.limit = logs, limit
@@ -157,7 +165,7 @@ class Schedule:
             return False
         return sum(other.cores for other in [*busy, task]) <= self.processors
 
-    def run(self, tasks, told=lambda outcome: None, environment=None):
+    def run(self, tasks, told=lambda outcome: None, environment=None, until=None):
         waiting = sorted(tasks, key=lambda task: -task.seconds)
         outcomes, spoken = [], time.monotonic()
         try:
@@ -172,21 +180,27 @@ class Schedule:
                     self.clear()
                     told(outcome)
                     spoken = time.monotonic()
+                    if outcome.label == until:
+                        self.stop()
+                        return outcomes
                 if not self.on_terminal and time.monotonic() - spoken >= SILENCE:
                     print(f"    runs: {self.now()}; {len(waiting)} wait", flush=True)
                     spoken = time.monotonic()
         except BaseException:
             self.clear()
             print(f"was running: {self.now()}", flush=True)
-            for running in self.running.values():
-                os.kill(running.watcher, signal.SIGTERM)
-            for pipe in list(self.running):
-                outcomes.append(self.end(pipe))
+            self.stop()
             raise
         finally:
             self.clear()
             (self.logs / "running").unlink(missing_ok=True)
         return outcomes
+
+    def stop(self):
+        for running in self.running.values():
+            os.kill(running.watcher, signal.SIGTERM)
+        for pipe in list(self.running):
+            self.end(pipe)
 
     def begin(self, task, environment):
         log = self.logs / f"{task.label}.log"
@@ -208,10 +222,13 @@ class Schedule:
         for other in self.running.values():  # how long each was beside it
             together = time.monotonic() - max(running.began, other.began)
             other.beside[running.task.label] = running.beside[other.task.label] = together
-        known["left"] += sorted(f"{path.name} in its folder" for path in running.folder.iterdir())
+        known["left"] += sorted(f"{path.name} in its folder" for path in running.folder.iterdir() if not any(map(path.match, FOREIGN)))
         shutil.rmtree(running.folder, ignore_errors=True)
         self.record()
         outcome = results.Outcome(running.task.label, log=running.log, beside=running.beside, **known)
+        if running.task.by_status:
+            outcome.failed = [results.Failed(outcome.label, outcome.died, None)] if outcome.died else []
+            return outcome
         return results.read(outcome, self.logs / f"{running.task.label}.json")
 
     # MARK: What is shown meanwhile
