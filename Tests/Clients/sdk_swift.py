@@ -49,9 +49,8 @@ def swift(*arguments, **more):
 
 
 def build():
-    # Nobody debugs it, and no editor looks into it.
-    swift("swift", "build", "--build-tests", "--disable-index-store", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc",
-          "-g0", "-Xswiftc", "-gnone")
+    # Nobody debugs it. The index is needed: by it SwiftPM finds the tests.
+    swift("swift", "build", "--build-tests", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc", "-g0", "-Xswiftc", "-gnone")
 
 
 def elsewhere(folder):
