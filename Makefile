@@ -70,16 +70,16 @@ CRASH_TOLD := enable=yes,interactive=no,color=no,threads=crashed,images=none,reg
 # compute would keep the others' deadlines from being met.
 TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$(getconf _NPROCESSORS_ONLN)
 
-# $(call swift_test,OPTIONS,VARIABLES): shows suites that passed and everything about tests that did not, which is told once more at
-# the end. Each test's own line is in .build/unit.log.
+# $(call swift_test,OPTIONS,VARIABLES,NAME): shows suites that passed and everything about tests that did not, which is told once more at
+# the end. Each test's own line is in .build/NAME.log.
 define swift_test
-SWIFT_BACKTRACE=$(CRASH_TOLD) $(TESTS_AT_ONCE) $(2) swift test --skip-build $(1) 2>&1 | tee .build/unit.log | awk '/^✔ Test run/ || !/^(◇|✔ Test)|started\.$$/ { print; fflush() }' || {
+SWIFT_BACKTRACE=$(CRASH_TOLD) $(TESTS_AT_ONCE) $(2) swift test --skip-build $(1) 2>&1 | tee .build/$(3).log | awk '/^✔ Test run/ || !/^(◇|✔ Test)|started\.$$/ { print; fflush() }' || {
     status=$$?
     awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^(✔|✘) Test / { delete under[$$3] } \
-      END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/unit.log >&2
-    echo "Failed (everything is in .build/unit.log):" >&2
-    grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/unit.log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
-    grep -a -A 50 '^\*\*\* Program crashed' .build/unit.log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
+      END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/$(3).log >&2
+    echo "Failed (everything is in .build/$(3).log):" >&2
+    grep -aE -A 4 'recorded an issue|Fatal error|^error: ' .build/$(3).log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
+    grep -a -A 50 '^\*\*\* Program crashed' .build/$(3).log | cut -c 1-400 | awk 'NR <= 60' >&2 || true
     exit $$status
 }
 endef
@@ -111,12 +111,12 @@ release: packages ## .build-static/parley, a stripped binary without Swift libra
 # Warnings are errors here. PARLEY_ variables are for one command each: a server
 # that a test starts would take one that it does not know for a mistake.
 .PHONY: test
-test: unit clients ## everything that must pass: all Swift tests, then third-party clients
+test: built swift-units $(VENV)/ready ## everything that must pass: all Swift tests, then third-party clients
+	@$(CLIENTS) --beside fuzzing 'make --no-print-directory swift-fuzzing'
 
 .PHONY: check
-check: built $(VENV)/ready ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
-	@$(call swift_test,--skip FuzzTests)
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run --often
+check: built swift-units $(VENV)/ready ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
+	@$(CLIENTS) --often
 
 .PHONY: built
 built: packages
@@ -124,18 +124,27 @@ built: packages
 	PARLEY_STRICT=1 swift build --build-tests
 
 .PHONY: unit
-unit: built
-	@$(call swift_test,--skip FuzzTests)
-	$(call swift_test,--filter FuzzTests,PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS))
+unit: built swift-units swift-fuzzing
 
-# Third-party XMPP programs against the debug binary that `unit` has built.
+.PHONY: swift-units
+swift-units:
+	@$(call swift_test,--skip FuzzTests,,unit)
+
+# Has no deadlines, so that it may run beside the clients.
+.PHONY: swift-fuzzing
+swift-fuzzing:
+	@$(call swift_test,--filter FuzzTests,PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS),fuzz)
+
+# Third-party XMPP programs against the debug binary that `built` has built.
+CLIENTS := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run
+
 .PHONY: clients
 clients: $(VENV)/ready
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run
+	@$(CLIENTS)
 
 .PHONY: repeat
 repeat: $(VENV)/ready ## each script with third-party clients REPEAT=10 times, half of them under load; SCRIPTS='NAME...' for some
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run --repeat $(REPEAT) $(SCRIPTS)
+	@$(CLIENTS) --repeat $(REPEAT) $(SCRIPTS)
 
 $(VENV)/ready: Makefile
 	@rm -rf $(VENV)

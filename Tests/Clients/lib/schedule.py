@@ -24,6 +24,7 @@ LIMIT = 20 * 60  # seconds after which a program is taken to hang
 GRACE = 3  # seconds in which what a program has started ends by itself
 # Files that browsers, SwiftPM and lintian leave wherever they run.
 FOREIGN = ["pulse-*", "*.lock", "TemporaryDirectory.*", "mldbm-*"]
+PAUSES = 1.25  # processors that programs may want for each that there is: they seldom all want it at one moment
 SILENCE = 30  # seconds after which a line says what runs
 
 
@@ -163,7 +164,7 @@ class Schedule:
             return not task.alone or all(other.alone for other in waiting)
         if task.alone or any(other.alone or other.holds & task.holds for other in busy) or len(busy) >= self.at_once:
             return False
-        return sum(other.cores for other in [*busy, task]) <= self.processors
+        return sum(other.cores for other in [*busy, task]) <= PAUSES * self.processors
 
     def run(self, tasks, told=lambda outcome: None, environment=None, until=None):
         waiting = sorted(tasks, key=lambda task: -task.seconds)
@@ -227,7 +228,8 @@ class Schedule:
         self.record()
         outcome = results.Outcome(running.task.label, log=running.log, beside=running.beside, **known)
         if running.task.by_status:
-            outcome.failed = [results.Failed(outcome.label, outcome.died, None)] if outcome.died else []
+            check = f"{outcome.label}: ran to its end"
+            outcome.passed, outcome.failed = ([], [results.Failed(check, outcome.died, None)]) if outcome.died else ([check], [])
             return outcome
         return results.read(outcome, self.logs / f"{running.task.label}.json")
 
