@@ -83,7 +83,7 @@ def behind(logs):
 
 
 def hangs(logs):
-    """A script that does not end: it is ended, what was running is told meanwhile, and it has failed."""
+    """A script that does not end is ended, has failed, and has written where its threads were."""
     text = "import faulthandler; faulthandler.enable()\ndef waits_for_ever():\n    import threading; threading.Event().wait()\nwaits_for_ever()"
     found, _ = played(logs, Task("hangs", program(text)), limit=1)
     expect("did not end within 1 s" in found["hangs"].failed[0].reason, f"{found['hangs']}")
@@ -117,14 +117,14 @@ def ends_company(logs):
 
 def settled(folder, first, *repetitions, may_repeat=True):
     """What becomes of an outcome whose repetitions, alone and beside others, end so: the outcome, the lines, how often it was repeated."""
-    rest = list(repetitions)
+    left = list(repetitions)
 
     def again(outcome, neighbours):
-        return rest.pop(0)
+        return left.pop(0)
 
     with contextlib.redirect_stdout(io.StringIO()):
         (final,), lines = settle([first], lambda _: may_repeat, again, Unstable(folder / "unstable.txt"))
-    return final, lines, len(repetitions) - len(rest)
+    return final, lines, len(repetitions) - len(left)
 
 
 def outcome(label="web", *, failed=None, kind=None, died=""):
@@ -158,7 +158,7 @@ def run(checks):
         with checks.check("suite: who is in the list and is unstable again has failed"):
             final, lines, _ = settled(folder, outcome(failed="b", kind=TIME), passes, outcome())
             expect([each.check for each in final.failed] == ["b"] and final.passed == ["a"] and lines, f"{final}")
-        with checks.check("suite: processes and files that a script leaves behind end, count and are told"):
+        with checks.check("suite: processes and files that a script leaves behind are ended, counted and reported"):
             behind(folder)
         with checks.check("suite: a script that hangs is ended, and its log says where"):
             hangs(folder)

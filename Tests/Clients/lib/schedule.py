@@ -42,7 +42,7 @@ class Task:
 
 
 class Ended(Exception):
-    """A time is over, or the process is told to end."""
+    """A time is over, or this process is to end."""
 
 
 def _raise(number, _):
@@ -148,7 +148,7 @@ class Running:
 
 
 class Schedule:
-    """`run(tasks)` gives the outcomes, and calls `told(outcome)` at each end. With `until`, all that runs is ended when the task with that
+    """`run(tasks)` gives the outcomes, and calls `report(outcome)` at each end. With `until`, all that runs is ended when the task with that
     label has ended, and has no outcome."""
 
     def __init__(self, logs, processors=None, at_once=None, limit=LIMIT):
@@ -166,27 +166,27 @@ class Schedule:
             return False
         return sum(other.cores for other in [*busy, task]) <= PAUSES * self.processors
 
-    def run(self, tasks, told=lambda outcome: None, environment=None, until=None):
+    def run(self, tasks, report=lambda outcome: None, environment=None, until=None):
         waiting = sorted(tasks, key=lambda task: -task.seconds)
-        outcomes, spoken = [], time.monotonic()
+        outcomes, printed = [], time.monotonic()
         try:
             while waiting or self.running:
                 while (task := next((task for task in waiting if self.fits(task, waiting)), None)) is not None:
                     waiting.remove(task)
                     self.begin(task, environment or os.environ)
                 self.shows(len(waiting))
-                for key, _ in self.selector.select(1 if self.on_terminal else max(0, spoken + SILENCE - time.monotonic())):
+                for key, _ in self.selector.select(1 if self.on_terminal else max(0, printed + SILENCE - time.monotonic())):
                     outcome = self.end(key.fd)
                     outcomes.append(outcome)
                     self.clear()
-                    told(outcome)
-                    spoken = time.monotonic()
+                    report(outcome)
+                    printed = time.monotonic()
                     if outcome.label == until:
                         self.stop()
                         return outcomes
-                if not self.on_terminal and time.monotonic() - spoken >= SILENCE:
+                if not self.on_terminal and time.monotonic() - printed >= SILENCE:
                     print(f"    runs: {self.now()}; {len(waiting)} wait", flush=True)
-                    spoken = time.monotonic()
+                    printed = time.monotonic()
         except BaseException:
             self.clear()
             print(f"was running: {self.now()}", flush=True)

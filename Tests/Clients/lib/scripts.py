@@ -110,7 +110,7 @@ SCRIPTS = [
     Script("leaving"),
     Script("app_qmunicate"),
     Script("app_firebase"),
-    Script("trace", once="what it finds is told before it is stored"),
+    Script("trace", once="what it finds is sent before it is stored"),
     Script("costs", seconds=56, cores=0.9),
     Script("metrics"),
     Script("tracing"),
