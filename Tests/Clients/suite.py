@@ -93,12 +93,13 @@ def hangs(logs):
 def company(logs):
     """Each script notes who runs when it begins and when it ends."""
     def task(label, **more):
-        text = (f"import pathlib; running = pathlib.Path({str(logs)!r}, 'running')\nbefore = running.read_text()\n"
-                f"{'' if more.get('alone') else 'input()'}\n" + result(logs / f"{label}.json", "one") + "print(before)")
-        return Task(label, program(text.replace("input()", "import time; end = time.monotonic() + 0.3\nwhile time.monotonic() < end: before += running.read_text()")), **more)
+        text = (f"import pathlib, time; running = pathlib.Path({str(logs / 'running')!r}); seen = running.read_text()\n"
+                "end = time.monotonic() + 0.3\nwhile time.monotonic() < end: seen += running.read_text()\nprint(seen)\n")
+        return Task(label, program(text + result(logs / f"{label}.json", "one")), **more)
 
     port = frozenset(["port 1"])
-    tasks = [task("long", seconds=100), task("short", seconds=1), task("one", holds=port), task("other", holds=port), task("alone", seconds=1_000, alone=True)]
+    tasks = [task("long", seconds=100), task("short", seconds=1), task("one", holds=port), task("other", holds=port),
+             task("alone", seconds=1_000, alone=True)]
     found, _ = played(logs, *tasks, processors=2, at_once=3)
     seen = {label: {line.split()[0] for line in (logs / f"{label}.log").read_text().splitlines() if line} for label in found}
     expect(seen["alone"] == {"alone"} and list(found)[-1] == "alone", f"{seen}, {list(found)}")

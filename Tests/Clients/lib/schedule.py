@@ -246,7 +246,8 @@ class Schedule:
         """For who ends this process from outside: what is running, and where its log is."""
         lines = [f"{running.task.label} since {time.strftime('%H:%M:%S', time.localtime(time.time() - time.monotonic() + running.began))}: {running.log}\n"
                  for running in self.running.values()]
-        (self.logs / "running").write_text("".join(lines))
+        (self.logs / "running.new").write_text("".join(lines))
+        (self.logs / "running.new").replace(self.logs / "running")  # which nobody reads half written
 
     def shows(self, waiting):
         if self.on_terminal and self.running:
