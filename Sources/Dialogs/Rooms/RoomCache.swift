@@ -29,8 +29,8 @@ struct RoomCache {
   struct Lease: Sendable {
     var session: any LiveSession
     let party: Party
-    let nick: String
-    let presence: Presence
+    var nick: String
+    var presence: Presence
     /// Whether the creator configures the room, so that nobody else enters.
     var isLocked = false
   }

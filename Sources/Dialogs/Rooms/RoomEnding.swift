@@ -23,6 +23,10 @@ extension Judge {
   mutating func destroy(
     _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?
   ) throws {
+    if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
+      giveUp(lease, of: address)
+      return settle(post)
+    }
     let state = try find(reference, for: post.author)
     guard try affiliation(of: post.author.id, in: state) == .owner else { throw Problem.notOwner }
     if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }

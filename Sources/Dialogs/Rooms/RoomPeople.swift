@@ -457,7 +457,7 @@ extension Judge {
     _ continuing: Invitation.Continuation?
   ) throws {
     let (state, affiliation) = try findAsMember(reference, for: post.author)
-    var invited = try reachable(address, for: post.author, in: state.room)
+    var invited = try reachable(address, for: post.author, as: affiliation, in: state.room)
     if try isBlocked(post.author, resource: nil, by: invited) { return settle(post) }
     try checkOutbox(from: post.author, to: invited)
     let was = try member(invited.id, in: state)
@@ -489,9 +489,12 @@ extension Judge {
     settle(post)
   }
 
-  /// Returns the active user whom a member may invite. The room invites: inviter and invited may both be elsewhere.
-  private mutating func reachable(_ address: BareJID, for inviter: Party, in room: Room) throws -> Party {
-    guard inviter.realm.isRemote else { return try reachable(address, for: inviter) }
+  /// Returns the active user who is invited. The room invites, so a member and the invited may both be elsewhere; what
+  /// others send from elsewhere to elsewhere is none of this server's.
+  private mutating func reachable(
+    _ address: BareJID, for inviter: Party, as affiliation: Affiliation, in room: Room
+  ) throws -> Party {
+    guard inviter.realm.isRemote, affiliation.isMember else { return try reachable(address, for: inviter) }
     guard let user = try person(address, in: room.name.realm), user.state == .active else { throw Problem.unreachable }
     return user.party
   }

@@ -226,6 +226,7 @@ extension Judge {
   /// Leases an address without a room to the first who enters (XEP-0045 10.1). Nothing is stored until they configure
   /// the room.
   private mutating func lease(_ post: Post, _ reference: RoomReference, _ entering: Entering) throws {
+    if !entering.isJoin, try appear(post, reference, entering) { return }
     guard case .address(let address) = reference, entering.isJoin, let local = address.local,
       let realm = realms.realm(post.author.realm), address.hasDomain(realm.rooms),
       local.utf8.count <= Limits.roomNameBytesMax
@@ -240,11 +241,29 @@ extension Judge {
     }
     var codes: [UInt16] = [201]
     if nick != entering.nick { codes.append(210) }
-    let lease = RoomCache.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence)
+    var lease = RoomCache.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence)
+    // Entering again opens nothing that a look at the form has locked.
+    lease.isLocked = rooms.leases[address]?.isLocked ?? false
     rooms.lease(address, lease)
     let room = roomBeingSetUp(at: address, by: post.author)
     let own = ownPresence(lease, in: room.name, lease.presence, affiliation: .owner, role: .moderator, codes: codes)
     settle(post, enteredRoom(room, others: [], own: own, member: nil))
+  }
+
+  /// Shows another status or nick of the session in which a room is being set up (7.6, 7.7). Returns whether it is one.
+  private mutating func appear(_ post: Post, _ reference: RoomReference, _ entering: Entering) throws -> Bool {
+    guard case .address(let address) = reference, var lease = rooms.leases[address],
+      lease.session.id == entering.session.id
+    else { return false }
+    lease.nick = try Self.nick(entering.nick).nick
+    lease.presence = entering.presence
+    rooms.lease(address, lease)
+    let own = ownPresence(
+      lease, in: roomBeingSetUp(at: address, by: lease.party).name, lease.presence, affiliation: .owner,
+      role: .moderator)
+    tell(.shown(own, to: [lease.session], own: true))
+    settle(post)
+    return true
   }
 
   /// Returns the room under a leased address, of which nothing is stored.
@@ -277,7 +296,7 @@ extension Judge {
 
   /// Gives up a room that is being set up. The session in which it was is notified as of a destroyed room, since another
   /// session of its owner may have sent the post (10.1.3, 10.9).
-  private mutating func giveUp(_ lease: RoomCache.Lease, of address: BareJID) {
+  mutating func giveUp(_ lease: RoomCache.Lease, of address: BareJID) {
     rooms.lease(address, nil)
     let absence = ownPresence(
       lease, in: roomBeingSetUp(at: address, by: lease.party).name,
