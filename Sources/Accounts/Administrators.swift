@@ -4,17 +4,20 @@ public import Dialogs
 
 extension Accounts {
   /// Makes a user an administrator of their realm, or takes that back; either holds for the next request of both doors.
-  /// Of a user whom the configuration names, the former confirms the account (`ReservedNames`).
+  /// Of a user whom the configuration names, the former confirms the account if an operator says so (`ReservedNames`).
   ///
   /// - Returns: whether anything has changed.
   /// - Throws: `.forbidden` for a guest; `.conflict` for an account that is not active, or to take back what the
   ///   configuration gives; `.tooLarge` at `AccountLimits.administratorsMax`.
-  public func setAdministrator(_ isAdministrator: Bool, _ user: User) async throws(Problem) -> Bool {
+  public func setAdministrator(
+    _ isAdministrator: Bool, _ user: User, byOperator: Bool = false
+  ) async throws(Problem) -> Bool {
     let administrators = parley.registries.administrators
     if administrators.isConfigured(user.address) {
       if isAdministrator {
         return try await parley.work(keepingCaches: true) { [self] writer in
-          if try Self.isConfirmed(user, writer) { return false }
+          try Self.checkMayAdminister(user, writer)
+          guard byOperator, try !Self.isConfirmed(user, writer) else { return false }
           try confirm(user, writer)
           return true
         }
@@ -25,22 +28,18 @@ extension Accounts {
         field: "role")
     }
     let record = Administrator(user: user.id, since: parley.clock.now)
-    let (isChanged, made, change) = try await parley.work(keepingCaches: true) { writer in
+    let (isChanged, made, change) = try await parley.work(keepingCaches: true) { [self] writer in
       var made = Set(try writer.administrators().map(\.user))
       let isChanged = made.contains(user.id) != isAdministrator
       if isAdministrator, isChanged {
-        guard let now = try writer.user(user.id), now.state == .active else {
-          throw Problem(.conflict, "user-inactive", "\(user.address) is not active.", field: "jid")
-        }
-        if now.isGuest {
-          throw Problem(.forbidden, "guest-limited", "A guest cannot be an administrator.", field: "jid")
-        }
+        try Self.checkMayAdminister(user, writer)
         guard made.count < AccountLimits.administratorsMax else {
           throw Problem(
             .tooLarge, "too-many-administrators", "There are at most \(AccountLimits.administratorsMax) administrators."
           )
         }
         try writer.put(record)
+        if byOperator { try confirm(user, writer) }
         made.insert(user.id)
       } else if isChanged {
         try writer.remove(record)
@@ -50,6 +49,13 @@ extension Accounts {
     }
     administrators.set(made, change: change)
     return isChanged
+  }
+
+  private static func checkMayAdminister(_ user: User, _ reader: any StoreReader) throws {
+    guard let now = try reader.user(user.id), now.state == .active else {
+      throw Problem(.conflict, "user-inactive", "\(user.address) is not active.", field: "jid")
+    }
+    if now.isGuest { throw Problem(.forbidden, "guest-limited", "A guest cannot be an administrator.", field: "jid") }
   }
 
   /// Returns the administrators of a realm who have an account, by name.

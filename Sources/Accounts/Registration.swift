@@ -157,8 +157,8 @@ extension Accounts {
     let keys = try await keys(for: password)
     let now = parley.clock.now
     // An unavailable name must not use up the code.
-    if let name, parley.registries.administrators.isReserved(name) { throw Problem.nameReserved(name) }
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
+    if let name, parley.registries.administrators.isReserved(name) { throw Problem.nameReserved(name) }
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     return try await parley.enrolling { [self] writer in
       if try writer.user(of: identity, in: realm) != nil {
@@ -187,7 +187,11 @@ extension Accounts {
     to address: BareJID, _ invite: Invite?, in realm: RealmID, byOperator: Bool = false, now: Timestamp,
     _ writer: any StoreWriter
   ) throws -> Problem? {
-    if !byOperator, parley.registries.administrators.isReserved(address) { return .nameReserved(address) }
+    if parley.registries.administrators.isReserved(address) {
+      // An invitation that fixed the name before it was reserved is no obstacle to the operator: nobody else can use it.
+      // Of a name that is taken nobody learns more than that.
+      return try byOperator || writer.user(address) != nil ? nil : .nameReserved(address)
+    }
     if let invite {
       let isGood = try writer.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
       guard isGood, invite.realm == realm, try Self.isLetIn(by: invite, writer) else {

@@ -11,7 +11,7 @@ public import Dialogs
 // An account that exists when its address is put into `admins` may be the right person's or a stranger's, which only the
 // operator knows. It is *confirmed* once an operator has created it, or has made its user an administrator by command. An
 // account that is not confirmed is named at each start and by `parley check`; it is an administrator all the same, since
-// the configuration says so.
+// the configuration says so. A contact that has an account already is not questioned: it has no power here.
 extension Accounts {
   /// An address that the configuration names, of which the operator should know something.
   public struct Doubt: Hashable, Sendable {
@@ -35,10 +35,12 @@ extension Accounts {
     public var text: String {
       switch reason {
       case .missing: "\(key) names \(address), which has no account. Create it: parley user add \(address)"
-      case .deleted: "\(key) names \(address), whose account was deleted; no account can have this name again."
+      case .deleted:
+        "\(key) names \(address), whose account was deleted. Nobody can have this name again: remove it from \(key)."
       case .unconfirmed(let time):
-        "\(key) names \(address), whose account no operator is known to have created: it exists since \(time). If its "
-          + "user is the right person, confirm it: parley user role \(address) admin. If not, remove the address from \(key)."
+        "\(key) names \(address), an account that exists since \(time) and that no operator has created or confirmed. It is "
+          + "an administrator. If its user is the right person, confirm it: parley user role \(address) admin. If not, "
+          + "remove the address from \(key) and restart."
       }
     }
   }
@@ -50,13 +52,15 @@ extension Accounts {
   ///
   /// - Parameter names: the addresses, each with the key that names it.
   public func doubts(about names: [BareJID: String]) async throws(Problem) -> [Doubt] {
-    try await parley.read { reader in
-      try names.sorted { $0.key.description < $1.key.description }.compactMap { address, key in
-        guard let user = try reader.user(address) else { return Doubt(address, namedBy: key, .missing) }
-        if user.state == .deleted { return Doubt(address, namedBy: key, .deleted) }
-        if try key != Self.admins || Self.isConfirmed(user, reader) { return nil }
-        return Doubt(address, namedBy: key, .unconfirmed(since: user.createdAt))
-      }
+    try await parley.read { try Self.doubts(about: names, $0) }
+  }
+
+  public static func doubts(about names: [BareJID: String], _ reader: any StoreReader) throws -> [Doubt] {
+    try names.sorted { $0.key.description < $1.key.description }.compactMap { address, key in
+      guard let user = try reader.user(address) else { return Doubt(address, namedBy: key, .missing) }
+      if user.state == .deleted { return Doubt(address, namedBy: key, .deleted) }
+      if try key != admins || isConfirmed(user, reader) { return nil }
+      return Doubt(address, namedBy: key, .unconfirmed(since: user.createdAt))
     }
   }
 

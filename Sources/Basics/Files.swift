@@ -32,6 +32,16 @@ package enum Files {
 
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+  /// Whether there is no such file.
+  ///
+  /// - Throws: `Failure` if that cannot be known, as in a folder that must not be entered.
+  package static func isMissing(_ path: String) throws(Failure) -> Bool {
+    if access(path, F_OK) == 0 { return false }
+    let code = errno
+    guard code == ENOENT || code == ENOTDIR else { throw Failure(path: path, code: code) }
+    return true
+  }
+
   /// Bytes in a file; nil: there is none.
   package static func size(_ path: String) -> Int64? {
     let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -75,35 +75,31 @@ package final class AdminConnection: Sendable {
     return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
   }
 
-  /// Returns what the operator should know of the addresses that the configuration names, without changing anything: a
-  /// folder of an earlier release is not opened, as that would migrate it.
+  /// Returns what the operator should know of the addresses that the configuration names. Where no server runs, the data
+  /// folder is read and not changed: neither its lock is taken nor its schema migrated.
   package static func doubts(_ settings: Settings) async -> [String] {
     let names = settings.reservedNames
     if names.isEmpty { return [] }
     let file = DataFolder.database(of: settings.data)
-    guard Files.exists(file) else {
-      return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
-    }
     do {
-      let running = await server(settings)
-      if running == nil, try BackupFile(path: file).missingMigrations() > 0 {
-        return ["The data folder is of an earlier release: the accounts of admins are looked for at the next start."]
+      if let running = await server(settings) {
+        let input = CheckNames.Input(
+          names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }))
+        return try await running.call(CheckNames.self, input)
       }
-      let connection = if let running { running } else { try await open(settings) }
-      let input = CheckNames.Input(
-        names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }))
-      do {
-        let texts = try await connection.call(CheckNames.self, input)
-        await connection.close()
-        return texts
-      } catch {
-        await connection.close()
-        throw error
+      if try Files.isMissing(file) {
+        return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
       }
+      return try SQLiteStore.look(at: file) { try Accounts.doubts(about: names, $0).map(\.text) }
+        ?? [
+          "The accounts of \(keys(names)) were not checked: the data folder is of an earlier release. The next start checks them."
+        ]
     } catch {
-      return ["The accounts of admins could not be looked for: \(error)"]
+      return ["The accounts of \(keys(names)) could not be checked: \(error)"]
     }
   }
+
+  private static func keys(_ names: [BareJID: String]) -> String { Set(names.values).sorted().joined(separator: ", ") }
 
   /// Whether a server listens. A server that answers with failures counts, since it holds the folder.
   private static func isServing(_ client: AdminClient) async -> Bool {

@@ -22,13 +22,15 @@ final class Reloading: RunningServer {
   private let backups: ScheduledBackups?
   private let replication: ReplicationWatch?
   private let retention: RetentionState
+  private let administrators: AdministratorRegistry
   private let logger: Logger
   private let reread: @Sendable () throws -> Settings
 
   init(
     _ settings: Settings, _ certificates: Certificates, _ renewal: CertificateRenewal?, _ xmpp: XMPPService,
     _ log: ServerLog, _ backups: ScheduledBackups?, _ replication: ReplicationWatch?,
-    _ retention: RetentionState, _ logger: Logger,
+    _ retention: RetentionState,
+    _ administrators: AdministratorRegistry, _ logger: Logger,
     reread: @escaping @Sendable () throws -> Settings
   ) {
     started = settings
@@ -40,6 +42,7 @@ final class Reloading: RunningServer {
     self.backups = backups
     self.replication = replication
     self.retention = retention
+    self.administrators = administrators
     self.logger = logger
     self.reread = reread
   }
@@ -78,6 +81,8 @@ final class Reloading: RunningServer {
         try served.reload(now)
         log.level = now.logLevel
         retention.policy = now.retention
+        // What admins names is an administrator after the restart, and must not be registered until then.
+        administrators.reserve(now.reservedNames.keys)
         let changes = changes(from: applied, to: now)
         applied = now
         for change in changes where change.effect == .restart {

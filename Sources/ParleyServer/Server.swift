@@ -59,7 +59,6 @@ public enum Server {
       beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
-    for doubt in try await core.accounts.doubts(about: settings.reservedNames) { logger.warning("\(doubt.text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()
     let guests = try await core.accounts.removeGuests()
@@ -89,7 +88,8 @@ public enum Server {
       try ACMEService($0, folder, certificates, outgoing, core.parley.clock, readiness, logger)
     }
     let reloading = Reloading(
-      settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention, logger,
+      settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention,
+      core.parley.registries.administrators, logger,
       reread: reread)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(

@@ -1,3 +1,4 @@
+import Accounts
 import Administration
 import Basics
 import Dialogs
@@ -123,6 +124,7 @@ struct ReadinessReport: Service {
     if let users = try await FirstStart.run(core, settings, demo: demo), !users.isEmpty {
       greet(FirstStart.greeting(users, settings))
     }
+    for doubt in try await core.accounts.doubts(about: settings.reservedNames) { logger.warning("\(doubt.text)") }
     core.parley.setPhase(.ready)
     logger.notice(
       "ready",

@@ -68,6 +68,20 @@ public final class SQLiteStore: Store {
     WriteGathering.measure(connection, metrics.syncSeconds)
   }
 
+  /// Reads a file that no store has open, without a change of the file, its log or its folder.
+  ///
+  /// - Returns: `nil` for a file of an earlier release, which could not be read without migrating it.
+  /// - Throws: what `body` throws; `StoreFailure`.
+  public static func look<Result>(at path: String, _ body: (any StoreReader) throws -> Result) throws -> Result? {
+    let connection = try Connection(path: path, isReadOnly: true)
+    try Migration.check(connection, path)
+    guard try Migration.missing(connection) == 0 else { return nil }
+    let reader = Reader(connection, Directory())
+    try reader.begin()
+    defer { reader.rollBack() }
+    return try body(reader)
+  }
+
   private static func prepare(_ connection: Connection, _ path: String, _ options: Options) throws {
     // Checked before anything is written: the file may be another program's.
     try Migration.check(connection, path)

@@ -3,6 +3,7 @@ import Addresses
 import Basics
 import Dialogs
 import DialogsFixtures
+import Foundation
 import ParleyServer
 import ServerConfiguration
 import ServerFixtures
@@ -138,14 +139,81 @@ import Testing
       _ = try await core.parley.work { try $0.insertUser(root, in: realm, profile: Profile(), createdAt: now) }
       _ = try await context.perform(AddUser.self, .init(jid: "abuse@localhost", password: "secret", name: nil))
       #expect(try await doubts() == ["admins root@localhost unconfirmed(since: \(now))"])
-      // It is an administrator all the same; the operator's word ends the doubt, and nothing else changes.
+      // It is an administrator all the same. The operator's word ends the doubt, no key's, and nothing else changes.
       let role = SetRole.Input(jid: "root@localhost", role: .admin)
+      let everything = context.within(core.parley.realms[0], scopes: Set(AppKey.Scope.allCases))
+      #expect(try await everything.perform(SetRole.self, role).role == "admin")
+      #expect(try await doubts().count == 1)
       #expect(try await context.perform(SetRole.self, role).role == "admin")
       #expect(try await doubts().isEmpty)
       #expect(try await core.parley.read { try $0.administrators() }.isEmpty)
       let user = try await context.user("root@localhost")
+      try await core.accounts.setState(of: user.id, .disabled)
+      #expect(await Self.code { _ = try await context.perform(SetRole.self, role) } == "user-inactive")
       try await core.accounts.setState(of: user.id, .deleted)
       #expect(try await doubts() == ["admins root@localhost deleted"])
+    }
+  }
+
+  /// An operator who makes somebody an administrator by command knows them, also before the configuration names them.
+  @Test func theRoleByCommandConfirms() async throws {
+    try await withCore { core, context, _ in
+      let address = try BareJID("nina@localhost")
+      _ = try await core.accounts.register(address, password: "secret", displayName: nil)
+      #expect(try await core.accounts.doubts(about: [address: "admins"]).count == 1)
+      _ = try await context.perform(SetRole.self, .init(jid: "nina@localhost", role: .admin))
+      #expect(try await core.accounts.doubts(about: [address: "admins"]).isEmpty)
+    }
+  }
+
+  /// A name that an invitation fixed is nobody's once it is reserved, but the operator's.
+  @Test func anInvitationOfBeforeIsNoObstacleToTheOperator() async throws {
+    let stage = try Stage()
+    let (root, realm) = (try BareJID("root@localhost"), stage.parley.realms[0])
+    let new = try await Invites(stage.parley).make(
+      InviteDraft(realm: realm.id, kind: .account, name: "root"), by: nil)
+    stage.parley.registries.administrators.reserve([root])
+    #expect(
+      await Self.code {
+        _ = try await stage.accounts.register(root, password: "secret", displayName: nil, invite: new.invite)
+      } == "name-reserved")
+    let made = try await stage.accounts.provision(
+      Accounts.Provision(name: "root", password: "secret"), in: realm, byOperator: true)
+    #expect(made.address == root)
+  }
+
+  /// `parley check` reads a folder that no server has open, and leaves it as it is: an operator checks a configuration
+  /// before it is in force, and as another user than the server's.
+  @Test(arguments: [false, true]) func aCheckChangesNothing(wasKilled: Bool) async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder, ["admins": "root@localhost"])
+      let core = try Core.open(settings, openFolder(settings.data), logger: quiet)
+      let root = try BareJID("root@localhost")
+      _ = await core.accounts.importUsers(
+        [Accounts.NewUser(address: root, password: "secret", displayName: nil)], byOperator: true)
+      // What a killed server leaves: a log that is not yet copied into the database.
+      let left = "\(folder)/left"
+      if wasKilled { try FileManager.default.copyItem(atPath: settings.data, toPath: left) }
+      await core.close(quiet)
+      if !wasKilled { try FileManager.default.copyItem(atPath: settings.data, toPath: left) }
+      func state() throws -> [String: [UInt8]] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: left).filter { !$0.hasSuffix("-shm") }
+        return names.reduce(into: [:]) { found, name in
+          found[name] = FileManager.default.contents(atPath: "\(left)/\(name)").map { Array($0) } ?? []
+        }
+      }
+      let before = try state()
+      #expect(wasKilled == (before["parley.db-wal"]?.isEmpty == false))
+      let proposed = try testSettings(
+        folder,
+        [
+          "data": left, "admins": "root@localhost,new@other.example", "domains": "localhost,other.example",
+          "rooms.domain": "chat.{domain}",
+        ])
+      let texts = await AdminConnection.doubts(proposed)
+      #expect(texts == [Accounts.Doubt(try BareJID("new@other.example"), namedBy: "admins", .missing).text])
+      let after = try state()
+      #expect(Set(after.keys).union(before.keys).filter { after[$0] != before[$0] }.isEmpty)
     }
   }
 }

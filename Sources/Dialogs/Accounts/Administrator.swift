@@ -44,20 +44,22 @@ extension Problem {
 public final class AdministratorRegistry: Sendable {
   private struct State {
     var made: Set<UserID>
+    /// The addresses that only an operator gives an account, those that the configuration names among them.
+    var reserved: Set<BareJID>
     /// The change that `made` is of, and the last one that has begun.
     var reached: UInt64 = 0
     var begun: UInt64 = 0
   }
   /// The addresses that the configuration names.
   private let configured: Set<BareJID>
-  private let reserved: Set<BareJID>
   private let state: Mutex<State>
 
   /// Loads the registry; blocks.
   init(_ reader: any StoreReader, configured: Set<BareJID>, reserved: Set<BareJID>) throws {
     self.configured = configured
-    self.reserved = reserved.union(configured)
-    state = Mutex(State(made: Set(try reader.administrators().map(\.user))))
+    state = Mutex(
+      State(
+        made: Set(try reader.administrators().map(\.user)), reserved: reserved.union(configured)))
   }
 
   public func contains(_ party: Party) -> Bool {
@@ -69,7 +71,10 @@ public final class AdministratorRegistry: Sendable {
 
   /// Returns whether only an operator may give the address an account: the configuration gives it power or authority,
   /// which must not be whoever's registers it.
-  public func isReserved(_ address: BareJID) -> Bool { reserved.contains(address) }
+  public func isReserved(_ address: BareJID) -> Bool { state.withLock { $0.reserved.contains(address) } }
+
+  /// Reserves further addresses: those that a changed configuration names, before it is in force.
+  package func reserve(_ addresses: some Sequence<BareJID>) { state.withLock { $0.reserved.formUnion(addresses) } }
 
   /// The addresses that the configuration names.
   public var configuredAddresses: Set<BareJID> { configured }

@@ -62,10 +62,10 @@ public struct Invites: Sendable {
             .tooFast, "too-many-invitations", "There are \(most) invitations of the last days. Wait until some end."))
       }
       if let address, let name = address.local {
-        if parley.registries.administrators.isReserved(address) { return .failure(.nameReserved(address)) }
         if try writer.user(address) != nil {
           return .failure(Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username"))
         }
+        if parley.registries.administrators.isReserved(address) { return .failure(.nameReserved(address)) }
         if try writer.invite(reserving: name, in: realm.id, after: Self.outlived(now)) != nil {
           return .failure(Self.reserved(address))
         }

@@ -1,4 +1,6 @@
+import Basics
 import CSQLite
+import Glibc
 import Synchronization
 
 /// The text of a statement, numbered so that each connection finds its prepared form by index. It must be a `static
@@ -28,14 +30,25 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   ///   - layer: the name of the file layer; `nil` for the default one.
   ///   - keepsLog: whether closing the file's last connection leaves the write-ahead log as it is. Otherwise the engine
   ///     copies it into the database and removes it.
+  ///   - isReadOnly: whether nothing of the file, its log and its folder is changed. A file without a log must not be
+  ///     opened by others meanwhile.
   /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is no database.
   init(
     path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero, layer: String? = nil,
-    keepsLog: Bool = false
+    keepsLog: Bool = false, isReadOnly: Bool = false
   ) throws(StoreFailure) {
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(
-      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer)
+    let code: Int32
+    if isReadOnly {
+      // Without `immutable` the engine would create the log's index beside the file.
+      let mode = access(path + "-wal", F_OK) == 0 ? "mode=ro" : "immutable=1"
+      code = sqlite3_open_v2(
+        "file:\(PercentEncoding.encode(path, keeping: "/"))?\(mode)", &opened,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer)
+    } else {
+      code = sqlite3_open_v2(
+        path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer)
+    }
     guard code == SQLITE_OK, let opened else {
       defer { sqlite3_close(opened) }
       throw Self.openingFailed(opened, path)

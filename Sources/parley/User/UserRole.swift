@@ -12,7 +12,8 @@ struct UserRole: AdminCommand {
       Administrators sign in at /admin with their own password and second factor, and have the service's commands in their \
       XMPP client. They look after the users, dialogs and reports of their domain, as a key with the scopes * does; those of \
       the first domain also after the server. Either change holds for the next request. Who is named by admins in the \
-      configuration is an administrator as long as the name is there.
+      configuration is an administrator as long as the name is there; for them `admin` confirms that the account is the right \
+      person's, of which parley check and the start remind you otherwise.
 
       Examples:
         parley user role alice@localhost admin

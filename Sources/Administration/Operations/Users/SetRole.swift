@@ -23,7 +23,8 @@ package enum SetRole: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
     try context.requireReachOfAdministrators()
     let user = try await context.user(input.jid)
-    _ = try await context.accounts.setAdministrator(input.role == .admin, user)
+    _ = try await context.accounts.setAdministrator(
+      input.role == .admin, user, byOperator: context.isOperator)
     return UserRow(user, in: context)
   }
 }
