@@ -34,8 +34,8 @@ extension Problem {
   package static func nameReserved(_ address: BareJID) -> Problem {
     Problem(
       .conflict, "name-reserved",
-      "The name \(address) is reserved. Only the server's operator can create this account, on its own machine: "
-        + "parley user add \(address)", field: "username")
+      "The name \(address) is reserved. Choose another one. The server's operator can create this account, on its own "
+        + "machine: parley user add \(address)", field: "username")
   }
 }
 

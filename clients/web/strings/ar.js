@@ -124,7 +124,7 @@ export default {
   "error.last-owner": "أنت آخر مالك. عيّن مالكًا آخر أولًا، أو أنهِ المجموعة.",
   "error.last-sign-in": "لا وسيلة أخرى لدخولك: عيّن كلمة مرور أو اربط شيئًا آخر أولًا.",
   "error.login-stale": "سجّل الخروج ثم الدخول، وكرّر ذلك خلال عشر دقائق.",
-  "error.name-reserved": "هذا الاسم محجوز. لا ينشئ حسابه إلا مشغّل الخادم: parley user add",
+  "error.name-reserved": "هذا الاسم محجوز. اختر اسمًا آخر. (لمشغّل الخادم: parley user add)",
   "error.name-taken": "هذا الاسم مستخدم.",
   "error.network": "لا يمكن الوصول إلى الخادم.",
   "error.no-voice": "لا يمكنك الكتابة هنا.",

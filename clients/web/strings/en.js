@@ -124,7 +124,7 @@ export default {
   "error.last-owner": "You are the last owner. Make somebody else an owner first, or end the group.",
   "error.last-sign-in": "Nothing else lets you in: set a password or connect something else first.",
   "error.login-stale": "Sign out and in again, then repeat this within ten minutes.",
-  "error.name-reserved": "This name is reserved. Only the server's operator can create its account: parley user add",
+  "error.name-reserved": "This name is reserved. Choose another one. (Operators: parley user add)",
   "error.name-taken": "This name is taken.",
   "error.network": "The server cannot be reached.",
   "error.no-voice": "You cannot write here.",
