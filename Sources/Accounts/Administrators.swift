@@ -4,7 +4,8 @@ public import Dialogs
 
 extension Accounts {
   /// Makes a user an administrator of their realm, or takes that back; either holds for the next request of both doors.
-  /// Of a user whom the configuration names, the former confirms the account if an operator says so (`ReservedNames`).
+  /// An operator who makes a user an administrator confirms the account (`ReservedNames`), also if the configuration names
+  /// the user.
   ///
   /// - Returns: whether anything has changed.
   /// - Throws: `.forbidden` for a guest; `.conflict` for an account that is not active, or to take back what the

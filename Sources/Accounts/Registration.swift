@@ -188,8 +188,8 @@ extension Accounts {
     _ writer: any StoreWriter
   ) throws -> Problem? {
     if parley.registries.administrators.isReserved(address) {
-      // An invitation that fixed the name before it was reserved is no obstacle to the operator: nobody else can use it.
-      // Of a name that is taken nobody learns more than that.
+      // An invitation that fixed the name before it was reserved does not stop the operator: nobody else can use it. A
+      // name that is taken is refused as any other, so that the refusal does not tell who administers.
       return try byOperator || writer.user(address) != nil ? nil : .nameReserved(address)
     }
     if let invite {

@@ -4,16 +4,16 @@ public import Dialogs
 
 // The names to which the configuration gives power or authority before anybody has them. Theory:
 //
-// `admins` and `contact.*` name addresses, not accounts. Whoever registered such an address would be an administrator, or
-// would speak and be written to as the server's own contact. So such an address is reserved: no way to an account takes
-// it but an operator's command on the server's own machine; registration, invitations, codes, tokens and app keys do not.
+// `admins` and `contact.*` name addresses, not accounts. A stranger who registered such an address would be an
+// administrator, or would be taken for the server's own contact. So such an address is reserved: its account is created by
+// an operator's command on the server's own machine, and not by registration, invitations, codes, tokens and app keys.
 //
 // An account that exists when its address is put into `admins` may be the right person's or a stranger's, which only the
 // operator knows. It is *confirmed* once an operator has created it, or has made its user an administrator by command. An
 // account that is not confirmed is named at each start and by `parley check`; it is an administrator all the same, since
 // the configuration says so. A contact that has an account already is not questioned: it has no power here.
 extension Accounts {
-  /// An address that the configuration names, of which the operator should know something.
+  /// A reason for the operator to look at an address that the configuration names.
   public struct Doubt: Hashable, Sendable {
     public enum Reason: Hashable, Sendable {
       case missing, deleted
@@ -55,6 +55,7 @@ extension Accounts {
     try await parley.read { try Self.doubts(about: names, $0) }
   }
 
+  /// Returns the same from a store that is open for reading.
   public static func doubts(about names: [BareJID: String], _ reader: any StoreReader) throws -> [Doubt] {
     try names.sorted { $0.key.description < $1.key.description }.compactMap { address, key in
       guard let user = try reader.user(address) else { return Doubt(address, namedBy: key, .missing) }
@@ -71,12 +72,12 @@ extension Accounts {
     try reader.value(of: user.id, node: node, item: item) != nil
   }
 
-  /// Notes that an operator knows the account.
+  /// Stores that an operator has created the account or vouches for it.
   func confirm(_ user: User, _ writer: any StoreWriter) throws {
     try writer.setValue(of: user.id, node: Self.node, item: Self.item, [])
   }
 
-  /// Notes it for an address that the configuration names. Of many accounts that are created at once only these are noted.
+  /// Stores the same if the address is reserved: an import of many accounts stores it for no others.
   func confirmIfReserved(_ user: User, _ writer: any StoreWriter) throws {
     if parley.registries.administrators.isReserved(user.address) { try confirm(user, writer) }
   }

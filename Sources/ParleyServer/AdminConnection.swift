@@ -75,7 +75,7 @@ package final class AdminConnection: Sendable {
     return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
   }
 
-  /// Returns what the operator should know of the addresses that the configuration names. Where no server runs, the data
+  /// Returns why the operator should look at addresses that the configuration names. Where no server runs, the data
   /// folder is read and not changed: neither its lock is taken nor its schema migrated.
   package static func doubts(_ settings: Settings) async -> [String] {
     let names = settings.reservedNames

@@ -111,8 +111,8 @@ extension Judge {
     try contact.peer ?? party(at: contact.address, of: owner.realm)?.id
   }
 
-  /// Returns whether an address is one of the realm's that no user has. Whoever registers it must not find there what was
-  /// meant for somebody else.
+  /// Returns whether an address of the realm has no account. A user who registers it later must not find what was meant
+  /// for another person.
   mutating func isNobodys(_ address: BareJID, of realm: RealmID) throws -> Bool {
     guard address.local != nil, realms.realm(domain: address.domain)?.id == realm else { return false }
     return try user(address, seenFrom: realm).map { $0.state == .deleted } ?? true

@@ -16,7 +16,7 @@ extension Parley {
     public var remotes: [(domain: String, home: String)] = []
     /// The users who are administrators whatever the store says (`AdministratorRegistry`).
     public var admins: Set<BareJID> = []
-    /// Further addresses that only an operator gives an account, such as those under which the server is to be reached.
+    /// Further addresses for which only an operator creates an account: the server's own contacts.
     public var reserved: Set<BareJID> = []
     /// Whether every user may invite others (XEP-0401), not admins alone.
     public var allowsInvitations = false

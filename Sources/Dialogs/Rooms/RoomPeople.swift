@@ -489,8 +489,8 @@ extension Judge {
     settle(post)
   }
 
-  /// Returns the active user who is invited. The room invites, so a member and the invited may both be elsewhere; what
-  /// others send from elsewhere to elsewhere is none of this server's.
+  /// Returns the active user who is invited. The room invites, so a member and the invited may both be users of other
+  /// servers; others may not use this server to write from one other server to another.
   private mutating func reachable(
     _ address: BareJID, for inviter: Party, as affiliation: Affiliation, in room: Room
   ) throws -> Party {

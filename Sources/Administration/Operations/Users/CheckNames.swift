@@ -2,8 +2,8 @@ import Accounts
 import Addresses
 package import Dialogs
 
-/// Lists what the operator should know of the addresses that a configuration names, for `parley check`: the configuration
-/// that is checked need not be the running server's.
+/// Lists why the operator should look at addresses that a configuration names, for `parley check`: the configuration that
+/// is checked need not be the running server's.
 package enum CheckNames: AdminOperation {
   package static let name = "names.check"
   package static let isReading = true
