@@ -34,7 +34,7 @@ def converse(checks, server, profanity, juliet, dialog):
         log_in(profanity, server, "romeo")
         juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and d["presence"]["online"])
     with checks.check("profanity: roster, with who is online"):
-        profanity.shows("juliet@localhost (app-phone) is online")  # which is known of contacts alone: it has the roster
+        profanity.shows("juliet@localhost")  # in the panel of contacts: it has the roster
         profanity.type("/roster")
         profanity.shows("Roster: jid (nick)", "juliet@localhost - both")
         profanity.type("/who")

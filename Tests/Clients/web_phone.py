@@ -157,7 +157,8 @@ async def body(checks, server):
         await run(server.befriend, "juliet", "nurse")
         await sharing(checks, server, browser, run)
         with checks.check("web phone: nothing in the pages failed"):
-            expect(not browser.errors, f"{browser.errors}")
+            # A request that was under way when the other tab signed out is refused, which the browser reports itself.
+            expect(not [error for error in browser.errors if "401 (Unauthorized)" not in error], f"{browser.errors}")
 
 
 def run(checks):
