@@ -395,3 +395,14 @@ let package = Package(
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])
+
+// The Swift SDK is a package of its own, with a manifest of its own. For the tests it is compiled with the server, so that
+// SwiftNIO and BoringSSL are compiled once; `Tests/Clients/sdk_swift.py` runs what is compiled here.
+if strict {
+  package.dependencies.append(.package(path: "clients/swift"))
+  package.targets.append(
+    .testTarget(
+      name: "ParleyClientTests",
+      dependencies: [.product(name: "ParleyClient", package: "swift"), .product(name: "terminal-chat", package: "swift")],
+      path: "clients/swift/Tests/ParleyClientTests", swiftSettings: settings))
+}

@@ -1,5 +1,6 @@
-"""The Swift SDK (clients/swift): built as a package of its own, its tests against a server of this script, and the terminal chat of its
-tutorial in a terminal. What its documentation shows is compiled, and its sources as on a platform whose only transport is URLSession.
+"""The Swift SDK (clients/swift): its tests against a server of this script, and the terminal chat of its tutorial in a terminal. The
+package is built by `make test` together with the server, from its own manifest. The code that its documentation shows is compiled, and its
+sources are compiled as on a platform whose only transport is URLSession.
 
 The tests ask this script for what only it can do: to kill and restart the server, to open a letter, to let slixmpp arrive.
 """
@@ -20,8 +21,9 @@ SDK = ROOT / "clients/swift"
 SOURCES = SDK / "Sources/ParleyClient"
 PAGES = [SDK / "README.md", *sorted(SOURCES.glob("*.docc/*.md")), *sorted(SOURCES.glob("*.swift"))]
 CHAT = SDK / "Sources/terminal-chat/main.swift"
-BUILD = ROOT / ".build/clients-swift"
-BUILD_TIME = 15 * PATIENCE  # the first build compiles BoringSSL
+BUILD = ROOT / ".build/debug"
+TESTS, PROGRAM = BUILD / "parleyPackageTests.xctest", BUILD / "terminal-chat"
+COMPILING = 5 * PATIENCE
 MESSAGES = int(os.environ.get("SDK_MESSAGES", "10000"))  # of the test of memory
 # Of what a platform has that is not Linux; and the transport of Linux alone.
 IMPORTS = {"Foundation", "FoundationNetworking"}
@@ -43,14 +45,23 @@ def environment(**more):
 
 def swift(*arguments, **more):
     done = subprocess.run(
-        arguments, env=environment(PARLEY_STRICT="1"), capture_output=True, text=True, timeout=BUILD_TIME, **more)
+        arguments, env=environment(PARLEY_STRICT="1"), capture_output=True, text=True, timeout=COMPILING, **more)
     expect(done.returncode == 0, f"{done.stdout[-6000:]}{done.stderr[-4000:]}")
     return done.stdout
 
 
-def build():
-    # Nobody debugs it. The index is needed: by it SwiftPM finds the tests.
-    swift("swift", "build", "--build-tests", "--package-path", SDK, "--scratch-path", BUILD, "-Xcc", "-g0", "-Xswiftc", "-gnone")
+def built():
+    """What `make test` builds is there, and newer than what it is built from; its manifest has what Linux needs, and nothing else."""
+    newest = max(path.stat().st_mtime for folder in ["Sources", "Tests", "Package.swift"]
+                 for path in [SDK / folder, *(SDK / folder).rglob("*.swift")])
+    for program in [TESTS, PROGRAM]:
+        expect(program.exists(), f"{program} is missing; `PARLEY_STRICT=1 swift build --build-tests` makes it")
+    expect(TESTS.stat().st_mtime > newest, "`PARLEY_STRICT=1 swift build --build-tests` was not run since a source was changed")
+    manifest = json.loads(swift("swift", "package", "--package-path", SDK, "dump-package"))
+    needed = [dependency["product"][:2] for target in manifest["targets"] for dependency in target["dependencies"] if "product" in dependency]
+    expect({name for name, _ in needed} == NIO, f"{needed}")
+    packages = {package for _, package in needed}
+    expect(packages == {each["sourceControl"][0]["identity"] for each in manifest["dependencies"]} == {"swift-nio", "swift-nio-ssl"}, f"{packages}")
 
 
 def elsewhere(folder):
@@ -69,9 +80,9 @@ def elsewhere(folder):
 
 
 def modules():
-    """Options with which the compiler finds what the package has built."""
-    maps = [*BUILD.glob("debug/*.build/module.modulemap"), *BUILD.glob("checkouts/*/Sources/*/include/module.modulemap")]
-    return ["-I", BUILD / "debug/Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}"))]
+    """Options with which the compiler finds what was built."""
+    maps = [*BUILD.glob("*.build/module.modulemap"), *(ROOT / ".build/checkouts").glob("*/Sources/*/include/module.modulemap")]
+    return ["-I", BUILD / "Modules", *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}"))]
 
 
 def converted(folder):
@@ -141,16 +152,17 @@ def tutorial():
     expect(f"```swift\n{program}```\n" in page, "TerminalChat.md has another program than terminal-chat/main.swift")
 
 
-def test(server, control, log, suite="--skip", **more):
+def test(server, control, log, alone=False, **more):
     """The suites but that of memory; or that one, alone in its process."""
+    suites = ["--filter", "ParleyClientTests.MemoryTests"] if alone else ["--filter", "ParleyClientTests", "--skip", "MemoryTests"]
     done = subprocess.run(
-        [BUILD / "debug/ParleyClientPackageTests.xctest", "--testing-library", "swift-testing", suite, "MemoryTests"], cwd=SDK,
+        [TESTS, "--testing-library", "swift-testing", *suites], cwd=SDK,
         env=environment(
             PARLEY_URL=server.base, PARLEY_PASSWORD=PASSWORD, PARLEY_CONTROL=control.url,
             PARLEY_TLS_URL=server.settings["http__url"], PARLEY_CERTIFICATE=server.certificate, PARLEY_REQUESTS=str(log), **more),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=5 * PATIENCE)
     print(done.stdout[-6000:])
-    ran = "LiveTests passed" if suite == "--skip" else "MemoryTests passed"
+    ran = "MemoryTests passed" if alone else "LiveTests passed"
     expect(done.returncode == 0 and ran in done.stdout, done.stdout[-8000:])  # none is skipped
 
 
@@ -159,7 +171,7 @@ def chat(server, user, other):
     settings = dict(
         PARLEY_URL=server.base, PARLEY_USER=user, PARLEY_PASSWORD=PASSWORD, PARLEY_FILE=f"{server.folder}/{user}.store")
     return Terminal(
-        server.folder, "env", *(f"{name}={value}" for name, value in settings.items()), BUILD / "debug/terminal-chat", other)
+        server.folder, "env", *(f"{name}={value}" for name, value in settings.items()), PROGRAM, other)
 
 
 def chats(server):
@@ -219,7 +231,7 @@ def run(checks):
     expect(shutil.which("swift"), "the Swift compiler is missing")
     failed = len(checks.failed)
     with checks.check("sdk: the package builds"):
-        build()
+        built()
     if len(checks.failed) > failed:
         return
     for name, look in [
@@ -242,7 +254,7 @@ def run(checks):
             left = never_done(log)
             expect(not left, f"{left}")
         with checks.check(f"sdk: {MESSAGES} messages with memory flat"):
-            test(server, control, os.devnull, "--filter", PARLEY_MESSAGES=str(MESSAGES))
+            test(server, control, os.devnull, alone=True, PARLEY_MESSAGES=str(MESSAGES))
         with checks.check("sdk: the terminal chat"):
             chats(server)
         with checks.check("sdk: kill -9 of the terminal chat"):
