@@ -73,7 +73,9 @@ TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$(getconf _NPRO
 # $(call swift_test,OPTIONS,VARIABLES,NAME): shows suites that passed and everything about tests that did not, which is told once more at
 # the end. Each test's own line is in .build/NAME.log.
 define swift_test
-SWIFT_BACKTRACE=$(CRASH_TOLD) $(TESTS_AT_ONCE) $(2) swift test --skip-build $(1) 2>&1 | tee .build/$(3).log | awk '/^✔ Test run/ || !/^(◇|✔ Test)|started\.$$/ { print; fflush() }' || {
+folder=$$(mktemp -d -p "$$(Tests/Clients/run --place)")
+trap 'rm -rf "$$folder"' EXIT
+TMPDIR=$$folder SWIFT_BACKTRACE=$(CRASH_TOLD) $(TESTS_AT_ONCE) $(2) swift test --skip-build $(1) 2>&1 | tee .build/$(3).log | awk '/^✔ Test run/ || !/^(◇|✔ Test)|started\.$$/ { print; fflush() }' || {
     status=$$?
     awk '/^◇ Test [^ ]+ started\.$$/ { under[$$3] } /^(✔|✘) Test / { delete under[$$3] } \
       END { for (test in under) if (++told <= 10) print "was running when the process ended: " test }' .build/$(3).log >&2

@@ -403,6 +403,8 @@ if strict {
   package.targets.append(
     .testTarget(
       name: "ParleyClientTests",
-      dependencies: [.product(name: "ParleyClient", package: "swift"), .product(name: "terminal-chat", package: "swift")],
+      dependencies: [
+        .product(name: "ParleyClient", package: "swift"), .product(name: "terminal-chat", package: "swift"),
+      ],
       path: "clients/swift/Tests/ParleyClientTests", swiftSettings: settings))
 }

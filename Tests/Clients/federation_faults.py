@@ -30,6 +30,8 @@ import random
 import sys
 import time
 
+from slixmpp.xmlstream.xmlstream import NotConnectedError
+
 from lib.apps import App
 from lib.harness import PATIENCE, Checks, Failure, expect
 from lib.internet import Internet, listens
@@ -79,7 +81,8 @@ class XMPPWriter(Writer):
                 self.unacknowledged[text] = True
                 self._say(text)
             else:
-                self.client.plugin["xep_0198"].request_ack()
+                with contextlib.suppress(NotConnectedError):  # a connection is lost some time before its event
+                    self.client.plugin["xep_0198"].request_ack()
             await asyncio.sleep(self.pause)
         await self.leave()
 

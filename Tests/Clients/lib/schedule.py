@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import selectors
 import shutil
 import signal
@@ -24,6 +25,7 @@ LIMIT = 20 * 60  # seconds after which a program is taken to hang
 GRACE = 3  # seconds in which what a program has started ends by itself
 # Files that browsers, SwiftPM and lintian leave wherever they run.
 FOREIGN = ["pulse-*", "*.lock", "TemporaryDirectory.*", "mldbm-*"]
+MEMORY, ROOM = pathlib.Path("/dev/shm"), 4 << 30  # a file system in memory, and the bytes that must be free for programs' folders to be in it
 PAUSES = 1.25  # processors that programs may want for each that there is: they seldom all want it at one moment
 SILENCE = 30  # seconds after which a line says what runs
 
@@ -147,6 +149,17 @@ class Running:
     beside: dict
 
 
+def place():
+    """Returns where programs have their folders: in memory if there is much of it, unless TMPDIR says where. Each program creates many files
+    and deletes them, which takes processor time on disks: ext4 without a journal looks at each inode that was deleted lately."""
+    usual = pathlib.Path(tempfile.gettempdir())
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return usual
+    available = re.search(r"^MemAvailable: *(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M)
+    free = os.statvfs(MEMORY)
+    return MEMORY if free.f_bavail * free.f_frsize > ROOM and available and int(available[1]) * 1024 > 2 * ROOM else usual
+
+
 class Schedule:
     """`run(tasks)` gives the outcomes, and calls `report(outcome)` at each end. With `until`, all that runs is ended when the task with that
     label has ended, and has no outcome."""
@@ -206,7 +219,7 @@ class Schedule:
     def begin(self, task, environment):
         log = self.logs / f"{task.label}.log"
         (self.logs / f"{task.label}.json").unlink(missing_ok=True)
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-"))
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-", dir=place()))
         folder.chmod(0o1777)  # as /tmp is: some programs run as another user
         watcher, pipe = _start(task, {**environment, "TMPDIR": str(folder)}, log, self.limit)
         began = Running(task, watcher, pipe, folder, log, time.monotonic(), {})

@@ -7,11 +7,13 @@ PORT_5222, IRC_PORT = "port 5222", "port 6667"
 
 @dataclasses.dataclass(frozen=True)
 class Script:
-    """`seconds` and `cores` say what a script takes that takes long, for a first run: later the last run says it. `alone`, with the reason,
-    keeps all others away; `once`, with the reason, forbids a repetition. A script with `parts` runs once for each, beside each other."""
+    """`seconds` and `cores` say what a script takes that takes long, for a first run; later the last run says it. `least` is the number of
+    processors below which it fails: sound and pictures in real time do, beside others. `alone`, with the reason, keeps all others away;
+    `once`, with the reason, forbids a repetition. A script with `parts` runs once for each, beside each other."""
     name: str
     seconds: float = 15
     cores: float = 0.5
+    least: float = 0
     alone: str = ""
     once: str = ""
     holds: tuple = ()
@@ -59,8 +61,8 @@ SCRIPTS = [
     Script("accounts"),
     Script("service_slixmpp"),
     Script("calls"),
-    Script("calls_jingle", seconds=30, cores=0.7),
-    Script("calls_dino", seconds=30, cores=0.4, holds=(PORT_5222,)),
+    Script("calls_jingle", seconds=30, least=1),
+    Script("calls_dino", seconds=25, least=1.5, holds=(PORT_5222,)),
     Script("inbox", seconds=25, cores=0.6),
     Script("uploads"),
     Script("push", seconds=40, cores=0.1),
@@ -76,14 +78,14 @@ SCRIPTS = [
     Script("web_robustness", seconds=45, cores=1),
     Script("web_screens", seconds=30, cores=0.7),
     Script("web_lists", seconds=35, cores=0.6),
-    Script("web_calls"),
+    Script("web_calls", least=1),
     Script("web_signin", seconds=25, cores=0.7),
     Script("web_terms"),
     Script("web_phone"),
     Script("web_push"),
-    Script("web_engines", seconds=45, cores=0.9),
+    Script("web_engines", seconds=45, least=1),
     Script("web_notifications"),
-    Script("sdk_swift", seconds=200, cores=1.6),
+    Script("sdk_swift", seconds=100, cores=0.4),
     Script("compliance"),
     Script("lag", seconds=40, cores=0.6, once="what it finds is lost, doubled or out of order"),
     Script("vanishing"),
@@ -118,7 +120,7 @@ SCRIPTS = [
     Script("container"),
     Script("deployments", seconds=30, cores=0.5),
     Script("acme", seconds=40, cores=0.3),
-    Script("docs", seconds=105, cores=1),
+    Script("docs", seconds=75, cores=1),
     Script("architecture"),
     Script("suite", once="it says what is repeated"),
     Script("federation_lab", seconds=25, cores=0.7),
@@ -126,7 +128,7 @@ SCRIPTS = [
     Script("federation_check", seconds=25, cores=0.2),
     Script("network_check"),
     Script("federation_components"),
-    Script("federation_calls", seconds=25, cores=0.4),
+    Script("federation_calls", seconds=30, least=1),
     Script("federation_faults", seconds=60, cores=0.6, once="random choices from a seed"),
     Script("federation_guide"),
     Script("production_guide"),
