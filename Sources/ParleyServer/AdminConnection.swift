@@ -27,18 +27,16 @@ package final class AdminConnection: Sendable {
 
   /// Opens a connection, and waits a while for a folder that another command holds or for a server that is starting.
   ///
-  /// - Parameter creating: Whether a missing data folder is created; otherwise it is an error.
+  /// - Parameter creating: Whether a missing database is created, as an import does; otherwise it is an error, since a
+  ///   command that is run in another folder than the server would work on data that no server has.
   package static func open(_ settings: Settings, creating: Bool = false) async throws(StartupError) -> AdminConnection {
-    if !creating, !Files.exists(settings.data) {
-      throw StartupError(
-        "there is no data folder \(settings.data); parley serve or parley init makes it, "
-          + "or set data to the one that is meant")
-    }
+    if !creating, !DataFolder.isUsed(settings.data) { throw noData(settings) }
     let client = AdminClient(path: settings.adminSocket)
     let end = ContinuousClock.now + ServerLimits.lockWait
     while true {
       switch try DataFolder.open(settings.data, for: .command) {
       case .opened(let folder):
+        if !creating, folder.isNew { throw noData(settings) }
         let logger = ServerLog(level: .warning).logger("parley")
         let core = try Core.open(settings, folder, logger: logger)
         let context = AdminContext(
@@ -56,6 +54,12 @@ package final class AdminConnection: Sendable {
         try? await Task.sleep(for: ServerLimits.lockPollInterval)
       }
     }
+  }
+
+  private static func noData(_ settings: Settings) -> StartupError {
+    StartupError(
+      (Files.exists(settings.data) ? "there is no database in the" : "there is no") + " data folder \(settings.data); "
+        + "parley serve or parley init makes it, or set data to the one that is meant")
   }
 
   /// Creates a connection to a server elsewhere, with an app key. The first call connects.

@@ -65,6 +65,12 @@ public final class DataFolder: Sendable {
     close(lock)
   }
 
+  /// Whether the folder has been opened before, or has a database that was put there; true as well where that cannot be
+  /// known, as in a folder of another user.
+  static func isUsed(_ path: String) -> Bool {
+    [path + "/lock", database(of: path)].contains { (try? Files.isMissing($0)) != true }
+  }
+
   /// Creates the folder (mode 0700) if needed and takes its lock without waiting. The kernel releases the lock when the
   /// process ends, so that a crash leaves none behind (flock(2)).
   public static func open(_ path: String, for use: Use) throws(StartupError) -> Opening {

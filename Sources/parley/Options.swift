@@ -136,7 +136,7 @@ struct CommandOptions: ParsableArguments {
 
   /// Calls `body` with access to the data.
   ///
-  /// - Parameter creating: Whether a missing data folder is created; otherwise it is an error.
+  /// - Parameter creating: Whether a missing database is created; otherwise it is an error.
   func withData(creating: Bool = false, _ body: (CommandContext) async throws -> Void) async throws {
     let settings: Settings?
     let administration: AdminConnection

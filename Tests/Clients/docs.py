@@ -94,7 +94,8 @@ STAND_INS = {
     "docker": '''case "$1" in
         build) test -f "$3" && test -d "${!#}" ;;
         compose) test -f "$3" ;;
-        run) printf '%s\\n' "$@" | grep ^PARLEY_ >"$MACHINE/container" ;;
+        run) printf '%s\\n' "$@" | grep ^PARLEY_ >"$MACHINE/container"
+            exec env $(<"$MACHINE/container") PARLEY_DATA="$MACHINE/volume" parley init ;;
         exec) shift 2; exec env $(<"$MACHINE/container") PARLEY_DATA="$MACHINE/volume" "$@" ;;
         *) exit 1 ;; esac''',
     "generate-users": 'cat users.csv',
@@ -300,7 +301,7 @@ def moving_in(checks, book):
                           ("Move from any other server, and away", "")]:
         with checks.check(f"docs: to production, {section}"), Machine() as machine:
             if not text:
-                machine.shell("parley user add alice@localhost --generate")
+                machine.shell("parley init --no-demo; parley user add alice@localhost --generate")
             for block in book.take(where, section):
                 printed = machine.shell(block)
                 expect(text in printed, printed)
@@ -490,7 +491,7 @@ def operations(checks, book, machine):
 
 def helps(checks, book, prepared):
     """The examples of every --help, each on data of its own, and on a running server what stands in sentences."""
-    prepared.shell("parley user add bob@localhost --generate; cp -r data without-alice")
+    prepared.shell("parley init --no-demo; parley user add bob@localhost --generate; cp -r data without-alice")
     prepared.shell("""parley user add alice@localhost --generate; parley user add alice@example.org --generate
                       parley federation deny rule.example
                       parley hold add alice@localhost

@@ -18,7 +18,7 @@ from lib.wire import XMPP
 
 def run(checks):
     with Server(admins="romeo@localhost") as server:
-        server.command("user", "add", "romeo@localhost", "--password-stdin", stdin=PASSWORD + "\n")
+        server.prepare().command("user", "add", "romeo@localhost", "--password-stdin", stdin=PASSWORD + "\n")
         server.start()
         audit(checks, server)
         reload(checks, server)

@@ -53,6 +53,23 @@ import Testing
       let refusal = await #expect(throws: StartupError.self) { _ = try await AdminConnection.open(settings) }
       #expect(refusal?.lines[0].hasPrefix("there is no data folder \(folder)/data") == true)
       #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+
+      // Neither does a folder of something else get a database.
+      try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: false)
+      let other = await #expect(throws: StartupError.self) { _ = try await AdminConnection.open(settings) }
+      #expect(other?.lines[0].hasPrefix("there is no database in the data folder \(folder)/data") == true)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/data") == [])
+      // A lock is what a start leaves that failed before the database was there.
+      _ = try openFolder(settings.data)
+      let failed = await #expect(throws: StartupError.self) { _ = try await AdminConnection.open(settings) }
+      #expect(failed?.lines == other?.lines)
+
+      do {
+        let importing = try await AdminConnection.open(settings, creating: true)
+        await importing.close()
+      }
+      let known = try await AdminConnection.open(settings)
+      await known.close()
     }
   }
 }

@@ -9,6 +9,7 @@ import Testing
 @Suite struct CommandTests {
   @Test func usersAndRostersWithoutAServer() async throws {
     try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
       let added = try await Command.run(
         "user", "add", "alice@localhost", "--password-stdin", in: folder, input: "secret\n")
       #expect(added.status == 0)
@@ -37,8 +38,38 @@ import Testing
     }
   }
 
+  /// Run in another folder than the server, a command must neither succeed nor leave data there.
+  @Test func noCommandThatWritesMakesADataFolder() async throws {
+    try withScratchFolder { folder in
+      try Files.write(Array("jid,password\nbob,secret\n".utf8), to: folder + "/users.csv", mode: 0o600)
+      try Files.write(Array("jid,contact\nalice,bob\n".utf8), to: folder + "/roster.csv", mode: 0o600)
+      let expected =
+        "parley: there is no data folder \(folder)/data; parley serve or parley init makes it, "
+        + "or set data to the one that is meant"
+      for arguments in [
+        ["user", "list"], ["user", "add", "alice", "--generate"], ["user", "import", "users.csv"],
+        ["roster", "add", "alice", "bob"], ["roster", "import", "roster.csv"],
+        ["dialog", "create", "team", "--owner", "alice"], ["contact-group", "create", "sales"],
+        ["key", "add", "backend", "--scope", "*"], ["invite", "create"],
+        ["webhook", "add", "https://example.org/hook", "--event", "*"], ["motd", "set", "No duels."],
+        ["hold", "add", "alice"], ["federation", "allow", "example.net"], ["federation", "deny", "example.net"],
+        ["retention", "run"], ["backup", "copy.db"],
+      ] {
+        let (process, output, errors) = try Command.start(arguments, in: folder)
+        let told = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1, "\(arguments)")
+        #expect(told == expected + "\n", "\(arguments)")
+        #expect(printed.isEmpty, "\(arguments)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+    }
+  }
+
   @Test func dialogsWithoutAServer() async throws {
     try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
       for name in ["alice", "bob"] { _ = try await Command.run("user", "add", name, "--generate", in: folder) }
       let none = try await Command.run("dialog", "list", in: folder)
       #expect(none.output == "There are no dialogs.\n")
@@ -80,6 +111,7 @@ import Testing
 
   @Test func theMessageOfTheDayWithoutAServer() async throws {
     try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
       _ = try await Command.run("user", "add", "alice", "--generate", in: folder)
       let none = try await Command.run("motd", "show", in: folder)
       #expect(none.output == "There is no message of the day of localhost.\n")
@@ -107,6 +139,7 @@ import Testing
 
   @Test func aBackupIsWholeNewAndItsOwnersAlone() async throws {
     try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
       _ = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
       let made = try await Command.run("backup", "copy.db", in: folder)
       #expect(made.status == 0)
@@ -132,6 +165,7 @@ import Testing
 
   @Test func importsOfUsersAndContacts() async throws {
     try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
       try Files.write(
         Array("jid,password,name\nalice@localhost,\"a,\"\"b\",Alice\nbob@localhost,b,\nshort\nx y@localhost,b,\n".utf8),
         to: folder + "/users.csv", mode: 0o600)

@@ -4,7 +4,6 @@ import Basics
 
 struct FederationAllow: AdminCommand {
   typealias Operation = SetFederationRule
-  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "allow",
     abstract: "Admits a domain elsewhere, whatever the configuration's lists say.",
@@ -25,7 +24,6 @@ struct FederationAllow: AdminCommand {
 
 struct FederationDeny: AdminCommand {
   typealias Operation = SetFederationRule
-  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "deny",
     abstract: "Refuses a domain elsewhere: its streams are closed, and what waits for it is returned.",

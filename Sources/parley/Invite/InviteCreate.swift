@@ -3,7 +3,6 @@ import ArgumentParser
 
 struct InviteCreate: AdminCommand {
   typealias Operation = CreateInvite
-  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "create",
     abstract: "Makes an invitation and prints its links. Nobody can be shown them again.",

@@ -3,7 +3,6 @@ import ArgumentParser
 
 struct KeyAdd: AdminCommand {
   typealias Operation = AddKey
-  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Makes a key and prints its secret. Nobody can be shown it again.",

@@ -26,7 +26,7 @@ struct UserAdd: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
-    try await options.withData(creating: true) { context in
+    try await options.withData { context in
       let user = try await context.call(
         AddUser.self, AddUser.Input(jid: context.address(jid), password: secret.text, name: name))
       try options.output.print(

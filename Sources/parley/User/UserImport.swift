@@ -21,7 +21,7 @@ struct UserImport: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    try await options.withData(creating: true) { context in
+    try await options.withData { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
       try await run.run(required: ["jid", "password"], optional: ["name"]) { records in
         try await context.call(

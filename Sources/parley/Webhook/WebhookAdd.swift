@@ -3,7 +3,6 @@ import ArgumentParser
 
 struct WebhookAdd: AdminCommand {
   typealias Operation = AddWebhook
-  static let createsData = true
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Has a URL told what happens from now on, and prints the secret that signs it.",

@@ -240,8 +240,15 @@ class Server:
             raise Failure(f"parley {' '.join(arguments)}: status {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout
 
+    def prepare(self):
+        """Makes the data folder before the first start."""
+        self.command("init", "--no-demo")
+        return self
+
     def add_users(self, *names):
         """All by one command: each is a process, and scripts add users often."""
+        if not os.path.exists(self.settings["data"]):
+            self.prepare()
         rows = "".join(f"{name}@localhost,{PASSWORD},{name.capitalize()}\n" for name in names)
         self.command("user", "import", "-", stdin="jid,password,name\n" + rows)
 
