@@ -14,7 +14,13 @@ extension SettingsReader {
   /// Reads the address of the page with the terms; nil if there is none.
   mutating func termsURL() -> String? {
     let url = read(keys.termsURL)
-    if url.isEmpty { return nil }
+    if url.isEmpty {
+      // Users would be asked to agree to a text that nobody shows them.
+      if raw.values[keys.termsVersion.name]?.text.isEmpty == false {
+        reject(keys.termsVersion, "terms.url is missing beside it")
+      }
+      return nil
+    }
     if !Host.isWebURL(url) { reject(keys.termsURL, "a URL such as https://www.example.org/terms is expected") }
     return url
   }

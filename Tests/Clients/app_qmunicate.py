@@ -26,7 +26,8 @@ SHARING = "{urn:xmpp:sfs:0}file-sharing/{urn:xmpp:file:metadata:0}file/{urn:xmpp
 RTP, JMI = "urn:xmpp:jingle:apps:rtp:1", "urn:xmpp:jingle-message:0"
 VIDEO, AUDIO = b"\x00\x00\x00\x18ftypmp42" + bytes(2000), b"OggS\x00\x02" + bytes(900)
 SETTINGS = dict(
-    terms__version=TERMS, push__content="body", turn__servers="turn:relay.example.org:3478?transport=udp", turn__secret="prospero")
+    terms__version=TERMS, terms__url="https://www.example.org/terms", push__content="body",
+    turn__servers="turn:relay.example.org:3478?transport=udp", turn__secret="prospero")
 
 
 def proof(services, subject, **claims):

@@ -572,6 +572,8 @@ import XMPPDoor
     #expect(try load().termsURL == nil)
     let settings = try load("terms: {version: 2, url: https://www.example.org/terms}")
     #expect(settings.terms == "2" && settings.termsURL == "https://www.example.org/terms")
+    #expect(try errors("terms.version: 2") == ["terms.version = 2 (FILE:1): terms.url is missing beside it"])
+    #expect(try load("terms.url: https://www.example.org/terms").terms == nil)
   }
 
   @Test func pagesOfAllOriginsAreAllowedOrOfThoseListed() throws {

@@ -117,6 +117,7 @@ def site(*users, **settings):
     hook = Hook(port, secret)
     settings = dict(
         guests__domains="localhost", registration="true", invitations="true", identity__backends=f"app={SECRET}", signup__email="false", terms__version="1",
+        terms__url="https://www.example.org/terms",
         turn__servers="turn:relay.example.org:3478?transport=udp", turn__secret="a secret of the relay",
         delivery__url=f"http://127.0.0.1:{port}/letters", delivery__secret=secret, **settings)
     with Server(**settings) as server:
