@@ -13,6 +13,9 @@ package enum CertificateLimits {
   static let selfSignedDays = 825
   /// The remaining days at which a start creates a new certificate.
   static let selfSignedRenewalDays = 30
+  /// The remaining days at which a configured certificate should have been renewed: public authorities' live for 90 days
+  /// or less, and tools renew them when a third is left.
+  static let renewalDays: Int64 = 14
 
   /// The time of one request to an ACME authority; some issue a certificate before they answer.
   static let authorityTimeout: Duration = .seconds(30)

@@ -1,0 +1,103 @@
+import Basics
+import ServerConfiguration
+import ServerFixtures
+import SwiftASN1
+import Testing
+import X509
+
+@testable import ServerCertificates
+
+/// What `parley check` says of certificates that can be used, and should not be.
+@Suite struct CertificateDoubtsTests {
+  private let root = Draft.authority("Root").sign()
+
+  /// Returns what is said of a certificate with these others in its file, without the file's name.
+  private func doubts(
+    _ issued: Issued, _ others: [Issued] = [], names: [String] = ["example.net"], at time: Timestamp = now
+  ) throws -> [String] {
+    try withScratchFolder { folder in
+      let file = folder + "/chain.pem"
+      try Files.write(Array(([issued] + others).map(\.pem.chain).joined(separator: "\n").utf8), to: file, mode: 0o600)
+      try Files.write(Array(issued.pem.key.utf8), to: folder + "/key.pem", mode: 0o600)
+      try Files.write(Array(root.pem.chain.utf8), to: folder + "/root.pem", mode: 0o600)
+      let settings = try testSettings(
+        folder,
+        [
+          "domain": "example.net", "tls.certificate": file, "tls.key": folder + "/key.pem",
+          "outgoing.authorities": folder + "/root.pem",
+        ])
+      #expect(Certificates.check(settings) == [])
+      return Certificates.doubts(settings, issuedIn: folder, at: time) { _ in names }
+        .map { $0.replacing("The certificate \(file) ", with: "") }
+    }
+  }
+
+  @Test func aGoodOneIsBeyondDoubt() throws {
+    let between = Draft.authority("Between").sign(by: root)
+    #expect(try doubts(Draft().sign(by: root)) == [])
+    #expect(try doubts(Draft().sign(by: between), [between]) == [])
+    // Who presents the root as well does no harm.
+    #expect(try doubts(Draft().sign(by: between), [between, root]) == [])
+    #expect(try doubts(Draft().sign()) == [])
+  }
+
+  @Test func datesAreSeen() throws {
+    #expect(try doubts(Draft(until: "2026-05-31").sign(by: root)) == ["expired on 2026-05-31."])
+    #expect(try doubts(Draft(from: "2026-06-02").sign(by: root)) == ["is not valid before 2026-06-02."])
+    #expect(
+      try doubts(Draft(until: "2026-06-15").sign(by: root)) == ["expires on 2026-06-15, and has not been renewed."])
+    #expect(try doubts(Draft(until: "2026-06-16").sign(by: root)) == [])
+    // One of six days is renewed when two are left.
+    #expect(try doubts(Draft(from: "2026-05-29", until: "2026-06-04").sign(by: root)) == [])
+    #expect(
+      try doubts(Draft(from: "2026-05-28", until: "2026-06-03").sign(by: root))
+        == ["expires on 2026-06-03, and has not been renewed."])
+  }
+
+  @Test func namesThatAreNotInItAreSeen() throws {
+    let wanted = ["example.net", "conference.example.net", "bücher.example.net"]
+    #expect(
+      try doubts(Draft().sign(by: root), names: wanted) == [
+        "does not name conference.example.net, xn--bcher-kva.example.net, so that clients and other servers refuse it there."
+      ])
+    let wild = Draft(names: [.dnsName("example.net"), .dnsName("*.example.net")]).sign(by: root)
+    #expect(try doubts(wild, names: wanted) == [])
+  }
+
+  @Test func aMissingCertificateBetweenIsSeen() throws {
+    let between = Draft.authority("Between").sign(by: root)
+    let incomplete = "has an incomplete chain: the certificate of CN=Between is missing in the file."
+    #expect(try doubts(Draft().sign(by: between)) == [incomplete])
+    #expect(try doubts(Draft().sign(by: between), [root]) == [incomplete])
+    let lower = Draft.authority("Lower").sign(by: between)
+    #expect(try doubts(Draft().sign(by: lower), [lower]) == [incomplete])
+  }
+
+  @Test func anUnusableFileIsAnErrorAlone() throws {
+    try withScratchFolder { folder in
+      let settings = try testSettings(
+        folder, ["tls.certificate": folder + "/missing.pem", "tls.key": folder + "/missing.key"])
+      #expect(Certificates.check(settings).count == 1)
+      #expect(Certificates.doubts(settings, issuedIn: folder, at: now) { _ in ["localhost"] } == [])
+    }
+  }
+
+  @Test func theOneOfACMEIsRenewedByTheServerUntilItIsNot() throws {
+    try withScratchFolder { folder in
+      let settings = try testSettings(
+        folder, ["domain": "a.example", "tls.acme.enabled": "true", "tls.acme.terms_agreed": "true"])
+      let issued = Draft(names: [.dnsName("a.example")], until: "2026-06-03").sign(by: root)
+      try Files.makeFolder(folder + "/acme", mode: 0o700)
+      try Files.write(
+        Array((issued.pem.key + "\n" + issued.pem.chain).utf8), to: IssuedCertificate.path(folder), mode: 0o600)
+      func doubts(_ time: String) throws -> [String] {
+        Certificates.doubts(settings, issuedIn: folder, at: try #require(Timestamp(time))) { _ in ["b.example"] }
+      }
+      #expect(try doubts("2026-06-01T00:00:00Z") == [])
+      #expect(
+        try doubts("2026-06-04T00:00:00Z") == [
+          "The certificate \(folder)/acme/certificate.pem expired on 2026-06-03 (parley certificate show)."
+        ])
+    }
+  }
+}
