@@ -112,7 +112,7 @@ package enum Listening {
     case EADDRINUSE: return "the address is in use"
     case EADDRNOTAVAIL: return "this machine has no such address"
     case EACCES: return "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE"
-    case EAFNOSUPPORT: return "this machine does not speak that kind of address"
+    case EAFNOSUPPORT: return "this machine has no IPv6; name an address of IPv4, such as 0.0.0.0"
     default: return Files.reason(error.errnoCode)
     }
   }

@@ -59,7 +59,7 @@ public enum FederationCheck {
 extension Settings {
   /// Returns the domains that other servers connect to for a domain here, and whether federation is incomplete without:
   /// rooms are where people of several servers meet, files are fetched by HTTPS.
-  fileprivate func federated(_ domain: Domain) -> [(name: String, isRequired: Bool)] {
+  func federated(_ domain: Domain) -> [(name: String, isRequired: Bool)] {
     var names = [(domain.name, true), (domain.rooms, federation?.rooms != .off)]
     if uploads != nil { names.append((domain.uploads, false)) }
     if let pubsub = domain.pubsub { names.append((pubsub, false)) }

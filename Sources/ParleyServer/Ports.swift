@@ -152,7 +152,7 @@ struct XMPPService: Service {
     } catch {
       throw HTTPPorts.refusal(error, endpoint, key)
     }
-    logger.info("listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+    logger.info("listening", metadata: endpoint.fields(key))
   }
 }
 
@@ -184,8 +184,7 @@ enum HTTPPorts {
     for (endpoint, key, isSecure) in ports where endpoint.isOn {
       let provider: (@Sendable () -> NIOSSLContext)? = isSecure ? { @Sendable in context } : nil
       let onBound: @Sendable (SocketAddress?) async -> Void = { _ in
-        logger.info(
-          "listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+        logger.info("listening", metadata: endpoint.fields(key))
         readiness.arrive()
       }
       let listener = HTTPListener(
@@ -208,8 +207,7 @@ enum HTTPPorts {
       port: endpoint.port,
       connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
     ) { _ in
-      logger.info(
-        "listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+      logger.info("listening", metadata: endpoint.fields(key))
       readiness.arrive()
     }
     return Port(listener: listener, endpoint: endpoint, key: key)
@@ -232,6 +230,29 @@ enum HTTPPorts {
         throw HTTPPorts.refusal(error, endpoint, key)
       }
     }
+  }
+}
+
+extension Settings {
+  /// The endpoints that are opened, each with the key of its port.
+  var listeners: [(endpoint: Endpoint, key: Key<Int>)] {
+    let keys = Keys.shared
+    var all: [(endpoint: Endpoint, key: Key<Int>)] = [
+      (xmpp, keys.xmppPort), (xmppTLS, keys.xmppTLSPort), (http, keys.httpPort), (https, keys.httpsPort),
+      (component, keys.componentPort), (metrics, keys.metricsPort),
+    ]
+    if let federation {
+      all.append((Endpoint(host: federation.host, port: federation.port), keys.federationPort))
+      all.append((Endpoint(host: federation.host, port: federation.tlsPort), keys.federationTLSPort))
+    }
+    return all.filter { $0.endpoint.isOn }
+  }
+}
+
+extension Settings.Endpoint {
+  /// The fields of the log's line about the opened port.
+  fileprivate func fields(_ key: Key<Int>) -> Logger.Metadata {
+    ["key": "\(key.name)", "host": "\(Host.bound(host))", "port": "\(port)"]
   }
 }
 

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Dialogs
 import FileStorage
 import ServerCertificates
@@ -23,7 +23,37 @@ extension Settings {
         "backup.replicated is true, and users' files are in \(data), where Litestream copies the database alone: with "
           + "uploads.store: s3 they are not lost with the machine.")
     }
+    texts += addressesWithoutIPv6(Host.hasIPv6)
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
     return texts
+  }
+
+  /// The effects of a machine without IPv6.
+  func addressesWithoutIPv6(_ hasIPv6: Bool) -> [String] {
+    if hasIPv6 { return [] }
+    let all = listeners.filter { $0.endpoint.host == "::" }.map { $0.key.name }.joined(separator: ", ")
+    let some = listeners.filter { $0.endpoint.host != "::" && $0.endpoint.host.contains(":") }
+    return (all.isEmpty ? [] : ["This machine has no IPv6: the ports of :: are opened at 0.0.0.0 (\(all))."])
+      + some.map { "\($0.key.name) cannot be opened at \($0.endpoint.host): this machine has no IPv6." }
+  }
+
+  /// The doubts of `parley check` about what the configuration leads to on this machine, besides `shortcomings`.
+  public func doubts(at now: Timestamp) -> [String] {
+    Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
+      + StartConditions.current.doubts(self)
+  }
+
+  /// The names that are looked for in the certificate of a domain: its own by clients, those of its services by other
+  /// servers, and the host of `http.url` by browsers and apps where that leads to the HTTPS port itself.
+  func certified(_ domain: Domain) -> [String] {
+    var names = federation == nil ? [domain.name] : federated(domain).map { $0.name }
+    // The first domain's certificate is the one for all other names.
+    guard domain == domains[0], https.isOn, publicURL.hasPrefix("https://") else { return names }
+    let parts = publicURL.dropFirst("https://".count).prefix { $0 != "/" }.split(separator: ":").map(String.init)
+    guard let host = parts.first, parts.count <= 2, (parts.count == 2 ? Int(parts[1]) : 443) == https.port,
+      IPAddress(host) == nil, !domains.contains(where: { $0.name == host })
+    else { return names }
+    names.append(host)
+    return names
   }
 }

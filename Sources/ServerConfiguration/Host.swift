@@ -1,5 +1,6 @@
 import Addresses
 import Basics
+import Glibc
 import NIOCore
 
 /// Listening addresses and domains as written in the configuration.
@@ -18,12 +19,17 @@ package enum Host {
     return (a == "localhost" && isLoopback(b)) || (b == "localhost" && isLoopback(a))
   }
 
-  /// Returns the address to bind. A machine without an IPv6 address, such as a container on an ordinary bridge, does
-  /// not support `::`; every address there is `0.0.0.0`.
-  package static func bound(_ text: String) -> String {
-    guard text == "::", (try? SocketAddress.makeAddressResolvingHost(text, port: 0)) == nil else { return text }
-    return "0.0.0.0"
-  }
+  /// Returns the address to bind: on a machine without IPv6 every address is `0.0.0.0`.
+  package static func bound(_ text: String) -> String { text == "::" && !hasIPv6 ? "0.0.0.0" : text }
+
+  /// Whether this machine listens on `::`. One without an IPv6 address, such as a container on an ordinary bridge, may
+  /// not resolve it; one that was booted with `ipv6.disable=1` has no such sockets (EAFNOSUPPORT of socket(2)).
+  package static let hasIPv6: Bool = {
+    let file = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard file >= 0 else { return errno != EAFNOSUPPORT }
+    close(file)
+    return (try? SocketAddress.makeAddressResolvingHost("::", port: 0)) != nil
+  }()
 
   /// Returns the address at which the same machine reaches a listener bound there.
   package static func reached(_ text: String) -> String {

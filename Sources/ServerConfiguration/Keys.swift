@@ -8,7 +8,7 @@ import XMPPDoor
 package struct Keys: Sendable {
   let domain = Key.text("domain", "localhost")
   let domains = Key.entries("domains", ["name", "rooms", "uploads", "pubsub", "certificate", "key"])
-  let data = Key.path("data", "./data")
+  package let data = Key.path("data", "./data")
   let xmppHost = Key.host("xmpp.host", "::")
   package let xmppPort = Key.port("xmpp.port", 5222)
   package let xmppTLSPort = Key.port("xmpp.tls_port", 5223)
@@ -157,7 +157,7 @@ package struct Keys: Sendable {
   let backupEvery = Key<Duration>.time("backup.every")
   let backupKeep = Key.number("backup.keep", 7, 1...1_000, "backups")
   let backupStore = Key.choice("backup.store", Settings.Backups.Place.folder)
-  let backupFolder = Key.path("backup.folder")
+  package let backupFolder = Key.path("backup.folder")
   let backupBucketEndpoint = Key.text("backup.s3.endpoint")
   let backupBucketName = Key.text("backup.s3.bucket")
   let backupBucketRegion = Key.text("backup.s3.region", "us-east-1")

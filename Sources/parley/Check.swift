@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Basics
 import ParleyServer
 import ServerCertificates
 import ServerConfiguration
@@ -11,6 +12,11 @@ struct Check: AsyncParsableCommand {
     discussion: """
       All errors are reported at once, each with its key, its value and where it was written. Certificates and keys for
       pushes are read, too, and the accounts of the addresses that admins and contact.* name are looked for.
+
+      Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
+      that has expired, is about to, lacks a name or its chain; ports below 1024, folders and files that the server's user may \
+      not use; a machine without IPv6. They do not change the exit status. Run as root, the check judges for the user of the \
+      installed parley.service, if that has the same configuration file.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -55,12 +61,14 @@ struct Check: AsyncParsableCommand {
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }
       try output.print(settings.effective, table.text())
     } else {
-      let notes = settings.shortcomings + (await AdminConnection.doubts(settings))
+      let notes =
+        settings.shortcomings + settings.doubts(at: SystemClock.now) + (await AdminConnection.doubts(settings))
+      let count = notes.isEmpty ? "" : notes.count == 1 ? ", with a warning" : ", with \(notes.count) warnings"
       let verdict =
-        "The configuration is good" + (settings.file.map { " (\($0))." } ?? " (no file; environment and defaults).")
+        "The configuration is good\(count) (\(settings.file ?? "no file; environment and defaults"))."
       try output.print(
         ["file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n")],
-        ([verdict] + notes).joined(separator: "\n"))
+        ([verdict] + notes.map { "warning: \($0)" }).joined(separator: "\n"))
     }
   }
 

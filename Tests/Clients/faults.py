@@ -10,6 +10,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import tempfile
 
 from lib.apps import App
 from lib.harness import BINARY, PATIENCE, Failure, Log, Server, environment, expect, small_disk, until
@@ -17,12 +18,13 @@ from lib.scrape import get
 from lib.wire import XMPP
 
 FAILURE, USAGE = 1, 2
+IPV4_ONLY = pathlib.Path(__file__).parent / "lib" / "ipv4only.c"
 
 
-def refused(server, status, *says, arguments=("serve",), settings=None, **changes):
+def refused(server, status, *says, arguments=("serve",), settings=None, wrapper=(), **changes):
     """The server must not start: one line, this status, these words."""
     done = subprocess.run(
-        [str(BINARY), *arguments, "--config", server.configuration],
+        [*wrapper, str(BINARY), *arguments, "--config", server.configuration],
         env=environment(**{**server.settings, "log__level": "critical", **(settings or {}), **changes}),
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     lines = [line for line in done.stderr.splitlines() if line.strip()]
@@ -33,8 +35,20 @@ def refused(server, status, *says, arguments=("serve",), settings=None, **change
     expect("Error(" not in lines[0] and "errno" not in lines[0], f"for programmers: {lines[0]}")
 
 
+def warned(server, *says, wrapper=(), settings=None):
+    """The configuration must be good, and `parley check` must warn."""
+    done = subprocess.run(
+        [*wrapper, str(BINARY), "check", "--config", server.configuration], env=environment(**{**server.settings, **(settings or {})}),
+        capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 0 and "The configuration is good, with" in done.stdout, f"{done}")
+    warnings = [line for line in done.stdout.splitlines() if line.startswith("warning: ")]
+    for text in says:
+        expect(any(text in line for line in warnings), f"\"{text}\" is not in: {done.stdout}")
+
+
 def run(checks):
     ports(checks)
+    without_ipv6(checks)
     certificates(checks)
     configuration(checks)
     data(checks)
@@ -51,6 +65,24 @@ def ports(checks):
             holder.bind(("127.0.0.1", port))
             holder.listen()
             refused(server, FAILURE, str(port), name, "in use")
+
+
+def without_ipv6(checks):
+    """On a kernel with `ipv6.disable=1`, whose answer to socket(2) a preloaded library gives."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "ipv4only.so")
+        subprocess.run([shutil.which("cc") or "clang", "-O2", "-shared", "-fPIC", "-o", library, IPV4_ONLY, "-ldl"], check=True)
+        wrapper = ["env", f"LD_PRELOAD={library}"]
+        with checks.check("fault: a machine without IPv6 is served over IPv4, and the log and the check say so"), \
+                Server(wrapper=wrapper, xmpp__host="::") as server:
+            warned(server, "This machine has no IPv6: the ports of :: are opened at 0.0.0.0 (xmpp.port, xmpp.tls_port)", wrapper=wrapper)
+            server.start()
+            for port in (server.xmpp, server.tls):
+                socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+            expect("This machine has no IPv6" in server.log.text and "host=0.0.0.0" in server.log.text, server.tail())
+        with checks.check("fault: a machine without IPv6 has none of its addresses"), Server(wrapper=wrapper, xmpp__host="::1") as server:
+            warned(server, "xmpp.port cannot be opened at ::1: this machine has no IPv6", wrapper=wrapper)
+            refused(server, FAILURE, "xmpp.port", "no IPv6", "0.0.0.0", wrapper=wrapper)
 
 
 def certificates(checks):
@@ -76,6 +108,8 @@ def certificates(checks):
             with checks.check(f"fault: the certificate {what}"):
                 # A configuration that does not get better by trying again.
                 refused(server, USAGE, says, settings={"tls__certificate": files[0], "tls__key": files[1]})
+        with checks.check("fault: a certificate for another name is a warning"):
+            warned(server, f"The certificate {chain} does not name localhost", settings={"tls__certificate": chain, "tls__key": key})
         if os.getuid() != 0:
             with checks.check("fault: the key may not be read"):
                 key.chmod(0)
@@ -117,6 +151,10 @@ def data(checks):
     with checks.check("fault: the data folder is a file"), Server() as server:
         pathlib.Path(server.data).write_text("")
         refused(server, FAILURE, server.data)
+    with checks.check("fault: a folder of backups that cannot be written is a warning"), Server() as server:
+        pathlib.Path(server.folder, "file").write_text("")
+        place = os.path.join(server.folder, "file", "backups")
+        warned(server, f"cannot write to {place}", settings={"backup__every": "1d", "backup__folder": place})
     with checks.check("fault: the database is no database"), Server() as server:
         os.mkdir(server.data)
         pathlib.Path(server.data, "parley.db").write_bytes(b"no database at all\n" * 500)
@@ -130,6 +168,9 @@ def data(checks):
             refused(server, FAILURE, "database", "in use")
     with checks.check("fault: the admin socket's path is too long"), Server() as server:
         refused(server, USAGE, "admin.socket", "107", admin__socket="/tmp/" + "x" * 120)
+    with checks.check("fault: a command in another folder than the server's adds nobody"), Server() as server:
+        refused(server, FAILURE, f"there is no data folder {server.data}", arguments=("user", "add", "alice", "--generate"))
+        expect(not os.path.exists(server.data), "it has made one")
     with checks.check("fault: commands without a server and without data"), Server() as server:
         done = subprocess.run(
             [str(BINARY), "user", "show", "nobody@localhost", "--config", server.configuration], env=server.environment(),

@@ -230,6 +230,20 @@ import Testing
     }
   }
 
+  @Test func warningsOfACheckAreLabelledAndChangeNoStatus() async throws {
+    try await withScratchFolder { folder in
+      let place = folder + "/parley.yaml/backups"
+      try Files.write(
+        Array("backup: {every: 1d, folder: \(place)}\n".utf8), to: folder + "/parley.yaml", mode: 0o600)
+      let outcome = try await Command.run("check", in: folder)
+      #expect(outcome.status == 0)
+      let lines = outcome.output.split(separator: "\n")
+      #expect(lines.first?.hasPrefix("The configuration is good, with ") == true)
+      #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("warning: ") })
+      #expect(lines.contains { $0.hasPrefix("warning: backup.folder: ") && $0.contains(" cannot write to \(place): ") })
+    }
+  }
+
   @Test func aSecretIsNoArgument() async throws {
     try await withScratchFolder { folder in
       let outcome = try await Command.run("serve", "--set", "turn.secret=prospero", in: folder)

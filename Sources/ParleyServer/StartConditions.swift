@@ -1,0 +1,216 @@
+import Basics
+import Glibc
+package import ServerConfiguration
+import XMPPDoor
+
+/// The things that the machine must let the server do, and that a check can see before a start: ports, folders, files,
+/// kinds of addresses. They are judged for the user of the installed unit if that starts the server with this
+/// configuration, else for the user who runs the check.
+package struct StartConditions {
+  /// The unit; nil if none is installed.
+  var unit: ServiceUnit?
+  /// The user who runs the check.
+  var user: SystemUser
+  /// Whether this process may open all ports.
+  var bindsAllPorts: Bool
+  /// The ports below this one need a capability (`net.ipv4.ip_unprivileged_port_start`, ip(7)).
+  var firstFreePort: Int
+
+  package static var current: StartConditions {
+    StartConditions(
+      unit: ServiceUnit.installed, user: SystemUser.current,
+      bindsAllPorts: text(of: "/proc/self/status").map(holdsNetBindService) ?? false,
+      firstFreePort: text(of: "/proc/sys/net/ipv4/ip_unprivileged_port_start").flatMap { Int($0.trimmed) } ?? 1_024)
+  }
+
+  fileprivate static func text(of path: String) -> String? {
+    (try? Files.read(path, bytesMax: 65_536)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether the effective capabilities in a status file of proc(5) have CAP_NET_BIND_SERVICE, which is bit 10.
+  static func holdsNetBindService(_ status: String) -> Bool {
+    for line in status.split(separator: "\n") where line.hasPrefix("CapEff:") {
+      return UInt64(line.dropFirst("CapEff:".count).trimmed, radix: 16).map { $0 >> 10 & 1 == 1 } ?? false
+    }
+    return false
+  }
+
+  /// Returns a sentence for each thing that the server will be refused.
+  package func doubts(_ settings: Settings) -> [String] {
+    let unit = unit.flatMap { $0.configuration != nil && $0.configuration == settings.file ? $0 : nil }
+    var texts = lowPorts(settings, unit)
+    let server = unit?.user.flatMap { SystemUser(named: $0) } ?? user
+    let isSelf = server.id == user.id
+    // Only root sees all that another user may do.
+    guard isSelf || user.id == 0 else { return texts }
+    texts += folders(settings, unit, server, isSelf)
+    if !isSelf { texts += files(settings, server) }
+    return texts
+  }
+
+  private func lowPorts(_ settings: Settings, _ unit: ServiceUnit?) -> [String] {
+    let low = settings.listeners.filter { $0.endpoint.port < firstFreePort }
+    guard !low.isEmpty, !(unit.map(\.bindsAllPorts) ?? bindsAllPorts) else { return [] }
+    let ports = low.map { "\($0.endpoint.port) (\($0.key.name))" }.joined(separator: ", ")
+    return [
+      "Ports below \(firstFreePort) need CAP_NET_BIND_SERVICE, which \(unit.map(\.name) ?? user.name) does not have: "
+        + "\(ports)."
+    ]
+  }
+
+  /// The folders that the server writes to. Those that the configuration does not name are not judged: a unit or an image
+  /// names another place in the environment.
+  private func folders(
+    _ settings: Settings, _ unit: ServiceUnit?, _ server: SystemUser, _ isSelf: Bool
+  ) -> [String] {
+    let named = settings.effective.filter { $0.origin != "\(Origin.standard)" && $0.origin != "\(Origin.derived)" }
+    var written = [(key: Keys.shared.data.name, folder: settings.data)]
+    if settings.backups.every != nil, settings.backups.place == .folder {
+      written.append((Keys.shared.backupFolder.name, settings.backups.folder))
+    }
+    return written.compactMap { key, folder -> String? in
+      guard named.contains(where: { $0.key == key }), unit?.makes(folder) != true else { return nil }
+      if let reason = server.obstacle(toWriting: folder, isSelf: isSelf) {
+        return "\(key): \(server.name) cannot write to \(folder): \(reason)."
+      }
+      guard let unit, !unit.letsWrite(folder) else { return nil }
+      return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."
+    }
+  }
+
+  /// The files that the server reads, for a user who is not the one who has read them now.
+  private func files(_ settings: Settings, _ server: SystemUser) -> [String] {
+    var paths: [String?] = [
+      settings.file, settings.pushes.apns?.path, settings.pushes.fcm?.path, settings.acme?.external?.keyFile,
+      settings.acme?.authorities, settings.outgoing.authorities, settings.federation?.authorities,
+    ]
+    for files in [settings.certificate] + settings.domains.map(\.certificate) { paths += [files?.chain, files?.key] }
+    var known = Set<String>()
+    return paths.compactMap { $0 }.filter { known.insert($0).inserted && Files.exists($0) && !server.may(.read, $0) }
+      .map { "\($0) cannot be read by \(server.name), the user of the server." }
+  }
+}
+
+/// A user of the system.
+struct SystemUser {
+  enum Right: UInt32 {
+    case read = 4
+    case write = 2
+    case enter = 1
+  }
+
+  let name: String
+  let id: UInt32
+  let groups: Set<UInt32>
+
+  init(name: String, id: UInt32, groups: Set<UInt32>) {
+    self.name = name
+    self.id = id
+    self.groups = groups
+  }
+
+  /// Looks a user up; nil if there is none.
+  init?(named name: String) {
+    guard let entry = getpwnam(name) else { return nil }
+    let (id, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
+    var groups = [UInt32](repeating: 0, count: 256)
+    var count = Int32(groups.count)
+    // With more groups than that, the first ones are taken.
+    _ = getgrouplist(name, group, &groups, &count)
+    self.init(name: name, id: id, groups: Set(groups.prefix(Int(max(0, min(count, 256))))).union([group]))
+  }
+
+  /// The user of this process.
+  static var current: SystemUser {
+    let id = geteuid()
+    if let entry = getpwuid(id), let user = SystemUser(named: String(cString: entry.pointee.pw_name)) { return user }
+    return SystemUser(name: "the user \(id)", id: id, groups: [getegid()])
+  }
+
+  /// Whether the user has a right to a file or folder, by its mode and those of the folders above it
+  /// (path_resolution(7)). Access control lists are not looked at.
+  func may(_ right: Right, _ path: String) -> Bool {
+    if id == 0 { return true }
+    var folder = path
+    while let slash = folder.lastIndex(of: "/"), slash != folder.startIndex {
+      folder = String(folder[..<slash])
+      guard hasRight(.enter, folder) else { return false }
+    }
+    return hasRight(right, path)
+  }
+
+  private func hasRight(_ right: Right, _ path: String) -> Bool {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return false }
+    let shift: UInt32 = found.st_uid == id ? 6 : groups.contains(found.st_gid) ? 3 : 0
+    return found.st_mode >> shift & right.rawValue != 0
+  }
+
+  /// Returns why the user cannot write to a folder, or make it where it is missing; nil if they can.
+  ///
+  /// - Parameter isSelf: Whether it is the user of this process, whom the system itself can be asked about.
+  func obstacle(toWriting folder: String, isSelf: Bool) -> String? {
+    var place = folder
+    while !Files.exists(place), let slash = place.lastIndex(of: "/"), place != "/" {
+      place = slash == place.startIndex ? "/" : String(place[..<slash])
+    }
+    var found = stat()
+    if stat(place, &found) == 0, found.st_mode & S_IFMT != S_IFDIR { return Files.reason(ENOTDIR) }
+    if isSelf { return access(place, W_OK | X_OK) == 0 ? nil : Files.reason(errno) }
+    return may(.write, place) && may(.enter, place) ? nil : Files.reason(EACCES)
+  }
+}
+
+/// The parts of a systemd unit that decide what the server may do (systemd.exec(5)).
+struct ServiceUnit {
+  let name: String
+  /// The file after `--config`; nil for none.
+  private(set) var configuration: String?
+  /// nil for root.
+  private(set) var user: String?
+  private var capabilities = ""
+  private var isStrict = false
+  private var state: [String] = []
+  private var writable: [String] = []
+
+  /// The unit of the package, or of `make install`, with what `systemctl edit` has added to it.
+  static var installed: ServiceUnit? {
+    let folders = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system"]
+    for folder in folders {
+      guard let whole = StartConditions.text(of: folder + "/parley.service") else { continue }
+      return ServiceUnit([whole, StartConditions.text(of: "/etc/systemd/system/parley.service.d/override.conf") ?? ""])
+    }
+    return nil
+  }
+
+  /// Reads files, of which later ones add to and override earlier ones.
+  init(_ texts: [String]) {
+    name = "parley.service"
+    for line in texts.flatMap({ $0.split(separator: "\n") }) {
+      guard let equals = line.firstIndex(of: "=") else { continue }
+      let value = line[line.index(after: equals)...].trimmed
+      let words = value.split(separator: " ").map(String.init)
+      switch line[..<equals].trimmed {
+      case "User": user = value
+      case "ExecStart":
+        if let option = words.firstIndex(of: "--config"), option + 1 < words.count { configuration = words[option + 1] }
+      // An empty value takes back what was there before.
+      case "AmbientCapabilities": capabilities = value.isEmpty ? "" : capabilities + " " + value
+      case "ProtectSystem": isStrict = value == "strict"
+      case "ReadWritePaths":
+        writable = words.isEmpty ? [] : writable + words.map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
+      case "StateDirectory": state += words.map { "/var/lib/\($0)" }
+      default: continue
+      }
+    }
+  }
+
+  var bindsAllPorts: Bool { user == nil || user == "root" || capabilities.contains("CAP_NET_BIND_SERVICE") }
+
+  /// Whether the folder is one that systemd makes at a start, for the unit's user.
+  func makes(_ folder: String) -> Bool { state.contains(folder) && !Files.exists(folder) }
+
+  func letsWrite(_ folder: String) -> Bool {
+    !isStrict || (state + writable).contains { folder == $0 || folder.hasPrefix($0 + "/") }
+  }
+}
