@@ -54,7 +54,7 @@ NOT_RUN = {
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
     ("docs/guides/federate.md", ""): "the test `federation_guide` types all of it on two machines of a small internet",
     ("docs/guides/production.md", "parley user add alice@example.org"): "the test `production_guide` does, on a small internet",
-    ("docs/guides/production.md", "parley backup /var/backups/first.db"): "the test `production_guide` does that as well",
+    ("docs/guides/production.md", "parley backup /var/backups/parley/first.db"): "the test `production_guide` does that as well",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
     ("docs/guides/add-an-app-operation.md", "cast:"): "a play, of an operation that the reader writes",
 }
@@ -63,11 +63,11 @@ NOT_RUN = {
 SUBSTITUTIONS = {
     "/data/backup": "{root}/volume/backup",
     "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
-    " -g parley": "",  # the group that `useradd` would have made
+    " -o parley": "", " -g parley": "",  # the user and the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
     "dump.sql --domain example.org": "dump.sql --domain localhost",
     "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
-    "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley.db ",
+    "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley/parley.db ",
 }
 
 # Instead of programs that would change this machine, or take minutes.
@@ -79,7 +79,7 @@ STAND_INS = {
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
         "enable --now parley") test -f "$MACHINE/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
-        stop|"stop prosody"|"stop ejabberd") ;;
+        stop|"stop prosody"|"stop ejabberd"|"edit parley") ;;
         *) exit 1 ;; esac''',
     # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins. It installs once, where what
     # follows is on that installation: man pages and completions take the debug binary several seconds.
@@ -117,10 +117,6 @@ FILES = {
     "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
 }
 
-# Who vouches for the users of `docs/app-protocol.md`.
-SECRET = "a secret of my app and of the server"
-SIGN_IN = {"identity__backends": f"my-app={SECRET}", "guests__domains": "localhost"}
-
 # A block, or a command within a sentence.
 Piece = collections.namedtuple("Piece", "where section text inline")
 
@@ -132,7 +128,7 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
         self.work, self.log = self.folder / "work", None
         for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/parley", "usr/local/bin",
-                     "var/lib/prosody/localhost/accounts", "var/lib/ejabberd/upload", "var/backups", "var/tmp"]:
+                     "var/lib/prosody/localhost/accounts", "var/lib/ejabberd/upload", "var/backups/parley", "var/tmp"]:
             (self.folder / name).mkdir(parents=True)
         for name, text in STAND_INS.items():
             (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
@@ -325,7 +321,14 @@ def web_client(machine, name, password):
 
 def readme(checks, book):
     """From the first start on, on one server, as a newcomer does it."""
-    with checks.check("docs: README, a server's first start and end"), Machine(**SIGN_IN) as machine, machine.serving():
+    with checks.check("docs: README, a server's first start and end"), Machine() as machine:
+        (yaml,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/app-protocol.md").read_text(), re.S | re.M)
+        (machine.work / "parley.yaml").write_text(yaml)  # of the guide to the app protocol
+        first_start(checks, book, machine)
+
+
+def first_start(checks, book, machine):
+    with machine.serving():
         with checks.check("docs: the first start tells two passwords and a command"):
             machine.waits("a greeting", r"curl .*\n")
             greeting = machine.log.text
@@ -397,7 +400,7 @@ def app_protocol(checks, book, machine, passwords):
             p.section for p in book.left if p.where == where and not p.inline and not any(book.fits(p, key) for key in NOT_RUN)))
         typed = "".join(f"\nprintf '\\n## %s\\n' '{section}'\n" + "\n".join(book.take(where, section)) for section in sections)
         output = machine.shell(
-            typed, SECRET=SECRET, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+            typed, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
         printed = dict(part.split("\n", 1) for part in ("\n" + output).split("\n## ")[1:])
         expect(set(PRINTED) <= set(printed), f"nothing was typed under {set(PRINTED) - set(printed)}")
         for section, texts in PRINTED.items():
@@ -482,7 +485,7 @@ def operations(checks, book, machine):
     with checks.check("docs: operations, restoring"):
         machine.shell(user.replace("alice@", "bob@"))
         one, other = machine.shell(blocks[3]).split("Restored ")[1:]
-        expect("/var/backups/parley.db to" in one and "/var/lib/parley/backups/parley-" in other, f"{one}{other}")
+        expect("/var/backups/parley/parley.db to" in one and "/var/lib/parley/backups/parley-" in other, f"{one}{other}")
         expect("is in" in other and "replaced-" in other, other)
         for folder in ["parley-restored", "parley"]:
             listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")
@@ -515,7 +518,7 @@ def helps(checks, book, prepared):
     with Machine(domains="example.org") as server:
         shutil.copytree(prepared.work / "data", server.work / "data")
         # Of the backup that a sentence wants tested.
-        shutil.copy(prepared.work / "data/parley.db", server.folder / "var/backups/parley.db")
+        shutil.copy(prepared.work / "data/parley.db", server.folder / "var/backups/parley/parley.db")
         with server.serving():
             with checks.check("docs: operations, retention and holds"):
                 for block in book.take("docs/operations.md", "Retention"):

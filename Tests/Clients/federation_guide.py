@@ -14,9 +14,14 @@ from lib.partners import Parley
 GUIDE = ROOT / "docs" / "guides" / "federate.md"
 # Programs that would change this machine, and what of them is looked at.
 STAND_INS = {
-    "sudo": 'exec "$@"',
-    "certbot": 'printf "%s\\n" "$@" | grep -A1 -x -e -d | grep "\\." >"$MACHINE/asked"',
-    "systemctl": 'test "$*" = "restart parley" && touch "$MACHINE/restarted"',
+    "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
+    "certbot": '''printf "%s\\n" "$@" | grep -A1 -x -e -d | grep "\\." >"$MACHINE/asked"
+        while [ "$1" != --deploy-hook ]; do shift; done
+        RENEWED_LINEAGE="$MACHINE/lineage" "$2"''',
+    "systemctl": '''case "$*" in
+        "try-reload-or-restart parley") ;;
+        "restart parley") touch "$MACHINE/restarted" ;;
+        *) exit 1 ;; esac''',
 }
 
 
@@ -27,9 +32,14 @@ class Guided(Parley):
         super().__init__(machine)
         self.words = {
             "chat.example.org": f"chat.{machine.domain}", "example.org": machine.domain, "example.net": other.domain,
-            "192.0.2.1": machine.address, "/etc/parley/parley.yaml": str(self.configuration)}
+            "192.0.2.1": machine.address, "/etc/parley/parley.yaml": str(self.configuration),
+            "/etc/": f"{self.folder}/etc/", " -g parley": ""}
         self.settings = {
             "data": self.data, "outgoing__authorities": self.internet.authority.path, "outgoing__networks": NETWORKS}
+        for name in ("etc/parley", "etc/letsencrypt/renewal-hooks/deploy", "lineage"):
+            (self.folder / name).mkdir(parents=True)
+        for name, path in (("fullchain.pem", machine.chain), ("privkey.pem", machine.key)):
+            (self.folder / "lineage" / name).symlink_to(path)
         self.programs = self.folder / "bin"
         self.programs.mkdir()
         (self.programs / "parley").symlink_to(BINARY.resolve())
@@ -41,8 +51,6 @@ class Guided(Parley):
         return re.sub("|".join(map(re.escape, self.words)), lambda found: self.words[found.group()], said)
 
     def configure(self, yaml):
-        for file, path in (("fullchain.pem", self.machine.chain), ("privkey.pem", self.machine.key)):
-            yaml = yaml.replace(f"/etc/letsencrypt/live/example.org/{file}", str(path))
         self.configuration.write_text(self.here(yaml))
 
     def type(self, block):
@@ -78,7 +86,8 @@ def run(checks):
             with checks.check(f"guide: {domain}: its zone, its configuration and a restart are enough for others to find it"):
                 internet.dns.replace(server.machine, server.here(zone))
                 server.configure(yaml)
-                expect("The configuration is good" in server.type(configuration), "it is not")
+                printed = server.type(configuration)
+                expect("The configuration is good" in printed and "The certificate" not in printed, printed)
                 expect(server.wrote("restarted") == [], "nothing was restarted")
                 server.start()
                 printed = server.type(check)

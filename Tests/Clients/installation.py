@@ -129,7 +129,7 @@ IN_ROOT = r'''
 set -euo pipefail
 say() { printf '== %s\n' "$*"; }
 dpkg --force-unsafe-io -i "$1"/parley_*.deb >/dev/null
-say installed; id -un parley; stat -c '%U:%G %a %n' /etc/parley /etc/parley/parley.yaml /var/lib/parley; parley --version
+say installed; id -un parley; stat -c '%U:%G %a %n' /etc/parley /etc/parley/parley.yaml /var/lib/parley /var/backups/parley; parley --version
 man -w parley-user; test -f /lib/systemd/system/parley.service
 say works
 cd /
@@ -141,6 +141,14 @@ systemd-analyze security --offline=true --threshold=20 --no-pager /lib/systemd/s
 say served
 as_parley=(setpriv --reuid parley --regid parley --init-groups --bounding-set=-all --)
 "${as_parley[@]}" parley check
+say judged
+# As docs/guides/production.md has it, by root and by the server's user, who gets the port from the unit.
+for user in "${as_parley[*]}" ""; do
+    PARLEY_HTTPS_PORT=443 PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/var/backups/parley $user parley check
+done
+say misjudged
+PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/srv/parley parley check
+say serving
 mkfifo /tmp/said
 "${as_parley[@]}" parley serve --no-demo >/dev/null 2>/tmp/said & server=$!
 trap 'kill -9 $server 2>/dev/null || true' EXIT
@@ -161,7 +169,7 @@ dpkg -r parley >/dev/null
 ls /etc/parley/parley.yaml /var/lib/parley/parley.db; test ! -e /usr/bin/parley
 say purged
 dpkg -P parley >/dev/null
-ls -d /etc/parley /var/lib/parley /lib/systemd/system/parley.service /usr/share/doc/parley 2>/dev/null || true
+ls -d /etc/parley /var/lib/parley /var/backups/parley /lib/systemd/system/parley.service /usr/share/doc/parley 2>/dev/null || true
 dpkg -s parley 2>/dev/null || say unknown
 '''
 
@@ -194,12 +202,17 @@ def package(checks, folder, binary):
         shown = ask("unshare", "--mount", "--propagation", "private", "bash", "-c", ROOT_SCRIPT, "bash",
                     str(folder / "root"), str(made), IN_ROOT, str(free_port()), env={**clean(), "LC_ALL": "C.UTF-8"})
         parts = dict(part.split("\n", 1) for part in shown.split("== ")[1:])
-        expect(parts["installed"].splitlines()[:5] == [
+        expect(parts["installed"].splitlines()[:6] == [
             "parley", "root:parley 750 /etc/parley", "root:parley 640 /etc/parley/parley.yaml", "parley:parley 700 /var/lib/parley",
+            "parley:parley 700 /var/backups/parley",
             ask(str(BINARY), "--version").strip()], shown)
         expect("/usr/share/man/man1/parley-user.1.gz" in parts["installed"], shown)
         # systemd-analyze is silent of a unit in which it finds nothing.
         expect(re.fullmatch(r".* exposure level for parley\.service: [\d.]+ .*\n", parts["unit"]), parts["unit"])
+        # Nothing of the guide's configuration is doubtful, and what the server may not write to is.
+        expect(parts["judged"].count("The configuration is good") == 2, shown)
+        expect("CAP_NET_BIND_SERVICE" not in parts["judged"] and "/var/" not in parts["judged"], parts["judged"])
+        expect("warning: backup.folder: parley cannot write to /srv/parley: permission denied." in parts["misjudged"], parts["misjudged"])
         expect(parts["upgraded"].split() == ["domain:", "mine.example", "600"], shown)
         expect(parts["removed"].split() == ["/etc/parley/parley.yaml", "/var/lib/parley/parley.db"], shown)
         expect(parts["purged"] == "" and "unknown" in parts, shown)

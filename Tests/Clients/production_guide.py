@@ -24,7 +24,7 @@ class Guided(Parley):
     def __init__(self, machine, disk):
         super().__init__(machine)
         self.backups = self.folder / "backups"
-        self.backups.mkdir()
+        (self.backups / "own").mkdir(parents=True)  # as the package makes it
         self.words = {
             "chat.example.org": f"chat.{machine.domain}", "example.org": machine.domain, "/var/backups/parley": str(self.backups / "own"),
             "/var/backups/": f"{self.backups}/"}
