@@ -7,6 +7,7 @@ import NIOHTTP1
 /// The request context of Hummingbird with the peer's address.
 public struct HTTPContext: RequestContext {
   public var coreContext: CoreRequestContextStorage
+  private let channel: any Channel
   private let remoteAddress: SocketAddress?
   var isSecure = false
   /// The log of what this port refuses; nil before the responder has the request.
@@ -14,7 +15,8 @@ public struct HTTPContext: RequestContext {
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
-    remoteAddress = source.channel.remoteAddress
+    channel = source.channel
+    remoteAddress = channel.remoteAddress
   }
 
   /// Returns the answer to a request that is refused, whose id leads to a line of the log.
@@ -34,6 +36,17 @@ public struct HTTPContext: RequestContext {
   func refuse(_ request: Request, _ refusal: HTTPRefusal) -> Response {
     refuse(
       request, ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code), refusal.headers)
+  }
+
+  /// Calls `body` once if the client goes away while it waits for the response to this request.
+  public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
+    channel.eventLoop.execute { [channel] in
+      // A closed channel has no handlers any more.
+      guard let handler = try? channel.pipeline.syncOperations.handler(type: ClientEndHandler.self) else {
+        return body()
+      }
+      handler.wait(body)
+    }
   }
 
   public func peer(of request: Request) -> HTTPPeer {

@@ -57,14 +57,15 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
       let pace = BodyPaceHandler()
+      let end = ClientEndHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, pace],
+        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, pace, end],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
-      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, pace, upgrade])
+      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, pace, end, upgrade])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }

@@ -167,6 +167,20 @@ def following(base, juliet, romeo, js, dialog):
     expect([e["type"] for e in answers[0]["events"]] == ["message.created"], f"the long poll answered {answers}")
     expect(juliet.call("GET", f"/v1/sync?cursor={answers[0]['cursor']}&wait=1")["events"] == [], "an empty poll has events")
 
+    # A long poll is over when its client is: its session would be online for nobody. The client's half alone is closed here,
+    # so that the answer shows it; over TLS the end does.
+    address = urllib.parse.urlsplit(base)
+    end = answers[0]["cursor"]
+    # Shorter than the 30 s for which the poll may wait.
+    with contextlib.closing(socket.create_connection((address.hostname, address.port), timeout=15)) as plain:
+        if address.scheme == "https":
+            plain = INSECURE.wrap_socket(plain)
+        plain.sendall((f"GET /v1/sync?cursor={end}&wait=30 HTTP/1.1\r\nHost: x\r\n"
+                       f"Authorization: Bearer {juliet.token}\r\n\r\n").encode())
+        plain.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: plain.recv(65536), b""))
+    expect(address.scheme == "https" or answer.startswith(b"HTTP/1.1 200 "), f"the poll of a client that is gone: {answer}")
+
     unknown = "0" * 32
     resynced = juliet.call("GET", f"/v1/sync?cursor={unknown}")
     expect([e["type"] for e in resynced["events"]] == ["resync"], f"a foreign cursor answered {resynced}")

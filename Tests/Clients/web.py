@@ -378,6 +378,27 @@ def requests(server):
     expect(gone.get("type") == "terminate" and gone.get("condition") == "item-not-found", ElementTree.tostring(gone))
 
 
+def abandoned(server):
+    """A request whose connection the client has closed is no longer held: not for output, and not for the bounds of XEP-0124 11 and 12."""
+    benvolio = Requests(server).login("benvolio")
+    # Two within the two seconds of 11: of requests that are held the second one would be too soon, or one too many.
+    for _ in range(2):
+        benvolio.rid += 1
+        body = f"<body xmlns='{BODY}' rid='{benvolio.rid}' sid='{benvolio.sid}'/>".encode()
+        # Shorter than the 60 s for which the server may hold a request.
+        with socket.create_connection(("127.0.0.1", server.http), timeout=PATIENCE / 2) as connection:
+            connection.sendall(b"POST /http-bind HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            # The server's own end shows that it has seen this one.
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):
+                pass
+    answer = benvolio.request("<iq xmlns='jabber:client' type='get' id='after'><ping xmlns='urn:xmpp:ping'/></iq>")
+    expect([(e.get("id"), e.get("type")) for e in answer] == [("after", "result")], f"{ElementTree.tostring(answer)}")
+    again = benvolio.request(rid=benvolio.rid - 1)
+    expect(again.get("type") is None and not len(again), f"14.3: {ElementTree.tostring(again)}")
+    benvolio.request(attributes="type='terminate'")
+
+
 def replacement(server):
     """XEP-0206 6: a session that another one has replaced ends by `terminate`, which names the error (node-xmpp-bosh 29)."""
     former = Requests(server).login("mercutio", "piazza")
@@ -669,6 +690,7 @@ def run(checks):
                 ("line breaks in front of headers", spaces),
                 ("what a WebSocket refuses", refusals), ("frames that are none", frames), ("pings that nobody reads the answers to", pings), ("BOSH talks, repeats, pauses and ends", requests),
                 ("what BOSH refuses", misuse), ("BOSH tells who was replaced", replacement),
+                ("BOSH holds no request whose connection is gone", abandoned),
                 ("Strophe.js in a browser over WebSocket", lambda server: strophe(server, "websocket", "rosaline")),
                 ("Strophe.js in a browser over BOSH", lambda server: strophe(server, "xbosh", "balthasar")),
                 ("Strophe.js in a browser as a guest over WebSocket", lambda server: anonymous(server, "websocket")),

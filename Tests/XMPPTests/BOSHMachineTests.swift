@@ -205,6 +205,45 @@ import XMLStream
     #expect(machine.received(try request(101), as: 200, now: 0) == [.answer(200, end), .over])
   }
 
+  // MARK: Connections that are gone
+
+  /// What is to be sent waits for a connection that somebody reads; the request itself can be repeated (14.3).
+  @Test func aRequestWithoutItsConnectionIsNotHeld() throws {
+    var machine = try session()
+    _ = machine.received(try request(101), as: 1, now: 0)
+    #expect(machine.abandoned(1, now: 1_000) == [.answer(1, BOSHResponse())])
+    machine.say(said("a"))
+    #expect(machine.answer(now: 1_000).isEmpty)
+    // 10: nothing is held from then on.
+    #expect(machine.deadline == 61_000)
+    #expect(machine.received(try request(101), as: 2, now: 1_000) == [.answer(2, BOSHResponse())])
+    _ = machine.received(try request(102), as: 3, now: 1_001)
+    #expect(machine.answer(now: 1_001) == [.answer(3, BOSHResponse(payloads: [said("a")]))])
+    #expect(machine.abandoned(3, now: 1_002).isEmpty && machine.abandoned(99, now: 1_002).isEmpty)
+  }
+
+  /// 11, 12: neither too many nor too often.
+  @Test func requestsWithoutTheirConnectionsDoNotCount() throws {
+    var machine = try session()
+    for rid in 1...4 {
+      #expect(machine.received(try request(100 + Int64(rid)), as: rid, now: rid).isEmpty)
+      #expect(machine.abandoned(rid, now: rid) == [.answer(rid, BOSHResponse())])
+    }
+  }
+
+  @Test func anEarlyRequestWithoutItsConnectionIsTakenAndNotHeld() throws {
+    var machine = try session()
+    #expect(machine.received(try request(102, "sid='s'", presence), as: 2, now: 0).isEmpty)
+    #expect(machine.abandoned(2, now: 0).isEmpty)
+    #expect(
+      try machine.received(request(101), as: 1, now: 0) == [
+        .deliver(Element(parsing: presence.utf8)), .answer(2, BOSHResponse()),
+      ])
+    #expect(machine.answer(now: 0).isEmpty)
+    machine.say(said("a"))
+    #expect(machine.answer(now: 0) == [.answer(1, BOSHResponse(ack: 102, payloads: [said("a")]))])
+  }
+
   // MARK: Polling and pauses
 
   @Test func pollingTooOftenIsTheEnd() throws {
@@ -345,6 +384,7 @@ import XMLStream
         if random.next() % 2 == 0 { machine.say(said("x")) }
         note(machine.answer(now: now, isBusy: random.next() % 4 == 0))
         if random.next() % 20 == 0 { note(machine.close(nil)) }
+        if random.next() % 5 == 0 { note(machine.abandoned(Int(random.next() % 12) + 1, now: now)) }
         if let deadline = machine.deadline, deadline <= now { note(machine.passed(now: now)) }
       }
       while let deadline = machine.deadline { note(machine.passed(now: deadline)) }

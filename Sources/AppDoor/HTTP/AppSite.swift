@@ -61,7 +61,7 @@ extension AppDoor {
     let call = RequestContext(
       door: self, caller: caller,
       realm: caller.map { realm($0.user.realm) } ?? realm(host: request.head.authority), address: address,
-      host: request.head.authority, isSecure: peer.isSecure)
+      host: request.head.authority, isSecure: peer.isSecure, whenClientLeaves: { context.whenClientLeaves($0) })
     switch try await operation.perform(input, call) {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):

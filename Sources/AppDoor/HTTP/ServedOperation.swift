@@ -16,6 +16,8 @@ struct RequestContext: Sendable {
   /// The authority that the client used (`localhost:8080`).
   let host: String?
   let isSecure: Bool
+  /// Calls a closure once if the client goes away while it waits for the response.
+  let whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
 
   var parley: Parley { door.parley }
   var accounts: Accounts { door.accounts }

@@ -43,7 +43,8 @@ final class SyncWaiter: LiveSession {
 
   func batchEnded() {}
 
-  private func wake() {
+  /// Ends the wait, or the one to come.
+  func wake() {
     let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
       switch state {
       case .idle:

@@ -42,7 +42,7 @@ public struct BOSHMachine: Sendable {
   /// The number of the highest request taken in; all before it were taken in, too.
   private var last: Int64
   /// The requests that came before one of a lower number.
-  private var early: [Int64: (request: BOSHRequest, exchange: Int)] = [:]
+  private var early: [Int64: (request: BOSHRequest, exchange: Int, isAbandoned: Bool)] = [:]
   /// The requests taken in and not responded to, by number.
   private var held: [Held] = []
   /// The latest responses, for clients that ask again.
@@ -90,11 +90,20 @@ public struct BOSHMachine: Sendable {
     guard request.rid <= last + Int64(session.requests) else { return end(.itemNotFound, exchange) }
     var outputs: [BOSHOutput] = []
     if let former = early[request.rid] { outputs.append(.answer(former.exchange, BOSHResponse(.repeated))) }
-    early[request.rid] = (request, exchange)
+    early[request.rid] = (request, exchange, false)
     while !isOver, let next = early.removeValue(forKey: last + 1) {
       outputs += take(next.request, next.exchange, now)
+      if next.isAbandoned { outputs += abandoned(next.exchange, now: now) }
     }
     return outputs
+  }
+
+  /// Handles the end of the connection of a request that is not responded to. It counts no longer as held (11, 12), and
+  /// what is to be sent waits for the next request. Its own response is empty, and kept for a client that asks again (14.3).
+  public mutating func abandoned(_ exchange: Int, now: Int) -> [BOSHOutput] {
+    if let index = held.firstIndex(where: { $0.exchange == exchange }) { return [respond(now, at: index, with: [])] }
+    if let rid = early.first(where: { $0.value.exchange == exchange })?.key { early[rid]?.isAbandoned = true }
+    return []
   }
 
   /// Answers a repeated request (14.3): the client did not get the response, or will not.
@@ -192,9 +201,9 @@ public struct BOSHMachine: Sendable {
   }
 
   private mutating func respond(
-    _ now: Int, _ kind: BOSHResponse.Kind = .plain, with payloads: [ByteBuffer]
+    _ now: Int, _ kind: BOSHResponse.Kind = .plain, at index: Int = 0, with payloads: [ByteBuffer]
   ) -> BOSHOutput {
-    let request = held.removeFirst()
+    let request = held.remove(at: index)
     let response = BOSHResponse(
       kind, ack: isTold && last > request.rid ? last : nil, session: isTold ? nil : session, payloads: payloads)
     isTold = true

@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 import XMLStream
 import XMPP
 
@@ -13,6 +14,7 @@ final class BOSHSessions: Sendable {
   private let listener: XMPPListener
   private let group: any EventLoopGroup
   private let places = Locked<[String: Place]>([:])
+  private let exchangeCount = Atomic(0)
 
   init(_ listener: XMPPListener, _ group: any EventLoopGroup) {
     self.listener = listener
@@ -20,19 +22,28 @@ final class BOSHSessions: Sendable {
   }
 
   /// Returns the response to one request when it is due.
-  func answer(to body: ByteBuffer, from peer: String) async -> ByteBuffer {
+  ///
+  /// - Parameter whenClientLeaves: calls a closure once if the connection of the request ends before its response.
+  func answer(
+    to body: ByteBuffer, from peer: String, whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) async -> ByteBuffer {
     let request: BOSHRequest
     do throws(BOSHCondition) { request = try Self.read(body) } catch {
       return BOSHResponse(.terminated(error)).written()
     }
     let count = body.readableBytes
+    let exchange = exchangeCount.wrappingAdd(1, ordering: .relaxed).newValue
     return await withCheckedContinuation { continuation in
       let answer: BOSHTransport.Answer = { continuation.resume(returning: $0) }
-      guard let sid = request.sid else { return open(request, count, from: peer, answer) }
+      // The request for a session is not held, so that its connection does not matter.
+      guard let sid = request.sid else { return open(request, as: exchange, count, from: peer, answer) }
       guard let place = places.withLock({ $0[sid] }) else {
         return answer(BOSHResponse(.terminated(.itemNotFound)).written())
       }
-      place.loop.execute { place.transport.value.received(request, byteCount: count, answer: answer) }
+      place.loop.execute {
+        place.transport.value.received(request, as: exchange, byteCount: count, answer: answer)
+      }
+      whenClientLeaves { place.loop.execute { place.transport.value.abandoned(exchange) } }
     }
   }
 
@@ -52,7 +63,8 @@ final class BOSHSessions: Sendable {
   }
 
   private func open(
-    _ request: BOSHRequest, _ count: Int, from peer: String, _ answer: @escaping BOSHTransport.Answer
+    _ request: BOSHRequest, as exchange: Int, _ count: Int, from peer: String,
+    _ answer: @escaping BOSHTransport.Answer
   ) {
     let loop = group.next()
     loop.execute { [self] in
@@ -66,7 +78,7 @@ final class BOSHSessions: Sendable {
       }
       let place = Place(loop: loop, transport: NIOLoopBound(transport, eventLoop: loop))
       places.withLock { $0[sid] = place }
-      transport.received(request, byteCount: count, answer: answer)
+      transport.received(request, as: exchange, byteCount: count, answer: answer)
     }
   }
 

@@ -14,7 +14,6 @@ final class BOSHTransport: StreamTransport {
   private let onOver: @Sendable () -> Void
   private var machine: BOSHMachine
   private var exchanges: [Int: Answer] = [:]
-  private var exchangeCount = 0
   /// Whether outputs are being carried out: due responses are sent behind them.
   private var isWorking = false
   private var isOver = false
@@ -45,10 +44,11 @@ final class BOSHTransport: StreamTransport {
 
   /// Processes a request.
   ///
-  /// - Parameter byteCount: the size of the whole `<body/>`.
-  func received(_ request: BOSHRequest, byteCount: Int, answer: @escaping Answer) {
-    exchangeCount += 1
-    exchanges[exchangeCount] = answer
+  /// - Parameters:
+  ///   - exchange: the number of the HTTP request, never used before.
+  ///   - byteCount: the size of the whole `<body/>`.
+  func received(_ request: BOSHRequest, as exchange: Int, byteCount: Int, answer: @escaping Answer) {
+    exchanges[exchange] = answer
     connection.noteLife()
     work { transport in
       var request = request
@@ -56,8 +56,13 @@ final class BOSHTransport: StreamTransport {
         request.payloads = []
         transport.connection.received(.violation(.limit("the body is too large")))
       }
-      return transport.machine.received(request, as: transport.exchangeCount, now: Self.now)
+      return transport.machine.received(request, as: exchange, now: Self.now)
     }
+  }
+
+  /// Handles the end of the connection of a request.
+  func abandoned(_ exchange: Int) {
+    work { $0.machine.abandoned(exchange, now: Self.now) }
   }
 
   /// Ends the stream because the server stops.

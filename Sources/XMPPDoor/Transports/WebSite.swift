@@ -37,7 +37,8 @@ extension XMPPListener {
           throw HTTPRefusal(
             status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
         }
-        let response = await bosh.answer(to: body, from: peer.address)
+        let response = await bosh.answer(
+          to: body, from: peer.address, whenClientLeaves: { context.whenClientLeaves($0) })
         // XEP-0124 7.1 has the client choose the type. Others' content would then have the type that the client's page
         // says: it is always XML.
         let headers: HTTPFields = [

@@ -45,6 +45,8 @@ enum Sync: ServedOperation {
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         if page.events.isEmpty {
+          // Without its client the session would count as online until the wait is over.
+          call.whenClientLeaves { waiter.wake() }
           try await waiter.wait(seconds: wait)
           page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         }
