@@ -33,7 +33,7 @@ public struct IPAddress: Hashable, Sendable {
   }
 
   /// The IPv4 address that `::ffff:a.b.c.d` stands for (RFC 4291 2.5.5.2).
-  var mappedIPv4: IPAddress? {
+  public var mappedIPv4: IPAddress? {
     guard isIPv6, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff else { return nil }
     return IPAddress(bytes: bytes[12...])
   }

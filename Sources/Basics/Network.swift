@@ -16,7 +16,8 @@ public struct Network: Hashable, Sendable {
     self.prefix = prefix
   }
 
-  func contains(_ other: IPAddress) -> Bool {
+  /// An IPv4 address in the form of IPv6 (`IPAddress.mappedIPv4`) is in no range of IPv4.
+  public func contains(_ other: IPAddress) -> Bool {
     let (mine, its) = (address.bytes, other.bytes)
     guard mine.count == its.count else { return false }
     let (whole, rest) = (prefix / 8, prefix % 8)

@@ -1,28 +1,49 @@
+public import Basics
 package import NIOCore
+
+/// The proxies whose word about the client of a request is believed: programs of this machine, and those that the operator
+/// lists. From other peers a field could be forged.
+public struct TrustedProxies: Sendable, Hashable {
+  private let networks: [Network]
+
+  public init(_ networks: [Network] = []) { self.networks = networks }
+
+  func contains(_ address: IPAddress) -> Bool {
+    address.isLoopback || networks.contains { $0.contains(address.mappedIPv4 ?? address) }
+  }
+
+  /// Whether a peer is one. A peer without an address (a Unix socket) is on this machine.
+  func contains(_ remote: SocketAddress?) -> Bool {
+    guard let text = remote?.ipAddress else { return true }
+    return IPAddress(text).map { contains($0) } ?? false
+  }
+}
 
 /// The client address that per-address limits are applied to.
 ///
-/// For a proxy on this machine it is the last entry of `X-Forwarded-For`; from other peers the field could be forged.
 /// An IPv6 address counts by its network part alone, since one host has 2^64 addresses.
 package enum ClientAddress {
-  static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
-    // A peer without an address (a Unix socket) is on this machine.
-    let address = remote?.ipAddress ?? "127.0.0.1"
-    if let forwarded, isLoopback(address), let last = forwarded.split(separator: ",").last {
-      let client = last.filter { $0 != " " && $0 != "[" && $0 != "]" }
-      if client.utf8.count <= 45, let parsed = try? SocketAddress(ipAddress: String(client), port: 0) {
-        return network(parsed)
+  /// Returns the nearest address that is not a trusted proxy's.
+  ///
+  /// What a trusted proxy names otherwise counts as a client by that name: a name that hides an address differs with the
+  /// client (RFC 7239 6.3). Neither the proxy's address, which all of its clients share, nor what stands before the name,
+  /// which the client may have made up, may take its place.
+  static func of(_ fields: ForwardedFields, _ remote: SocketAddress?, _ proxies: TrustedProxies) -> String {
+    var nearest = remote.map { network($0) } ?? "127.0.0.1"
+    guard proxies.contains(remote) else { return nearest }
+    for node in fields.nodes.reversed() {
+      switch node {
+      case .name(let name): return name
+      case .address(let address):
+        nearest = network(address)
+        if !proxies.contains(address) { return nearest }
       }
     }
-    return remote.map { network($0) } ?? address
+    return nearest
   }
 
   /// Whether the connection comes from this machine.
-  static func isLocal(_ remote: SocketAddress?) -> Bool { isLoopback(remote?.ipAddress ?? "127.0.0.1") }
-
-  private static func isLoopback(_ address: String) -> Bool {
-    address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
-  }
+  static func isLocal(_ remote: SocketAddress?) -> Bool { TrustedProxies().contains(remote) }
 
   /// The host of an IPv4 address, or the network of an IPv6 address.
   package static func network(_ address: SocketAddress) -> String {
@@ -35,6 +56,10 @@ package enum ClientAddress {
       return network(ofIPv6: bytes)
     case .v4, .unixDomainSocket: return address.ipAddress ?? "local"
     }
+  }
+
+  static func network(_ address: IPAddress) -> String {
+    address.isIPv6 ? network(ofIPv6: address.bytes) : address.description
   }
 
   /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 of the rest; `::ffff:a.b.c.d` is an IPv4 host.

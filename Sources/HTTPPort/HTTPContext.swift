@@ -10,6 +10,7 @@ public struct HTTPContext: RequestContext {
   private let channel: any Channel
   private let remoteAddress: SocketAddress?
   var isSecure = false
+  var proxies = TrustedProxies()
   /// The log of what this port refuses; nil before the responder has the request.
   var refusals: RefusalLog?
 
@@ -50,9 +51,7 @@ public struct HTTPContext: RequestContext {
   }
 
   public func peer(of request: Request) -> HTTPPeer {
-    HTTPPeer(
-      remoteAddress, isSecure: isSecure, forwardedFor: request.headers[.forwardedFor],
-      forwardedProtocol: request.headers[.forwardedProtocol])
+    HTTPPeer(remoteAddress, isSecure: isSecure, ForwardedFields(request.headers), proxies)
   }
 }
 
@@ -63,25 +62,24 @@ public struct HTTPPeer: Sendable, Equatable {
   /// Whether TLS ends at this port.
   public let isSecure: Bool
   /// Whether the traffic crosses no network unencrypted, as far as this machine can tell: TLS ends here, or the peer is
-  /// a program on this machine, such as a proxy, that does not report plain HTTP (`X-Forwarded-Proto`).
+  /// a program on this machine, such as a proxy, that does not report plain HTTP (`X-Forwarded-Proto`). A proxy on another
+  /// machine must report HTTPS; the operator who lists it vouches for the network in between.
   public let isPrivate: Bool
 
-  init(_ remote: SocketAddress?, isSecure: Bool, forwardedFor: String?, forwardedProtocol: String?) {
-    address = ClientAddress.of(forwarded: forwardedFor, remote)
+  init(_ remote: SocketAddress?, isSecure: Bool, _ fields: ForwardedFields, _ proxies: TrustedProxies) {
+    address = ClientAddress.of(fields, remote, proxies)
     self.isSecure = isSecure
-    let isPlain = forwardedProtocol.map { ["http", "ws"].contains($0.lowercased()) } ?? false
-    isPrivate = isSecure || ClientAddress.isLocal(remote) && !isPlain
+    isPrivate = isSecure || Self.isPrivate(remote, fields, proxies)
   }
 
-  init(_ head: HTTPRequestHead, _ remote: SocketAddress?, isSecure: Bool) {
-    self.init(
-      remote, isSecure: isSecure, forwardedFor: head.headers["x-forwarded-for"].last,
-      forwardedProtocol: head.headers["x-forwarded-proto"].last)
+  init(_ head: HTTPRequestHead, _ remote: SocketAddress?, isSecure: Bool, _ proxies: TrustedProxies) {
+    self.init(remote, isSecure: isSecure, ForwardedFields(head.headers), proxies)
   }
-}
 
-extension HTTPField.Name {
-  // The names are constants of token characters only.
-  static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
-  static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
+  private static func isPrivate(
+    _ remote: SocketAddress?, _ fields: ForwardedFields, _ proxies: TrustedProxies
+  ) -> Bool {
+    if ClientAddress.isLocal(remote) { return !["http", "ws"].contains(fields.proto) }
+    return proxies.contains(remote) && ["https", "wss"].contains(fields.proto)
+  }
 }

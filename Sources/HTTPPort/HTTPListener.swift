@@ -12,6 +12,7 @@ public import ServiceLifecycle
 public struct HTTPListener: Service {
   private let sites: [HTTPSite]
   private let origins: AllowedOrigins
+  private let proxies: TrustedProxies
   private let loops: any EventLoopGroup
   private let host: String
   private let port: Int
@@ -29,6 +30,7 @@ public struct HTTPListener: Service {
   /// - Parameters:
   ///   - sites: The sites, whose paths must be distinct.
   ///   - origins: The other origins whose web pages may use the port.
+  ///   - proxies: The proxies that are believed what they say about clients.
   ///   - loops: The event loops of the connections.
   ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
@@ -39,13 +41,15 @@ public struct HTTPListener: Service {
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
   public init(
-    sites: [HTTPSite], origins: AllowedOrigins, loops: any EventLoopGroup, host: String, port: Int,
+    sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, loops: any EventLoopGroup, host: String,
+    port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil, connectionsMax: Int? = nil,
     metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
     self.origins = origins
+    self.proxies = proxies
     self.loops = loops
     self.host = host
     self.port = port
@@ -69,10 +73,11 @@ public struct HTTPListener: Service {
     let onBound = onBound
     let open = OpenSockets()
     let application = Application(
-      responder: SiteResponder(sites, origins: origins, isSecure: tls != nil, traces: traces, refusals: refusals),
-      server: HTTPServerBuilder { [metrics, origins] in
+      responder: SiteResponder(
+        sites, origins: origins, proxies: proxies, isSecure: tls != nil, traces: traces, refusals: refusals),
+      server: HTTPServerBuilder { [metrics, origins, proxies] in
         UpgradableChannel(
-          responder: $0, sockets: sockets, origins: origins, open: open, metrics: metrics, tls: tls,
+          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics, tls: tls,
           validation: validation)
       },
       configuration: ApplicationConfiguration(

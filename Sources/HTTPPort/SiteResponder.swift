@@ -9,14 +9,19 @@ struct SiteResponder: HTTPResponder {
 
   private let isSecure: Bool
   private let origins: AllowedOrigins
+  private let proxies: TrustedProxies
   private let router: RouterResponder<HTTPContext>
   private let traces: Traces?
   private let refusals: RefusalLog
 
-  init(_ sites: [HTTPSite], origins: AllowedOrigins, isSecure: Bool, traces: Traces?, refusals: RefusalLog) {
+  init(
+    _ sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool, traces: Traces?,
+    refusals: RefusalLog
+  ) {
     self.refusals = refusals
     self.isSecure = isSecure
     self.origins = origins
+    self.proxies = proxies
     self.traces = traces
     // RFC 9110 9.1: GET implies HEAD.
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
@@ -77,6 +82,7 @@ struct SiteResponder: HTTPResponder {
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
     var context = context
     context.isSecure = isSecure
+    context.proxies = proxies
     context.refusals = refusals
     // RFC 9112 3.2; `HostHandler` has checked the field.
     if request.head.authority == "" {

@@ -26,6 +26,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let responder: HTTPChannelHandler.Responder
   let sockets: [HTTPSocket]
   let origins: AllowedOrigins
+  let proxies: TrustedProxies
   let open: OpenSockets
   let metrics: Metrics
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
@@ -53,7 +54,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
       let host = HostHandler()
       let patience = FirstRequestHandler(
-        sockets: sockets, origins: origins, isSecure: tls != nil, metrics: metrics)
+        sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
       let pace = BodyPaceHandler()
@@ -61,7 +62,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
         httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, pace, end],
         upgradeConfiguration: .init(
-          upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
+          upgraders: [SocketUpgrader(sockets: sockets, proxies: proxies, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
@@ -101,6 +102,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
 /// Upgrades a connection to the WebSocket of its path, with that WebSocket's bounds.
 struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
+  let proxies: TrustedProxies
   let isSecure: Bool
 
   let supportedProtocol = "websocket"
@@ -131,14 +133,14 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       shouldUpgrade: { channel, _ in
         channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": socket.subprotocol])
       },
-      upgradePipelineHandler: { [isSecure] channel, head in
+      upgradePipelineHandler: { [isSecure, proxies] channel, head in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(FrameRules())
           try channel.pipeline.syncOperations.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
               maxAccumulatedFrameSize: socket.messageBytesMax))
-          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure))
+          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies))
           return .webSocket
         }
       })
@@ -157,13 +159,17 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   private let sockets: [HTTPSocket]
   private let origins: AllowedOrigins
+  private let proxies: TrustedProxies
   private let isSecure: Bool
   private var timer: Scheduled<Void>?
   private var isFirst = true
   private let metrics: Metrics
 
-  init(sockets: [HTTPSocket], origins: AllowedOrigins, isSecure: Bool, metrics: Metrics) {
+  init(
+    sockets: [HTTPSocket], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool, metrics: Metrics
+  ) {
     self.metrics = metrics
+    self.proxies = proxies
     self.origins = origins
     self.sockets = sockets
     self.isSecure = isSecure
@@ -211,7 +217,7 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
       && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == socket.subprotocol }
       && head.headers["sec-websocket-version"].first == "13" && head.headers["sec-websocket-key"].count == 1
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
-      && socket.refusal(HTTPPeer(head, remote, isSecure: isSecure)) == nil
+      && socket.refusal(HTTPPeer(head, remote, isSecure: isSecure, proxies)) == nil
   }
 }
 

@@ -188,9 +188,9 @@ enum HTTPPorts {
         readiness.arrive()
       }
       let listener = HTTPListener(
-        sites: sites, origins: AllowedOrigins(settings.origins), loops: loops, host: Host.bound(endpoint.host),
-        port: endpoint.port, tls: provider, validation: validation, metrics: parley.metrics, traces: parley.traces,
-        logger: logger, onBound: onBound)
+        sites: sites, origins: AllowedOrigins(settings.origins), proxies: TrustedProxies(settings.trustedProxies),
+        loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, validation: validation,
+        metrics: parley.metrics, traces: parley.traces, logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
@@ -203,8 +203,8 @@ enum HTTPPorts {
     let (endpoint, key) = (settings.metrics, Keys.shared.metricsPort)
     guard endpoint.isOn else { return nil }
     let listener = HTTPListener(
-      sites: [site.site], origins: AllowedOrigins([]), loops: loops, host: Host.bound(endpoint.host),
-      port: endpoint.port,
+      sites: [site.site], origins: AllowedOrigins([]), proxies: TrustedProxies(), loops: loops,
+      host: Host.bound(endpoint.host), port: endpoint.port,
       connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
     ) { _ in
       logger.info("listening", metadata: endpoint.fields(key))

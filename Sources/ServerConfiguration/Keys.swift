@@ -18,6 +18,7 @@ package struct Keys: Sendable {
   let httpURL = Key.text("http.url")
   let httpAddresses = Key.text("http.addresses")
   let httpOrigins = Key.list("http.origins", "*")
+  let httpTrustedProxies = Key.list("http.trusted_proxies")
   let httpsHost = Key.host("https.host", "::")
   package let httpsPort = Key.port("https.port", 8443)
   let webClient = Key.flag("web.client", true)

@@ -12,12 +12,16 @@ extension Settings {
 
 extension SettingsReader {
   mutating func outgoing() -> Settings.Outgoing {
-    let networks = read(keys.outgoingNetworks).compactMap { written -> Network? in
-      let network = Network(written)
-      if network == nil { reject(keys.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
-      return network
-    }
+    let networks = self.networks(keys.outgoingNetworks)
     let authorities = read(keys.outgoingAuthorities)
     return Settings.Outgoing(networks: networks, authorities: authorities.isEmpty ? nil : authorities)
+  }
+
+  mutating func networks(_ key: Key<[String]>) -> [Network] {
+    read(key).compactMap { written -> Network? in
+      let network = Network(written)
+      if network == nil { reject(key, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
+      return network
+    }
   }
 }

@@ -1,5 +1,5 @@
 public import Addresses
-import Basics
+public import Basics
 public import Dialogs
 public import FileStorage
 public import Logging
@@ -98,6 +98,8 @@ public struct Settings: Hashable, Sendable {
   public let addresses: [String]
   /// The origins whose web pages may use the HTTP ports besides their own; nil for all.
   public let origins: Set<String>?
+  /// The proxies on other machines that are believed what they say about clients.
+  public let trustedProxies: [Network]
   /// nil for a self-signed certificate.
   public let certificate: CertificateFiles?
   /// The authority that certifies the domains without a certificate of their own; nil for a self-signed one.
@@ -294,7 +296,7 @@ struct SettingsReader {
       servesWebClient: read(keys.webClient),
       publicURL: publicURL,
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
-      addresses: addresses(), origins: origins(),
+      addresses: addresses(), origins: origins(), trustedProxies: networks(keys.httpTrustedProxies),
       certificate: certificate,
       acme: acme(
         for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,

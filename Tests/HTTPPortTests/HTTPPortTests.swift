@@ -1,3 +1,4 @@
+import Basics
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -10,12 +11,56 @@ import Testing
   @Test(arguments: [
     ("127.0.0.1", nil, "127.0.0.1"), ("192.0.2.7", "198.51.100.1", "192.0.2.7"),
     ("127.0.0.1", "198.51.100.1", "198.51.100.1"), ("127.0.0.1", "6.6.6.6, 198.51.100.1", "198.51.100.1"),
-    ("::1", "[2001:db8:1:2:3:4:5:6]", "20:1:d:b8:0:1:0:2"), ("127.0.0.1", "nonsense", "127.0.0.1"),
-    ("2001:db8::1", nil, "20:1:d:b8:0:0:0:0"), ("::ffff:192.0.2.7", nil, "192.0.2.7"),
+    ("::1", "[2001:db8:1:2:3:4:5:6]", "20:1:d:b8:0:1:0:2"), ("2001:db8::1", nil, "20:1:d:b8:0:0:0:0"),
+    ("::ffff:192.0.2.7", nil, "192.0.2.7"),
+    // Ports and brackets.
+    ("127.0.0.1", "198.51.100.1:4711", "198.51.100.1"), ("127.0.0.1", "[2001:db8::1]:80", "20:1:d:b8:0:0:0:0"),
+    ("127.0.0.1", "2001:db8::1", "20:1:d:b8:0:0:0:0"), ("127.0.0.1", "[::ffff:192.0.2.7]:1", "192.0.2.7"),
+    ("127.0.0.1", "fe80::1%eth0", "fe:80:0:0:0:0:0:0"),
+    // Several proxies: the last that is not a trusted one. A list may have empty elements.
+    ("127.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2, 127.0.0.1", "198.51.100.1"),
+    ("10.0.0.2", "198.51.100.1", "198.51.100.1"), ("::ffff:10.0.0.2", "198.51.100.1", "198.51.100.1"),
+    ("10.0.0.3", "198.51.100.1", "10.0.0.3"), ("127.0.0.1", "198.51.100.1, ,", "198.51.100.1"),
+    ("127.0.0.1", "10.0.0.2", "10.0.0.2"), ("127.0.0.1", "", "127.0.0.1"),
+    // Names: not the address that all clients of the proxy share, and not what the client may have made up.
+    ("127.0.0.1", "6.6.6.6, unknown", "unknown"), ("127.0.0.1", "6.6.6.6, _hidden:4711", "_hidden"),
+    ("127.0.0.1", "6.6.6.6, \"quoted\"", "unreadable"), ("127.0.0.1", "6.6.6.6, [2001", "unreadable"),
   ])
   func limitsCountTheClientsAddress(remote: String, forwarded: String?, expected: String) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
-    #expect(ClientAddress.of(forwarded: forwarded, address) == expected)
+    let proxies = TrustedProxies([Network("10.0.0.2")].compactMap { $0 })
+    #expect(ClientAddress.of(ForwardedFields(xForwardedFor: forwarded), address, proxies) == expected)
+  }
+
+  /// RFC 7239 4 and 6, whose examples some of these are.
+  @Test(arguments: [
+    ("for=192.0.2.43", "192.0.2.43"), ("For=\"[2001:db8:cafe::17]:4711\"", "20:1:d:b8:ca:fe:0:0"),
+    ("for=192.0.2.60;proto=http;by=203.0.113.43", "192.0.2.60"),
+    ("for=192.0.2.43, for=198.51.100.17", "198.51.100.17"), ("for=\"_gazonk\"", "_gazonk"),
+    ("for=192.0.2.43, 6.6.6.6", "unreadable"), ("for=192.0.2.43, for=unknown", "unknown"),
+    ("for=192.0.2.43, by=10.0.0.2", "unknown"),
+    ("host=\"a,for=6.6.6.6\";for=192.0.2.43", "192.0.2.43"), ("for=\"192.0.2\\.43:1\"", "192.0.2.43"),
+    // The client's own quote, and the pair that the proxy has added.
+    ("for=6.6.6.6;x=\", for=192.0.2.43", "unreadable"), ("for=6.6.6.6;for=192.0.2.43", "unreadable"),
+  ])
+  func theStandardFieldIsRead(forwarded: String, expected: String) throws {
+    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    #expect(ClientAddress.of(ForwardedFields(forwarded: forwarded), address, TrustedProxies()) == expected)
+    // A proxy that sets the other one passes this one on as the client has made it up.
+    let both = ForwardedFields(xForwardedFor: "198.51.100.1", forwarded: forwarded)
+    #expect(ClientAddress.of(both, address, TrustedProxies()) == "198.51.100.1")
+  }
+
+  /// A field in several lines is one list (RFC 9110 5.3).
+  @Test func fieldsInSeveralLinesAreOneList() throws {
+    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    let headers: HTTPHeaders = ["X-Forwarded-For": "6.6.6.6", "x-forwarded-for": "198.51.100.1"]
+    var fields = HTTPFields()
+    fields.append(HTTPField(name: .forwardedFor, value: "6.6.6.6"))
+    fields.append(HTTPField(name: .forwardedFor, value: "198.51.100.1"))
+    for forwarded in [ForwardedFields(headers), ForwardedFields(fields)] {
+      #expect(ClientAddress.of(forwarded, address, TrustedProxies()) == "198.51.100.1")
+    }
   }
 
   /// Plain HTTP is private where it stays on this machine.
@@ -23,13 +68,21 @@ import Testing
     ("192.0.2.7", nil, false, false), ("192.0.2.7", nil, true, true), ("192.0.2.7", "https", false, false),
     ("127.0.0.1", nil, false, true), ("::1", "https", false, true), ("::ffff:127.0.0.1", "wss", false, true),
     ("127.0.0.1", "http", false, false), ("127.0.0.1", "WS", false, false), ("127.0.0.1", "http", true, true),
+    ("10.0.0.2", "https", false, true), ("10.0.0.2", nil, false, false), ("10.0.0.2", "http", false, false),
   ])
   func connectionsThatCrossNoNetworkUnencrypted(
     remote: String, forwarded: String?, isSecure: Bool, isPrivate: Bool
   ) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
-    let peer = HTTPPeer(address, isSecure: isSecure, forwardedFor: nil, forwardedProtocol: forwarded)
-    #expect(peer.isPrivate == isPrivate && peer.isSecure == isSecure)
+    let proxies = TrustedProxies([Network("10.0.0.2")].compactMap { $0 })
+    let fields = [
+      ForwardedFields(xForwardedProto: forwarded),
+      ForwardedFields(forwarded: forwarded.map { "for=192.0.2.1;proto=\($0)" }),
+    ]
+    for field in fields {
+      let peer = HTTPPeer(address, isSecure: isSecure, field, proxies)
+      #expect(peer.isPrivate == isPrivate && peer.isSecure == isSecure)
+    }
   }
 }
 
@@ -73,7 +126,8 @@ import Testing
       socket("/closed", "parley.v1", refusal: HTTPRefusal(status: 403, code: "closed", detail: "Closed.")),
     ]
     return FirstRequestHandler(
-      sockets: sockets, origins: AllowedOrigins(["https://app.example"]), isSecure: false, metrics: Metrics()
+      sockets: sockets, origins: AllowedOrigins(["https://app.example"]), proxies: TrustedProxies(), isSecure: false,
+      metrics: Metrics()
     )
     .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
   }

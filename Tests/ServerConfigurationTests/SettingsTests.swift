@@ -329,6 +329,10 @@ import XMPPDoor
       "http.origins = chat.example.org (FILE:1): chat.example.org is no origin such as https://chat.example.org, and * stands alone"
     ),
     (
+      "http.trusted_proxies: proxy.example",
+      "http.trusted_proxies = proxy.example (FILE:1): proxy.example is no network such as 10.0.0.0/8"
+    ),
+    (
       "terms.url: www.example.org",
       "terms.url = www.example.org (FILE:1): a URL such as https://www.example.org/terms is expected"
     ),
@@ -582,6 +586,13 @@ import XMPPDoor
       try load("http.origins: https://a.example, http://localhost:3000").origins == [
         "https://a.example", "http://localhost:3000",
       ])
+  }
+
+  @Test func proxiesAreTrustedWhereTheyAreListed() throws {
+    #expect(try load().trustedProxies == [])
+    #expect(
+      try load("http.trusted_proxies: 10.0.0.2, fd00::/64").trustedProxies
+        == [Network("10.0.0.2"), Network("fd00::/64")].compactMap { $0 })
   }
 
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
