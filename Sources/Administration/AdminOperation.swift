@@ -204,7 +204,7 @@ struct AdminProblem: Codable, Sendable {
   init(_ problem: Problem) {
     kind = problem.kind.rawValue
     code = problem.code
-    text = problem.text
+    text = problem.explanation
     field = problem.field
   }
 

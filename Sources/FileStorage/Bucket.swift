@@ -48,7 +48,7 @@ package final class Bucket: Sendable {
       switch answer.status {
       case 403: reason = "its key may not use it (403)"
       case 404: reason = "there is no such bucket (404)"
-      default: reason = "it answers with \(answer.status)"
+      default: reason = "it answers with \(answer.status)" + Self.redirection(answer)
       }
     } catch {
       return logger.error("\(error)", metadata: ["bucket": "\(options.bucket)", "endpoint": "\(options.endpoint)"])
@@ -303,7 +303,15 @@ package final class Bucket: Sendable {
       isFull: answer.status == 507,
       "the bucket \(options.bucket) at \(options.endpoint) answers with \(answer.status)"
         + (code.isEmpty ? "" : " \(Line.safe(code))")
-        + " to \(method.rawValue) \(options.prefix)\(key)")
+        + " to \(method.rawValue) \(options.prefix)\(key)" + Self.redirection(answer))
+  }
+
+  /// Where a service that redirects has the bucket: AWS does so for a bucket of another region, and for a new one until
+  /// its name is known everywhere. A signed request holds for one host, and the operator has named the one to be trusted.
+  private static func redirection(_ answer: WebAnswer) -> String {
+    guard (300..<400).contains(answer.status) else { return "" }
+    let place = answer.header("location") ?? document(answer).map { text("Endpoint", of: $0) } ?? ""
+    return place.isEmpty ? "" : ", and redirects to \(Line.safe(place)): set the endpoint and the region of the bucket"
   }
 
   private static func document(_ answer: WebAnswer) -> Element? {

@@ -59,7 +59,7 @@ struct ParleyCommand: AsyncParsableCommand {
       for line in refusal.lines { Terminal.note("parley: \(Line.safe(line))") }
       return refusal.status.rawValue
     case let problem as Problem:
-      Terminal.note("parley: \(Line.safe(problem.text))")
+      Terminal.note("parley: \(Line.safe(problem.explanation))")
       return 1
     default:
       let text = fullMessage(for: error)

@@ -4,6 +4,7 @@ for whoever asks, and no more.
 """
 import contextlib
 import hashlib
+import json
 import os
 import random
 import tempfile
@@ -96,6 +97,19 @@ def run(checks):
             server.start()
             expect(ask(server, made["uploadUrl"], "DELETE")[0] == 204, "not given up")
             expect("parley/" + made["id"] not in bucket.objects(), "an orphan")
+
+        with checks.check("s3: what the bucket answers is in the log, and users are not told of it"):
+            kept, made = upload(server, juliet, data), slot(juliet, 10)
+            for refused, said in [(403, "answers with 403"), (307, "redirects to https://other-region.example/")]:
+                bucket.refuses = lambda command, path, status=refused: status
+                expect(Put(server, made["uploadUrl"], 10).send(b"0123456789").answer() == (500, "blob-failed"), "it was taken")
+                status, _, body = ask(server, kept["url"])
+                detail = json.loads(body)["detail"]
+                named = [word for word in ("parley/", kept["id"], "bucket", "127.0.0.1", str(refused)) if word in detail]
+                expect(status == 500 and named == [], f"{status} {detail} names {named}")
+                bucket.refuses = None
+                server.log.until(f"the reason of {refused}", lambda text: said in text)
+            expect(Put(server, made["uploadUrl"], 10).send(b"0123456789").answer() == (201, None), "not taken")
 
         with checks.check("s3: a bucket that is away for a while"):
             kept = upload(server, juliet, data)

@@ -25,7 +25,12 @@ private final class MemoryBlobs: BlobStore {
   func resume(_ name: BlobName) -> any BlobWriter {
     Writer(self, name, start: kept.withLock { $0.parts[name] ?? [] })
   }
-  func open(_ name: BlobName) -> (any BlobReader)? { kept.withLock { $0.whole[name] }.map { Reader(bytes: $0) } }
+  /// What every reader gets in place of bytes.
+  let failure = Mutex<BlobFailure?>(nil)
+  func open(_ name: BlobName) throws(BlobFailure) -> (any BlobReader)? {
+    if let failure = failure.withLock({ $0 }) { throw failure }
+    return kept.withLock { $0.whole[name] }.map { Reader(bytes: $0) }
+  }
   func remove(_ name: BlobName) {
     discard(name)
     kept.withLock { $0.whole[name] = nil }
@@ -110,6 +115,25 @@ private struct Opinion: BlobScanner {
       try await body()
       return nil
     } catch { return (error as? Problem)?.code ?? "\(error)" }
+  }
+
+  /// It names buckets, folders and keys.
+  @Test func usersAreNotToldWhyTheStoreFails() async throws {
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
+    let (id, key) = try await slot(parley, romeo)
+    let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
+    try await upload.append(bytes)
+    _ = try await upload.finish()
+    let reason = "the bucket b at https://s3.example answers with 403 to HEAD k"
+    files.failure.withLock { $0 = BlobFailure(isFull: false, reason) }
+    do throws(Problem) {
+      _ = try await UserFiles(parley).open(id, .file, name: "a")
+      Issue.record("It was opened.")
+    } catch {
+      #expect((error.kind, error.code) == (.internal, "blob-failed"))
+      #expect(error.text == "The server cannot use its store of files at the moment." && error.reason == reason)
+    }
   }
 
   @Test func aFileUploadedInPartsIsWholeInTheEnd() async throws {

@@ -13,6 +13,11 @@ public final class Blobs: Sendable {
   /// The threads that move complete files into a remote store, which takes long: readers do not wait for it.
   private let finishers: ThreadPool
   private let busy = Mutex(Busy())
+  private let logger: Logger
+  private let pace = Mutex(
+    LogPace(
+      interval: Limits.refusalLogInterval, linesOfReasonMax: Limits.refusalLinesOfCodeMax,
+      linesMax: Limits.refusalLinesMax))
 
   /// Blobs that are being written or removed: a second operation is refused, unless it takes over.
   private struct Busy {
@@ -20,8 +25,9 @@ public final class Blobs: Sendable {
     var removals: Set<BlobID> = []
   }
 
-  init(policy: BlobPolicy, store: any BlobStore, secret: [UInt8], threads: Int) {
+  init(policy: BlobPolicy, store: any BlobStore, secret: [UInt8], threads: Int, logger: Logger) {
     self.policy = policy
+    self.logger = logger
     self.store = store
     key = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: secret), info: Array("parley upload".utf8), outputByteCount: 32)
@@ -91,13 +97,24 @@ public final class Blobs: Sendable {
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BlobFailure) -> Value
   ) async throws(Problem) -> Value {
-    do throws(BlobFailure) { return try await run(on: workers, body) } catch { throw Problem(error) }
+    do throws(BlobFailure) { return try await run(on: workers, body) } catch { throw problem(error) }
   }
 
   func finish(_ writer: any BlobWriter, sha256: [UInt8]) async throws(Problem) {
     do throws(BlobFailure) {
       try await run(on: finishers) { () throws(BlobFailure) in try writer.finish(sha256: sha256) }
-    } catch { throw Problem(error) }
+    } catch { throw problem(error) }
+  }
+
+  /// Logs a failure, and returns its problem. The reason names folders, buckets and keys: it is for the operator, and the
+  /// problem goes to users.
+  private func problem(_ failure: BlobFailure) -> Problem {
+    if let unlogged = pace.withLock({ $0.note(failure.isFull ? "full" : "failed", now: .now) }) {
+      var metadata: Logger.Metadata = ["reason": "\(failure)"]
+      if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+      logger.error("the store of files failed", metadata: metadata)
+    }
+    return failure.isFull ? .blobsFull : .blobFailed(failure.description)
   }
 
   /// Runs a function that may take long.
@@ -122,8 +139,8 @@ public final class Blobs: Sendable {
 }
 
 extension Problem {
-  fileprivate init(_ failure: BlobFailure) {
-    self = failure.isFull ? .blobsFull : Problem(.internal, "blob-failed", "\(failure)")
+  fileprivate static func blobFailed(_ reason: String) -> Problem {
+    Problem(.internal, "blob-failed", "The server cannot use its store of files at the moment.", reason: reason)
   }
 
   static let blobTaken = Problem(

@@ -66,7 +66,7 @@ public final class Parley: Sendable {
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
-        threads: min(threads, Limits.blobThreadsMax))
+        threads: min(threads, Limits.blobThreadsMax), logger: logger)
     }
     let commitLoop = try CommitLoop(
       store: store, hub: hub, registries: registries, clock: clock, realms: realmTable, options: options,
@@ -354,7 +354,8 @@ public final class Parley: Sendable {
           continuation.resume(returning: .failure(problem))
         } catch {
           continuation.resume(
-            returning: .failure(Problem(.internal, "backup-failed", "The copy could not be written: \(error).")))
+            returning: .failure(
+              Problem(.internal, "backup-failed", "The copy could not be written.", reason: "\(error)")))
         }
       }
     }

@@ -18,6 +18,9 @@ public struct Problem: Error, Hashable, Sendable {
   public let code: String
   public let text: String
   public let field: String?
+  /// What an operator needs to know besides the text. It may name paths, buckets and other servers: commands on the
+  /// server's machine show it, and no door does.
+  public let reason: String?
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).
   public let retryAfter: Int?
 
@@ -27,8 +30,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let secondFactor: String?
 
   public init(
-    _ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil,
-    challenge: String? = nil, secondFactor: String? = nil
+    _ kind: Kind, _ code: String, _ text: String, field: String? = nil, reason: String? = nil,
+    retryAfter: Int? = nil, challenge: String? = nil, secondFactor: String? = nil
   ) {
     self.challenge = challenge
     self.secondFactor = secondFactor
@@ -36,8 +39,12 @@ public struct Problem: Error, Hashable, Sendable {
     self.code = code
     self.text = text
     self.field = field
+    self.reason = reason
     self.retryAfter = retryAfter
   }
+
+  /// The text for an operator.
+  public var explanation: String { reason.map { "\(text) Reason: \($0)" } ?? text }
 
   public static let unreachable = Problem(
     .unreachable, "user-unreachable", "There is no such user, or they cannot be reached.")

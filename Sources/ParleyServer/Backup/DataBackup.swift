@@ -238,8 +238,8 @@ package struct DataBackup: BackupWriter {
     case let failure as Files.Failure:
       Problem(.conflict, "file-refused", "\(failure.path) cannot be made: \(failure.reason).", field: "path")
     case let failure as BlobFailure:
-      Problem(.internal, "backup-failed", "The backup could not be written: \(failure.description).")
-    default: Problem(.internal, "backup-failed", "The backup could not be written: \(error).")
+      Problem(.internal, "backup-failed", "The backup could not be written.", reason: failure.description)
+    default: Problem(.internal, "backup-failed", "The backup could not be written.", reason: "\(error)")
     }
   }
 

@@ -93,8 +93,8 @@ final class ScheduledBackups: Sendable {
     // It is made at the next start.
     if problem.code == RunningBackups.stopping.code { return }
     let now = clock.now
-    current.withLock { $0.fail(problem.text, at: now) }
-    logger.error("no backup could be made", metadata: ["reason": "\(problem.text)"])
+    current.withLock { $0.fail(problem.explanation, at: now) }
+    logger.error("no backup could be made", metadata: ["reason": "\(problem.explanation)"])
   }
 
   /// Returns the time of the newest backup in the folder; nil if there is none.

@@ -81,6 +81,8 @@ class Bucket:
                     return
                 if refused:
                     self.send_response(refused)
+                    if 300 <= refused < 400:
+                        self.send_header("Location", "https://other-region.example/")
                     self.send_header("Content-Length", "0")
                     self.end_headers()
                     return
