@@ -20,7 +20,7 @@ EVENTS = ("message_correction", "message_retract", "reactions", "message_reply")
 class Reader(Client):
     def __init__(self, server, jid):
         super().__init__(server, jid)
-        for plugin in ("xep_0308", "xep_0334", "xep_0424", "xep_0444", "xep_0461"):
+        for plugin in ("xep_0045", "xep_0308", "xep_0334", "xep_0424", "xep_0444", "xep_0461"):
             self.register_plugin(plugin)
         for event in EVENTS:
             self.add_event_handler(event, lambda data, event=event: self._note(event, data))
@@ -81,6 +81,36 @@ async def archive(checks, romeo, said):
     with checks.check("archive, slixmpp: words are found (XEP-0431)"):
         found = await romeo.ask(fulltext="LINE 3")
         expect(found == (lines(3), True), f"{found}")
+
+
+async def offered(checks, romeo):
+    """XEP-0313 4.1.5: an archive supports the fields of its form."""
+    values = {"with": JULIET, "start": "2020-01-01T00:00:00Z", "end": "2040-01-01T00:00:00Z", "include-groupchat": "true", FULLTEXT: "line"}
+    room = "offers@conference.localhost"
+    for archive in (None, room):
+        with checks.check(f"archive, slixmpp: each field that the archive of a {'room' if archive else 'user'} offers can be used"):
+            if archive:
+                await romeo["xep_0045"].join_muc_wait(room, "Romeo", timeout=PATIENCE)
+                # A room without settings of its own (XEP-0045 10.1.2).
+                instant = romeo.make_iq_set(ito=room)
+                owner = ElementTree.SubElement(instant.xml, "{http://jabber.org/protocol/muc#owner}query")
+                ElementTree.SubElement(owner, "{jabber:x:data}x", type="submit")
+                await instant.send(timeout=PATIENCE)
+                romeo.send_message(room, "a line for all", mtype="groupchat")
+                await romeo.saw("message", text("a line for all"))
+            (entry,) = [entry async for entry in romeo["xep_0313"].iterate(jid=archive, rsm={"max": 1}, reverse=True, total=1)]
+            made = {name: str(entry["mam_result"]["id"]) for name in ("before-id", "after-id", "ids")}
+            form = await romeo["xep_0313"].get_fields(jid=archive, timeout=PATIENCE)
+            names = set(form.get_fields()) - {"FORM_TYPE"}
+            expect({"start", "end", "before-id", "after-id", "ids", FULLTEXT} <= names <= set(values | made), f"{names}")
+            for name in names:
+                iq = romeo.make_iq_set(ito=archive)
+                query = ElementTree.SubElement(iq.xml, "{urn:xmpp:mam:2}query")
+                asked = ElementTree.SubElement(query, "{jabber:x:data}x", type="submit")
+                for field, value in [("FORM_TYPE", "urn:xmpp:mam:2"), (name, (values | made)[name])]:
+                    ElementTree.SubElement(ElementTree.SubElement(asked, "{jabber:x:data}field", var=field), "{jabber:x:data}value").text = value
+                answer = await iq.send(timeout=PATIENCE)
+                expect(answer["type"] == "result", f"{name}: {answer}")
 
 
 async def hints(checks, romeo, other):
@@ -172,6 +202,7 @@ async def converse(checks, server):
         # What is not stored reaches who is there.
         await client.saw("presence_available", lambda p, client=client: p["from"] == client.boundjid)
     await hints(checks, romeo, other)
+    await offered(checks, romeo)
     await references(checks, app, romeo, phone, dialog)
     for client in (romeo, other):
         await client.leave()

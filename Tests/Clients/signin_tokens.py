@@ -65,6 +65,7 @@ def backends(checks, server, provider, keys):
     with checks.check("tokens: what there is, /v1/info tells"):
         info = App(server).right(200, "GET", "/v1/info")
         expect(set(info["grants"]) >= {"password", "refresh", "jwt", "provider", "guest"}, f"{info}")
+        expect("code" not in info["grants"] and "codes.email" not in info["features"], f"codes without a way to send them: {info}")
         expect(info["providers"] == ["found", "named", "closed", "away"], f"{info}")
         other = App(server, "verona.example").right(200, "GET", "/v1/info")
         expect({"jwt", "provider"} <= set(other["grants"]) and "guest" not in other["grants"] and other["providers"] == ["found"], f"{other}")

@@ -151,8 +151,16 @@ struct FormRegistryTests {
         // XEP-0431 0.2.0, 2.
         "{urn:xmpp:fulltext:0}fulltext": .textSingle,
       ], open: ["ids"])
-    let query = try element { Archive.writeForm(into: &$0) }
+    let query = try element { Archive.writeForm(ofRoom: false, into: &$0) }
     #expect(registry.faults(of: try #require(try query.payload(DataForm.self))) == [])
+    // A room refuses to filter by person, and has nothing but its own messages: it does not offer the fields for both.
+    let room = try element { Archive.writeForm(ofRoom: true, into: &$0) }
+    let form = try #require(try room.payload(DataForm.self))
+    #expect(registry.faults(of: form) == [])
+    #expect(
+      Set(form.fields.compactMap(\.name)) == [
+        "FORM_TYPE", "start", "end", "before-id", "after-id", "ids", "{urn:xmpp:fulltext:0}fulltext",
+      ])
   }
 
   /// XEP-0055 1.3, 7.2; the column of the address besides (3).

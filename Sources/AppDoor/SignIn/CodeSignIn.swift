@@ -6,6 +6,11 @@ import Dialogs
 enum CodeSignIn: SignIn {
   static let grant = "code"
 
+  /// Without a way to send codes nobody has one.
+  static func isOffered(_ call: RequestContext) -> Bool {
+    Identity.reachable.contains(where: call.accounts.reaches.contains)
+  }
+
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     let code = try required(input.code, "code")

@@ -15,7 +15,7 @@ struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
     note:
-      "Archives of users and of rooms. `<count/>` is omitted (4.3.2). Ids of messages that went by retention are `item-not-found`."
+      "Archives of users, and of rooms without the field `with` (4.1.1). `<count/>` is omitted (4.3.2). Ids of messages that went by retention are `item-not-found`."
   )
 
   static let query = Name("query", NS.mam)
@@ -28,12 +28,12 @@ struct Archive: Feature {
       "\(NS.mam)", "\(NS.mamExtended)", "urn:xmpp:mam:2#groupchat-field", on: [.account])
     // COMPAT(profanity 0.13, docs/decisions/0006): looks nowhere else.
     table.advertise("\(NS.mam)", on: [.server])
-    table.iq(.get, Self.query, to: [.account]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
+    table.iq(.get, Self.query, to: [.account]) { turn, _ in turn.reply { Self.writeForm(ofRoom: false, into: &$0) } }
     table.iq(.set, Self.query, to: [.account], Self.answer)
     table.iq(.get, Self.metadata, to: [.account]) { turn, _ in Self.answerMetadata(turn) }
     // Only people who may enter a room may read its archive.
     table.advertise("\(NS.mam)", "\(NS.mamExtended)", "\(NS.stanzaID)", on: [.room])
-    table.iq(.get, Self.query, to: [.room]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
+    table.iq(.get, Self.query, to: [.room]) { turn, _ in turn.reply { Self.writeForm(ofRoom: true, into: &$0) } }
     table.iq(.set, Self.query, to: [.room], Self.answerOfRoom)
     table.iq(.get, Self.metadata, to: [.room], Self.answerMetadataOfRoom)
     // 8.1.
@@ -45,7 +45,8 @@ struct Archive: Feature {
 
   // MARK: The form (4.1.5)
 
-  static func writeForm(into writer: inout ElementWriter) {
+  /// Writes the fields that the archive of a user, or of a room, supports.
+  static func writeForm(ofRoom isOfRoom: Bool, into writer: inout ElementWriter) {
     writer.element(query) { writer in
       writer.element(.dataForm) { writer in
         writer.attribute("type", "form" as StaticString)
@@ -59,7 +60,7 @@ struct Archive: Feature {
         field("FORM_TYPE", "hidden") { writer in
           writer.element("value") { $0.raw(NS.mam) }
         }
-        field("with", "jid-single")
+        if !isOfRoom { field("with", "jid-single") }
         for name: StaticString in ["start", "end", "before-id", "after-id"] { field(name, "text-single") }
         field("ids", "list-multi") { writer in
           // XEP-0122: any value is allowed.
@@ -68,7 +69,7 @@ struct Archive: Feature {
             writer.element("open")
           }
         }
-        field("include-groupchat", "boolean")
+        if !isOfRoom { field("include-groupchat", "boolean") }
         field(FullTextSearch.field, "text-single")
       }
     }
