@@ -114,7 +114,8 @@ package struct AdminSite: Sendable {
   private func prepare<Operation: AdminOperation>(
     _ operation: Operation.Type, _ input: OperationInput
   ) throws(Problem) -> Call {
-    let input = try input.decode(Operation.Input.self)
+    // What a backend sends is meant: a message whose `sentAt` were ignored would have the date of today.
+    let input = try input.decodeStrictly(Operation.Input.self)
     return Call(object: operation.object(of: input)) { admin in
       // It is in the audit as every call with a key, and not a second time as an act.
       let output = try await operation.perform(input, in: admin)

@@ -73,6 +73,22 @@ public struct OperationInput: Sendable {
   }
 }
 
+extension OperationInput {
+  /// Decodes an operation's input, and refuses members that it does not know.
+  public func decodeStrictly<Input: Decodable>(_ type: Input.Type) throws(Problem) -> Input {
+    let decoded: (input: Input, unknown: String?)
+    do throws(InputError) {
+      decoded = try InputDecoder.decodeNotingUnknown(type, from: json, parameters: parameters)
+    } catch {
+      throw Problem(error)
+    }
+    if let name = decoded.unknown {
+      throw Problem(.malformed, "field-unknown", "This operation knows no \(Line.safe(name)).", field: name)
+    }
+    return decoded.input
+  }
+}
+
 /// Runs operations over HTTP and writes their outcomes.
 public enum OperationRunner {
   /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers.

@@ -19,11 +19,14 @@ public struct InputDecoder: Decoder {
   /// quotes.
   let isParameter: Bool
   public let codingPath: [any CodingKey]
+  private let lookups: MemberLookups?
   public var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   init(
-    _ value: JSONValue, parameters: [String: String] = [:], isParameter: Bool = false, path: [any CodingKey] = []
+    _ value: JSONValue, parameters: [String: String] = [:], isParameter: Bool = false, path: [any CodingKey] = [],
+    lookups: MemberLookups? = nil
   ) {
+    self.lookups = lookups
     self.value = value
     self.parameters = parameters
     self.isParameter = isParameter
@@ -40,6 +43,20 @@ public struct InputDecoder: Decoder {
     _ type: Input.Type, from value: JSONValue, parameters: [String: String] = [:]
   ) throws(InputError) -> Input {
     do { return try Input(InputMembers(value, parameters: parameters)) } catch { throw input(error) }
+  }
+
+  /// Decodes an input, and returns besides the path of the first member that the type does not look up, by which it is
+  /// unknown.
+  public static func decodeNotingUnknown<Input: Decodable>(
+    _ type: Input.Type, from value: JSONValue, parameters: [String: String] = [:]
+  ) throws(InputError) -> (input: Input, unknown: String?) {
+    let lookups = MemberLookups()
+    // A type without members asks for no object.
+    if MemoryLayout<Input>.size == 0, case .object(let members) = value { lookups.enter("", members) }
+    do {
+      let decoded = try Input(from: InputDecoder(value, parameters: parameters, lookups: lookups))
+      return (decoded, lookups.unknown)
+    } catch { throw input(error) }
   }
 
   private static func input(_ error: any Error) -> InputError {
@@ -80,6 +97,7 @@ public struct InputDecoder: Decoder {
 
   public func container<Key: CodingKey>(keyedBy: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .object(let members) = value else { throw mismatch("an object") }
+    lookups?.enter(Self.path(codingPath), members)
     return KeyedDecodingContainer(Keyed(decoder: self, members: members))
   }
 
@@ -104,6 +122,7 @@ public struct InputDecoder: Decoder {
 
     private func find(_ key: Key) -> JSONValue? {
       let name = key.stringValue
+      if let lookups = decoder.lookups { lookups.note(name, in: InputDecoder.path(codingPath)) }
       if !decoder.parameters.isEmpty, let text = decoder.parameters[name] { return .string(text) }
       for member in members where member.name == name { return member.value }
       return nil
@@ -114,7 +133,8 @@ public struct InputDecoder: Decoder {
         throw InputError(path: InputDecoder.path(codingPath + [key]), text: "is missing")
       }
       return InputDecoder(
-        value, isParameter: decoder.parameters[key.stringValue] != nil, path: codingPath + [key])
+        value, isParameter: decoder.parameters[key.stringValue] != nil, path: codingPath + [key],
+        lookups: decoder.lookups)
     }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }
@@ -172,7 +192,7 @@ public struct InputDecoder: Decoder {
       guard currentIndex < values.count else { throw decoder.mismatch("a longer array") }
       defer { currentIndex += 1 }
       let path = codingPath + (AnyKey(intValue: currentIndex).map { [$0] } ?? [])
-      return InputDecoder(values[currentIndex], path: path)
+      return InputDecoder(values[currentIndex], path: path, lookups: decoder.lookups)
     }
 
     mutating func decodeNil() throws -> Bool {
@@ -244,5 +264,36 @@ public struct InputDecoder: Decoder {
     func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: decoder) }
+  }
+}
+
+/// The members of the objects of an input, and which of them were looked up.
+final class MemberLookups {
+  private struct Object {
+    let path: String
+    let names: [String]
+    var known: Set<String> = []
+  }
+
+  private var objects: [Object] = []
+  private var indices: [String: Int] = [:]
+
+  func enter(_ path: String, _ members: [JSONValue.Member]) {
+    guard indices[path] == nil else { return }
+    indices[path] = objects.count
+    objects.append(Object(path: path, names: members.map(\.name)))
+  }
+
+  func note(_ name: String, in path: String) {
+    if let index = indices[path] { objects[index].known.insert(name) }
+  }
+
+  /// The path of the first member that was not looked up.
+  var unknown: String? {
+    for object in objects {
+      guard let name = object.names.first(where: { !object.known.contains($0) }) else { continue }
+      return object.path.isEmpty ? name : object.path + "." + name
+    }
+    return nil
   }
 }

@@ -255,6 +255,8 @@ async def conversations(checks, server, key):
             pass
         expect(message["from"].bare == "juliet@localhost", f"from {message['from']}")
         key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
+        key.refused("POST", "/messages", 400, "field-unknown", {"sender": "romeo", "recipient": "juliet", "clientId": "3", "text": "x", "sentAt": "2020-01-01T00:00:00Z"})
+        key.refused("POST", "/operations/users.list", 400, "field-unknown", {"limit": 5, "cursors": "x"})
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
     with checks.check("who is online: by page, of a user, for the operator's command too, until the sessions are ended"):

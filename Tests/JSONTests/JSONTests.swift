@@ -99,6 +99,26 @@ import Testing
     name: "a\"b", count: .max, inner: [Inner(flag: true, ratio: -0.5), Inner(flag: false, ratio: 45, nothing: 1)],
     map: ["x": -1], any: .array([.null, .number("1.50")]), raw: RawObject(trusted: #"{"k":[1]}"#))
 
+  /// A member is unknown if the type does not look it up, wherever it is; what is kept as it is has only known ones.
+  @Test(arguments: [
+    (#"{"name":"a","count":1,"inner":[],"map":{"x":1},"any":{"y":1},"raw":{"z":1}}"#, nil as String?),
+    (#"{"name":"a","extra":1,"count":1,"inner":[],"map":{},"any":1,"raw":{}}"#, "extra"),
+    (
+      #"{"name":"a","count":1,"inner":[{"flag":true,"ratio":1},{"flag":true,"ratio":1,"b":2}],"map":{},"any":1,"#
+        + #""raw":{}}"#, "inner[1].b"
+    ),
+  ])
+  func unknownMembersAreFound(text: String, unknown: String?) throws {
+    #expect(try InputDecoder.decodeNotingUnknown(Outer.self, from: JSONValue(parsing: text)).unknown == unknown)
+  }
+
+  private struct Nothing: Decodable {}
+
+  @Test func aTypeWithoutMembersKnowsNone() throws {
+    #expect(try InputDecoder.decodeNotingUnknown(Nothing.self, from: JSONValue(parsing: "{}")).unknown == nil)
+    #expect(try InputDecoder.decodeNotingUnknown(Nothing.self, from: JSONValue(parsing: #"{"a":1}"#)).unknown == "a")
+  }
+
   @Test func valuesAreEncodedAndComeBack() throws {
     let value = try JSONValue(encoding: Self.sample)
     #expect(
