@@ -33,7 +33,20 @@ public struct AllowedOrigins: Sendable, Hashable {
     return host.map { host in origin.lowercased().hasSuffix("://" + host.lowercased()) } ?? false
   }
 
-  /// Adds to an answer what lets an allowed page read it, and answers the announcement of a request.
+  /// Returns the answer to the announcement of a request; nil if a request is none, or none of an allowed page.
+  func preflight(_ request: Request, methods: String) -> Response? {
+    guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
+      let origin = request.headers[.origin], allows(origin)
+    else { return nil }
+    var headers: HTTPFields = [
+      .allow: methods, .accessControlAllowMethods: methods, .accessControlMaxAge: "86400",
+    ]
+    // No header has a meaning by itself: whatever a page wants to say it may say.
+    headers[.accessControlAllowHeaders] = request.headers[.accessControlRequestHeaders]
+    return Response(status: .noContent, headers: headers)
+  }
+
+  /// Adds to an answer what lets an allowed page read it.
   func answer(_ request: Request, with response: Response) -> Response {
     guard let origin = request.headers[.origin], allows(origin) else { return response }
     var response = response
@@ -42,16 +55,6 @@ public struct AllowedOrigins: Sendable, Hashable {
       response.headers[.accessControlExposeHeaders] = "*"
       if origins != nil { response.headers.append(HTTPField(name: .vary, value: "Origin")) }
     }
-    guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
-      response.status == .methodNotAllowed, let methods = response.headers[.allow]
-    else { return response }
-    var headers = response.headers
-    headers[.contentType] = nil
-    headers[.contentLength] = nil
-    headers[.accessControlAllowMethods] = methods
-    // No header has a meaning by itself: whatever a page wants to say it may say.
-    headers[.accessControlAllowHeaders] = request.headers[.accessControlRequestHeaders]
-    headers[.accessControlMaxAge] = "86400"
-    return Response(status: .noContent, headers: headers)
+    return response
   }
 }

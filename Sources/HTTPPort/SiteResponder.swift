@@ -32,7 +32,7 @@ struct SiteResponder: HTTPResponder {
     }
     for route in routes { router.on(RouterPath(route.path), method: route.method, use: route.handle) }
     for (path, routes) in Dictionary(grouping: routes, by: \.path) {
-      Self.refuseOthers(path, than: routes.map(\.method), router)
+      Self.refuseOthers(path, than: routes.map(\.method), origins, router)
     }
     self.router = router.buildResponder()
   }
@@ -62,11 +62,14 @@ struct SiteResponder: HTTPResponder {
       headers: [.upgrade: "websocket"])
   }
 
-  private static func refuseOthers(_ path: String, than allowed: [HTTPRequest.Method], _ router: Router<HTTPContext>) {
+  private static func refuseOthers(
+    _ path: String, than allowed: [HTTPRequest.Method], _ origins: AllowedOrigins, _ router: Router<HTTPContext>
+  ) {
     let allow = allowed.map(\.rawValue).sorted().joined(separator: ", ")
     for method in Self.methods
     where !allowed.contains(method) && !(method == .head && allowed.contains(.get)) {
-      router.on(RouterPath(path), method: method) { _, _ -> Response in
+      router.on(RouterPath(path), method: method) { request, _ -> Response in
+        if let answer = origins.preflight(request, methods: allow) { return answer }
         throw HTTPRefusal(
           status: 405, code: "method-not-allowed", detail: "Here is only \(allow).", headers: [.allow: allow])
       }

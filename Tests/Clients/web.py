@@ -664,6 +664,12 @@ def listed_origins(server):
                 expect(("PATCH" in (answer.headers["Access-Control-Allow-Methods"] or "")) == is_listed, f"{answer.headers}")
                 expect((answer.headers["Access-Control-Allow-Headers"] == "authorization") == is_listed, f"{answer.headers}")
             connection.close()
+        if not is_listed:
+            def refused(text):
+                return [line for line in text.splitlines() if "method-not-allowed" in line and "OPTIONS" in line]
+            server.log.until("the refusal of a page that is not listed", refused)
+            # The announcement of the page that is listed was answered.
+            expect(len(refused(server.log.text)) == 1, f"{refused(server.log.text)}")
         for path, subprotocol in [("/v1/ws", "parley.v1"), ("/xmpp-websocket", "xmpp")]:
             try:
                 with websockets.sync.client.connect(
