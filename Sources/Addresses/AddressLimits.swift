@@ -12,9 +12,9 @@ public enum AddressLimits {
   /// gains more than fourfold.
   public static let profileInputBytes = 4 * partBytes
 
-  /// The octets of an A-label: a DNS label (RFC 1034 3.1, RFC 5890 2.3.2.1). It also bounds the quadratic work of
-  /// decoding.
-  static let aLabelBytes = 63
+  /// The octets of a label of a domain, in ASCII or as an A-label (RFC 7622 3.2, RFC 1034 3.1, RFC 5890 2.3.2.1). It
+  /// also bounds the quadratic work of the codec.
+  static let labelBytes = 63
 
   /// The passes after which a profile counts as unstable: one, and three more (RFC 8264 7).
   static let profilePasses = 4

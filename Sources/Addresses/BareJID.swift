@@ -26,6 +26,12 @@ public struct BareJID: Hashable, Sendable, CustomStringConvertible {
     do { try self.init(string) } catch { return nil }
   }
 
+  /// Reads an address that this server has stored (`JID.init(stored:)`).
+  public init?(stored string: String) {
+    guard let jid = JID(stored: string), jid.isBare else { return nil }
+    self = jid.bare
+  }
+
   /// Creates a bare JID from a JID without a resourcepart.
   public init(_ jid: JID) throws(JIDError) {
     guard jid.isBare else { throw .unexpected(.resource) }

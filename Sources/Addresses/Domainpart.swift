@@ -2,12 +2,12 @@
 /// like one).
 ///
 /// A name is mapped as RFC 5895 2 describes (lower case, width, NFC, ideographic full stops to dots), A-labels are
-/// decoded, and every label must then hold only what NR-LDH labels and U-labels may (RFC 7622 3.2.1, RFC 5892). DNS
-/// bounds a label's encoded form by 63 octets, which is left to the resolver.
+/// decoded, and every label must then hold only what NR-LDH labels and U-labels may (RFC 7622 3.2.1, RFC 5892), and
+/// have at most 63 octets in its encoded form (RFC 1034 3.1).
 enum Domainpart {
-  static func enforce(_ raw: String) throws(JIDError) -> String {
+  static func enforce(_ raw: String, labelBytesMax: Int = AddressLimits.labelBytes) throws(JIDError) -> String {
     guard raw.utf8.count <= AddressLimits.profileInputBytes else { throw .tooLong(.domain) }
-    if isPlain(raw) { return raw }
+    if isPlain(raw, labelBytesMax: labelBytesMax) { return raw }
     if raw.utf8.first == UInt8(ascii: "[") { return try enforceLiteral(raw) }
 
     // The final dot is removed before anything else (RFC 7622 3.2).
@@ -17,7 +17,10 @@ enum Domainpart {
     for label in try map(name).split(separator: ".", omittingEmptySubsequences: false) {
       labels.append(try decode(Array(label)))
     }
-    for label in labels { try check(label) }
+    for label in labels {
+      try check(label)
+      guard isShort(label, labelBytesMax) else { throw .malformed(.domain) }
+    }
     if labels.contains(where: { Bidi.isRightToLeft($0) }) {
       guard labels.allSatisfy({ Bidi.permits($0) }) else { throw .bidi(.domain) }
     }
@@ -27,8 +30,10 @@ enum Domainpart {
   }
 
   /// Returns whether the name is a JID by itself that needs no rules: labels of ASCII in lower case.
-  private static func isPlain(_ name: String) -> Bool {
-    let plain = name.utf8.withContiguousStorageIfAvailable { JIDOffsets(normal: UnsafeRawBufferPointer($0)) }
+  private static func isPlain(_ name: String, labelBytesMax: Int) -> Bool {
+    let plain = name.utf8.withContiguousStorageIfAvailable {
+      JIDOffsets(normal: UnsafeRawBufferPointer($0), labelBytesMax: labelBytesMax)
+    }
     guard let offsets = plain ?? nil else { return false }
     return offsets.localLength == 0 && Int(offsets.domainEnd) == name.utf8.count
   }
@@ -52,7 +57,7 @@ enum Domainpart {
   /// would name one host (RFC 5891 5.4).
   private static func decode(_ label: [Unicode.Scalar]) throws(JIDError) -> [Unicode.Scalar] {
     guard label.starts(with: ["x", "n", "-", "-"]) else { return label }
-    guard label.count <= AddressLimits.aLabelBytes, label.allSatisfy({ $0.isASCII }),
+    guard label.count <= AddressLimits.labelBytes, label.allSatisfy({ $0.isASCII }),
       let decoded = Punycode.decode(label.dropFirst(4).map { UInt8(truncatingIfNeeded: $0.value) }),
       decoded.contains(where: { !$0.isASCII }), try map(Precis.makeString(decoded)) == decoded
     else { throw .malformed(.domain) }
@@ -76,6 +81,13 @@ enum Domainpart {
     if first.isMark { throw .disallowed(.domain, first) }
     // In a name, "--" in this place announces an encoding, which a decoded label cannot have.
     if label.count >= 4, label[2] == "-", label[3] == "-" { throw .malformed(.domain) }
+  }
+
+  /// Returns whether a label has at most so many octets in its encoded form, which has an octet at least for each scalar.
+  private static func isShort(_ label: [Unicode.Scalar], _ bytesMax: Int) -> Bool {
+    if label.allSatisfy({ $0.isASCII }) { return label.count <= bytesMax }
+    guard label.count <= AddressLimits.labelBytes else { return label.count < bytesMax }
+    return "xn--".utf8.count + Punycode.encode(label).utf8.count <= bytesMax
   }
 
   // MARK: IP literals

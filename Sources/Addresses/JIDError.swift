@@ -16,7 +16,7 @@ public enum JIDError: Error, Hashable, Sendable {
   case bidi(JIDPart)
   /// The profile's rules do not settle on one string (RFC 8264 7).
   case unstable(JIDPart)
-  /// The part's structure is wrong: an empty DNS label, a hyphen at a label's end, a false A-label or IP literal.
+  /// The part's structure is wrong: an empty DNS label or a long one, a hyphen at a label's end, a false A-label or IP literal.
   case malformed(JIDPart)
   /// A JID without this part was asked for.
   case unexpected(JIDPart)

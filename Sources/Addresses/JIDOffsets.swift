@@ -12,7 +12,7 @@ struct JIDOffsets: Hashable, Sendable {
   ///
   /// Nearly every address on the wire is of this kind, and it is checked once per stanza: so this is one pass over the
   /// octets without tables or allocation.
-  init?(normal bytes: UnsafeRawBufferPointer) {
+  init?(normal bytes: UnsafeRawBufferPointer, labelBytesMax: Int = AddressLimits.labelBytes) {
     let count = bytes.count
     guard count <= AddressLimits.jidBytes else { return nil }
     let dot = UInt8(ascii: ".")
@@ -23,6 +23,7 @@ struct JIDOffsets: Hashable, Sendable {
     var isLocal = true
     var isDomain = true
     var previous = dot
+    var labelStart = 0
     var index = 0
     while index < count {
       let byte = bytes[index]
@@ -32,13 +33,16 @@ struct JIDOffsets: Hashable, Sendable {
         at = index
         isDomain = true
         previous = dot
+        labelStart = index + 1
       } else {
         if at == nil { isLocal = isLocal && Self.isPlainLocal(byte) }
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): break
         // Two hyphens may be an A-label ("xn--"), which the full rules decode.
         case hyphen: isDomain = isDomain && previous != dot && previous != hyphen
-        case dot: isDomain = isDomain && previous != dot && previous != hyphen
+        case dot:
+          isDomain = isDomain && previous != dot && previous != hyphen && index - labelStart <= labelBytesMax
+          labelStart = index + 1
         default: isDomain = false
         }
         previous = byte
@@ -47,7 +51,9 @@ struct JIDOffsets: Hashable, Sendable {
     }
     let domainEnd = index
     let domainStart = at.map { $0 + 1 } ?? 0
-    guard isDomain, previous != dot, previous != hyphen, domainEnd - domainStart <= AddressLimits.partBytes else {
+    guard isDomain, previous != dot, previous != hyphen, domainEnd - labelStart <= labelBytesMax,
+      domainEnd - domainStart <= AddressLimits.partBytes
+    else {
       return nil
     }
 

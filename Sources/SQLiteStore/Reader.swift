@@ -84,7 +84,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
   }
 
   static func address(_ text: String) throws(StoreFailure) -> BareJID {
-    guard let address = BareJID(parsing: text) else {
+    guard let address = BareJID(stored: text) else {
       throw StoreFailure.corrupt("a stored address is not an address")
     }
     return address

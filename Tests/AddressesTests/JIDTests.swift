@@ -175,6 +175,18 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
   }
 }
 
+/// Labels of any length were allowed once: what a server has stored remains readable.
+@Suite struct StoredAddressTests {
+  @Test(arguments: ["\(String(repeating: "a", count: 64))", "\(String(repeating: "\u{FC}", count: 64)).example"])
+  func longLabelsAreRead(domain: String) throws {
+    #expect(JID(parsing: "romeo@\(domain)/x") == nil && BareJID(parsing: domain) == nil)
+    let jid = try #require(JID(stored: "romeo@\(domain)/x"))
+    #expect(jid.description == "romeo@\(domain)/x" && jid.domain == domain)
+    #expect(BareJID(stored: "romeo@\(domain)") == jid.bare && BareJID(stored: "romeo@\(domain)/x") == nil)
+    #expect(JID(stored: "a b@\(domain)") == nil)
+  }
+}
+
 @Suite struct DomainpartRules {
   @Test(
     arguments: [
@@ -200,6 +212,7 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
       ("[fe80::1%25Eth0]", "[fe80::1%25Eth0]"),
       ("192.0.2.1", nil),
       ("a--b.example", nil),
+      (String(repeating: "a", count: 63) + "." + String(repeating: "b", count: 63), nil),
     ] as [(String, String?)])
   func accepted(string: String, normal: String?) throws {
     let domain = try Domainpart.enforce(string)
@@ -216,6 +229,11 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
       ("xn--", .malformed(.domain)), ("xn--a", .disallowed(.domain, "\u{80}")), ("xn--abc-", .malformed(.domain)),
       ("xn--BCHER-\u{FC}", .malformed(.domain)), ("xn--99999999", .malformed(.domain)),
       ("xn--bcher-kvb\(String(repeating: "a", count: 60))", .malformed(.domain)),
+      // RFC 1034 3.1: a label has at most 63 octets, in its encoded form.
+      (String(repeating: "a", count: 64), .malformed(.domain)),
+      ("b.\(String(repeating: "a", count: 64)).c", .malformed(.domain)),
+      ("\(String(repeating: "a", count: 32))\u{FC}\(String(repeating: "a", count: 32))", .malformed(.domain)),
+      (String(repeating: "\u{5D0}", count: 64), .malformed(.domain)),
       // An A-label must encode what needs no mapping: here "B\u{DC}cher".
       ("xn--bcher-ipa", .malformed(.domain)),
       ("a\u{2215}b", .disallowed(.domain, "\u{2215}")), ("\u{265A}.example", .disallowed(.domain, "\u{265A}")),

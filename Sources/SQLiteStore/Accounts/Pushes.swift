@@ -34,7 +34,7 @@ extension Reader {
       var reader = ByteReader(row.bytes(3))
       target = .device(try reader.device(id: row.text(2)))
     } else {
-      guard let service = JID(parsing: row.text(1)) else {
+      guard let service = JID(stored: row.text(1)) else {
         throw StoreFailure.corrupt("the address of a push service cannot be read")
       }
       target = .service(service, node: row.text(2), options: row.bytesOrNil(3))

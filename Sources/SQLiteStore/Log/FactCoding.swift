@@ -74,7 +74,7 @@ enum FactCoding {
     case .blocks:
       guard let act = BlockChange.Act(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
       let patterns = try from.list { from throws(StoreFailure) in
-        guard let jid = JID(parsing: try from.text()) else { throw damaged }
+        guard let jid = JID(stored: try from.text()) else { throw damaged }
         return BlockPattern(jid)
       }
       return .blocks(BlockChange(act: act, patterns: patterns))
@@ -169,7 +169,7 @@ enum FactCoding {
 
   private static func contactChange(_ from: inout ByteReader) throws(StoreFailure) -> ContactChange {
     let owner = UserID(try from.int())
-    guard let address = BareJID(parsing: try from.text()) else { throw damaged }
+    guard let address = BareJID(stored: try from.text()) else { throw damaged }
     let peer = try from.optional { from throws(StoreFailure) in UserID(try from.int()) }
     let name = try from.optional(text)
     let groups = try from.list(text)

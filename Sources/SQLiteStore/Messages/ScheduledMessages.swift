@@ -84,7 +84,7 @@ extension FactCoding {
       kind: kind, text: words, fields: fields, attachments: try decode(attachments: attachments))
     scheduled.replyTo = try from.optional(text).flatMap { PublicID($0) }
     scheduled.mentions = try from.list { from throws(StoreFailure) in
-      guard let address = JID(parsing: try from.text()) else { throw damaged }
+      guard let address = JID(stored: try from.text()) else { throw damaged }
       return MentionDraft(address: address, begin: try place(&from), end: try place(&from))
     }
   }

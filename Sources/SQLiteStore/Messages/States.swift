@@ -202,7 +202,7 @@ extension FactCoding {
     let target = Position(try from.int())
     return Reference(
       kind: kind, target: target, targetID: seal(target), targetStanzaID: try from.optional(text),
-      targetAuthor: code == 6 ? JID(parsing: try from.text()) : nil)
+      targetAuthor: code == 6 ? JID(stored: try from.text()) : nil)
   }
 }
 

@@ -57,7 +57,7 @@ extension Reader {
   }
 
   private static func jid(_ text: String) throws(StoreFailure) -> JID {
-    guard let jid = JID(parsing: text) else { throw .corrupt("a subscriber of a node is no address") }
+    guard let jid = JID(stored: text) else { throw .corrupt("a subscriber of a node is no address") }
     return jid
   }
 }

@@ -129,7 +129,7 @@ extension FactCoding {
     case .bookmark:
       var from = ByteReader(bytes)
       let format = try from.int()
-      guard format == version || format == bookmarkVersion, let address = BareJID(parsing: try from.text()) else {
+      guard format == version || format == bookmarkVersion, let address = BareJID(stored: try from.text()) else {
         throw damaged
       }
       var bookmark = Bookmark(

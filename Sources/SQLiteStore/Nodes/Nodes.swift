@@ -22,7 +22,7 @@ extension Reader {
     Node(
       owner: owner, name: row.text(0), configuration: try FactCoding.decode(configuration: row.bytes(1)),
       createdAt: Timestamp(milliseconds: row.int(2)), itemCount: Int(row.int(3)), byteCount: Int(row.int(4)),
-      creator: row.textOrNil(5).flatMap { BareJID(parsing: $0) })
+      creator: row.textOrNil(5).flatMap { BareJID(stored: $0) })
   }
 
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? {
@@ -41,7 +41,7 @@ extension Reader {
     NodeItem(
       id: row.text(0), content: try FactCoding.decode(content: row.bytes(2), kind: row.int(1)),
       position: Position(row.int(3)), time: Timestamp(milliseconds: row.int(4)),
-      publisher: row.textOrNil(5).flatMap { BareJID(parsing: $0) })
+      publisher: row.textOrNil(5).flatMap { BareJID(stored: $0) })
   }
 }
 

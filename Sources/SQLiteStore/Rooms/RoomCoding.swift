@@ -144,7 +144,7 @@ extension FactCoding {
     case .destroyed:
       let reason = try from.optional(text)
       let alternate = try from.optional { from throws(StoreFailure) in
-        guard let address = BareJID(parsing: try from.text()) else { throw damaged }
+        guard let address = BareJID(stored: try from.text()) else { throw damaged }
         return address
       }
       return .destroyed(reason: reason, alternate: alternate)

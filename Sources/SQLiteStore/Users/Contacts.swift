@@ -41,7 +41,7 @@ extension Reader {
 
   func blocks(of owner: UserID) throws -> [BlockPattern] {
     try connection(.blocks, owner).all { row in
-      guard let jid = JID(parsing: row.text(0)) else {
+      guard let jid = JID(stored: row.text(0)) else {
         throw StoreFailure.corrupt("a block of user \(owner.number) is not an address")
       }
       return BlockPattern(jid)
