@@ -42,3 +42,13 @@ enum InvisibleCharacters {
     }
   }
 }
+
+extension String {
+  /// Whether nothing of the text is visible: it is empty, or of white space and of characters that show nothing of their
+  /// own (The Unicode Standard, 5.21).
+  public var showsNothing: Bool {
+    unicodeScalars.allSatisfy {
+      $0.properties.isWhitespace || $0.properties.isDefaultIgnorableCodePoint || InvisibleCharacters.isBlank($0)
+    }
+  }
+}

@@ -41,6 +41,8 @@ import Testing
 
   @Test(arguments: [
     (#"{"type":"text"}"#, "text-missing"), (#"{"type":"text","text":""}"#, "text-missing"),
+    (#"{"type":"text","text":" \u00a0\n"}"#, "text-missing"), (#"{"type":"text","text":"\u200b"}"#, "text-missing"),
+    (#"{"type":"text","text":"\u3164 \u2800\ufe0f"}"#, "text-missing"),
     (#"{"type":"telepathy","text":"x"}"#, "content-type-unknown"),
     (#"{"type":"image","text":"x"}"#, "attachments-missing"),
     (#"{"type":"system","text":"x"}"#, "content-type-reserved"),
@@ -54,6 +56,13 @@ import Testing
   ])
   func unsendableContentIsRefused(text: String, code: String) {
     #expect { try content(text) } throws: { ($0 as? Problem)?.code == code }
+  }
+
+  /// Beside them, what shows nothing by itself is sent as it is.
+  @Test(arguments: [" x ", "\u{2764}\u{FE0F}", "\u{200F}.", "\u{915}\u{94D}\u{200D}"])
+  func invisibleCharactersAreSentWithVisibleOnes(text: String) throws {
+    let json = JSONValue.object([.init("type", .string("text")), .init("text", .string(text))])
+    #expect(try content(json.text).text == text)
   }
 
   @Test func textIsCountedInCharacters() throws {

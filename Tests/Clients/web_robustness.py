@@ -181,7 +181,7 @@ def attack(server):
         made = tybalt.say(group, f"{nasty} https://example.org/{nasty}", f"t{number}")
         must(tybalt, "PUT", f"/v1/dialogs/{group}/messages/{made['id']}/reactions", {"emoji": [nasty[:20]]})
         must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"l{number}", "replyTo": made["id"], "content": {"type": "location", "lat": 1, "lng": 2, "name": nasty}})
-        must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"c{number}", "content": {"type": "contact", "text": nasty, "name": nasty, "emails": [nasty], "phones": [nasty]}})
+        must(tybalt, "POST", f"/v1/dialogs/{group}/messages", {"clientId": f"c{number}", "content": {"type": "contact", "text": f"{nasty}.", "name": nasty, "emails": [nasty], "phones": [nasty]}})
     for number, (data, kind, title) in enumerate(LIES + [(b"x", "application/zip", each[:200] + ".exe") for each in NASTY]):
         made = upload(server, tybalt, data, title, kind)
         files.append((kind, made))

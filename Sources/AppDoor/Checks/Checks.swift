@@ -244,8 +244,8 @@ enum Checks {
   }
 
   private static func needsText(_ body: ContentBody) throws(Problem) {
-    if body.text.isEmpty {
-      throw Problem(.malformed, "text-missing", "content.text must not be empty.", field: "content.text")
+    if body.text.showsNothing {
+      throw Problem(.malformed, "text-missing", "content.text must have visible characters.", field: "content.text")
     }
   }
 

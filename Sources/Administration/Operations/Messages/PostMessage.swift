@@ -1,3 +1,4 @@
+import Addresses
 import AppDoor
 package import Dialogs
 import HTTPPort
@@ -28,9 +29,9 @@ package enum PostMessage: AdminOperation {
       throw Problem(
         .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
     }
-    guard !input.text.isEmpty, Content.isText(input.text) else {
+    guard !input.text.showsNothing, Content.isText(input.text) else {
       throw Problem(
-        .malformed, "text-malformed", "text is not empty, and has no control characters.", field: "text")
+        .malformed, "text-malformed", "text has visible characters, and no control characters.", field: "text")
     }
     guard input.text.unicodeScalars.count <= Limits.textCharactersMax else {
       throw Problem(
