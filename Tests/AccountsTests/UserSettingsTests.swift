@@ -15,7 +15,7 @@ import Testing
   private func lastSeen(_ stage: Stage, of user: Party, for viewer: Party) async throws -> Bool {
     try await stage.parley.read { (reader) throws in
       let found = try #require(try reader.user(user.id))
-      return try reader.view(of: found, for: viewer).lastSeenAt != nil
+      return try reader.view(of: found, for: viewer).showsLastSeen
     }
   }
 

@@ -18,7 +18,7 @@ struct Rendering: Sendable {
   /// Returns a user as one viewer may see them.
   func user(_ view: UserView, distance: Int? = nil) -> UserBody {
     var body = user(view.user)
-    body.lastSeenAt = view.lastSeenAt
+    body.lastSeenAt = view.showsLastSeen ? parley.hub.lastSeen(of: view.user) : nil
     body.contactsMetadata = view.contactsMetadata.map { RawObject(trusted: $0) }
     body.distance = distance
     return body
@@ -26,7 +26,7 @@ struct Rendering: Sendable {
 
   /// Returns the caller's own view.
   func me(_ user: User, _ settings: UserSettings, _ account: Account, terms required: String?) -> MeBody {
-    let view = UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
+    let view = UserView(user: user, showsLastSeen: true, contactsMetadata: settings.contactsMetadata)
     return MeBody(
       user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
       lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,

@@ -138,14 +138,15 @@ extension StoreWriter {
 /// A user as one viewer may see them.
 public struct UserView: Hashable, Sendable {
   public let user: User
-  /// The time of the last session's end; `nil` if there is none, or the viewer may not see it.
-  public let lastSeenAt: Timestamp?
+  /// Whether the viewer may see when the user was last available, which the hub knows before the store does
+  /// (`Hub.lastSeen`).
+  public let showsLastSeen: Bool
   /// The metadata for contacts; `nil` if there are none, or the viewer may not see them.
   public let contactsMetadata: String?
 
-  public init(user: User, lastSeenAt: Timestamp?, contactsMetadata: String?) {
+  public init(user: User, showsLastSeen: Bool, contactsMetadata: String?) {
     self.user = user
-    self.lastSeenAt = lastSeenAt
+    self.showsLastSeen = showsLastSeen
     self.contactsMetadata = contactsMetadata
   }
 }
@@ -185,18 +186,18 @@ extension StoreReader {
 
   /// Returns a user as `viewer` may see them. To a user whom they block they appear as never online (XEP-0191 3.3).
   public func view(of user: User, for viewer: Party) throws -> UserView {
-    if user.state == .deleted { return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil) }
+    if user.state == .deleted { return UserView(user: user, showsLastSeen: false, contactsMetadata: nil) }
     let settings = try userSettings(of: user.id)
     if user.id == viewer.id {
-      return UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
+      return UserView(user: user, showsLastSeen: true, contactsMetadata: settings.contactsMetadata)
     }
     let address = JID(viewer.address)
     if try blocks(of: user.id).contains(where: { $0.matches(address) }) {
-      return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil)
+      return UserView(user: user, showsLastSeen: false, contactsMetadata: nil)
     }
     let isContact = try contact(of: user.id, viewer.address)?.subscription.from == true
     return UserView(
-      user: user, lastSeenAt: UserSettings.sees(settings.lastSeen, isContact) ? user.lastSeenAt : nil,
+      user: user, showsLastSeen: UserSettings.sees(settings.lastSeen, isContact),
       contactsMetadata: isContact ? settings.contactsMetadata : nil)
   }
 

@@ -23,7 +23,7 @@ package struct UserRow: Codable, Hashable, Sendable {
     state = user.state.word
     role = (context.parley.registries.administrators.contains(user.party) ? SetRole.Role.admin : .user).rawValue
     createdAt = user.createdAt.description
-    lastSeenAt = user.lastSeenAt.map(\.description)
+    lastSeenAt = context.parley.hub.lastSeen(of: user)?.description
     online = context.parley.hub.isOnline(user.id)
   }
 }
