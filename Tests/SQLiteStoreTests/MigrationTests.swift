@@ -54,6 +54,7 @@ import Testing
       "0052-administrators": 12_060_797_050_834_076_693,
       "0053-wishes-and-links": 15_895_281_693_327_337_726,
       "0054-files-by-age": 2_824_946_862_017_195_250,
+      "0055-retracted": 7_426_596_520_852_386_257,
       "0047-audit": 18_097_677_706_522_916_724,
       "0049-contact-groups": 12_668_667_710_023_917_250,
     ]
@@ -179,6 +180,35 @@ import Testing
     #expect(
       try folder.open().read { try $0.memberships(of: romeo).map(\.room.address.description) }
         == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
+  }
+
+  /// Messages that were retracted before the schema counted them as read.
+  @Test func whatWasRetractedBeforeIsUnreadForNobody() throws {
+    let folder = try Folder()
+    try makeFirst(folder)
+    let romeo = Party(id: UserID(1), realm: RealmID(1), address: try BareJID("romeo@verona.example"))
+    let edited = MessageState(version: Position(4), revision: 1, text: "2", editedAt: Timestamp(milliseconds: 40))
+    let retracted = MessageState(
+      version: Position(4), revision: 1,
+      retraction: MessageState.Retraction(
+        by: romeo, at: Timestamp(milliseconds: 40), id: nil, reason: nil, isModeration: false))
+    try folder.edit { before in
+      try Migration.migrate(before, to: Migration.all.filter { $0.number <= 54 })
+      for (position, state) in [(2, edited), (3, retracted)] as [(Int64, MessageState)] {
+        try before.once("INSERT INTO states (position, version, revision, detail) VALUES (?, 4, 1, ?)") {
+          try $0.bind(position, FactCoding.encode(state)).run()
+        }
+      }
+      try before.execute("INSERT INTO mentions (dialog, ordinal, user) VALUES (1, 2, 1), (1, 3, 2);")
+    }
+    let store = try folder.open()
+    try store.read { reader throws in
+      #expect(try reader.unread(of: UserID(2)) == 0)
+      #expect(try reader.mentions(of: UserID(2), in: nil) == 0)
+      #expect(try reader.unread(of: romeo.id) == 1)
+      #expect(try reader.mentions(of: romeo.id, in: nil) == 1)
+    }
+    try store.close()
   }
 
   /// A database from before private messages in rooms, mentions and kicks: a room, a member, a banned user, and an

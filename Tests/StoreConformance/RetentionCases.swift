@@ -122,10 +122,11 @@ extension StoreConformance {
         var said: [Entry] = []
         var hidden: [UserID: Set<Position>] = [:]
         var aged: [UserID: Position] = [:]
+        var retracted: Set<Position> = []
         for _ in 0..<40 {
           try scene.write { writer in
             let party = here[random.next(here.count)]
-            switch random.next(8) {
+            switch random.next(9) {
             case 0 where !said.isEmpty:
               let target = said[random.next(said.count)]
               guard var mark = try writer.mark(party.id, in: dialog), target.position > mark.displayed,
@@ -161,6 +162,14 @@ extension StoreConformance {
               let end = said[random.next(said.count)].position
               try writer.age(dialog, through: end, for: party.id)
               aged[party.id] = max(aged[party.id] ?? .zero, end)
+            case 4 where !said.isEmpty:
+              let target = said[random.next(said.count)]
+              retracted.insert(target.position)
+              let retraction = MessageState.Retraction(
+                by: target.author, at: scene.time, id: nil, reason: nil, isModeration: false)
+              try writer.put(
+                MessageState(version: target.position, revision: 1, retraction: retraction), of: target.position,
+                in: dialog)
             default:
               said.append(
                 isRoom
@@ -174,7 +183,7 @@ extension StoreConformance {
               guard let mark = try reader.mark(party.id, in: dialog) else { throw Unmet(description: "no mark") }
               let expected = said.count {
                 $0.position > max(mark.displayed, aged[party.id] ?? .zero) && $0.author != party
-                  && hidden[party.id]?.contains($0.position) != true
+                  && hidden[party.id]?.contains($0.position) != true && !retracted.contains($0.position)
               }
               try equal(mark.unread(ordinal: ordinal), Int64(expected), "seed \(seed), \(party.name)")
             }

@@ -161,7 +161,74 @@ extension StoreConformance {
         try equal(everything.count, 5, "the archive")
         for word in words { try require(!"\(everything.map(\.fact))".contains(word), word) }
       }
-      try equal(try scene.read { try $0.unread(of: scene.juliet.id) }, 2, "unread")
+      try equal(try scene.read { try $0.unread(of: scene.juliet.id) }, 1, "unread")
+    },
+    Case(name: "a retracted message counts as unread for nobody, nor do its mentions") { scene in
+      let retraction = MessageState.Retraction(
+        by: scene.romeo, at: scene.time, id: nil, reason: nil, isModeration: true)
+      func retract(_ entry: Entry) throws {
+        try scene.write {
+          try $0.put(
+            MessageState(version: Position(99), revision: 1, retraction: retraction), of: entry.position,
+            in: entry.dialog)
+        }
+      }
+      let (said, room) = try scene.write { writer in
+        let said = try (1...4).map { try scene.say("\($0)", by: scene.romeo, to: scene.juliet, writer) }
+        try scene.say("own", by: scene.juliet, to: scene.romeo, writer)
+        let room = try scene.room(of: [scene.romeo, scene.juliet, scene.nurse], writer).id
+        return (said, try (1...2).map { try scene.say("\($0)", by: scene.juliet, in: room, writer) })
+      }
+      func unread() throws -> [Int64] {
+        try scene.read { reader in
+          try [scene.romeo, scene.juliet, scene.nurse].map { party in
+            let total = try reader.unread(of: party.id)
+            let dialogs = try reader.dialogs(of: party.id, before: .end, limit: 9)
+            let rooms = try reader.rooms(of: party.id, before: .end, limit: 9)
+            let inDialogs: Int64 = dialogs.reduce(0) { $0 + $1.mark.unread(ordinal: $1.dialog.ordinal) }
+            let inRooms: Int64 = rooms.reduce(0) { $0 + $1.mark.unread(ordinal: $1.room.ordinal) }
+            try equal(inDialogs + inRooms, total, "by the marks")
+            try equal(
+              try reader.conversations(of: party.id, ConversationQuery(limit: 9)).unread, total, "of the inbox")
+            try equal(try reader.dialogSummaries(of: party.id).map(\.unread).reduce(0, +), total, "of the summaries")
+            return total
+          }
+        }
+      }
+      try scene.write { writer in
+        try writer.setMentioned([scene.nurse.id, scene.romeo.id], by: room[0].position, in: room[0].dialog)
+      }
+      try equal(try unread(), [3, 4, 2])
+      try retract(room[0])
+      try equal(try unread(), [2, 4, 1])
+      for party in [scene.nurse, scene.romeo] {
+        try equal(try scene.read { try $0.mentions(of: party.id, in: nil) }, 0, "mentions")
+      }
+      try retract(said[1])
+      try retract(said[1])
+      try equal(try unread(), [2, 3, 1], "retracted twice")
+      // A message that was deleted in both ways is one less, whichever came first.
+      try scene.write { writer in
+        for entry in [said[1], said[2]] {
+          try writer.hide(entry.position, in: entry.dialog, for: scene.juliet.id, counts: true)
+          var mark = try scene.mark(scene.juliet, in: scene.dialog(scene.romeo, scene.juliet, writer), writer)
+          mark.hidden += 1
+          try writer.put(mark, superseded: .zero)
+        }
+      }
+      try equal(try unread(), [2, 2, 1], "and hidden")
+      try retract(said[2])
+      try equal(try unread(), [2, 2, 1], "hidden and retracted")
+      // What has been read counts no more, whether it is retracted before or after.
+      try scene.write { writer in
+        try scene.display(said[2], by: scene.juliet, writer)
+        var mark = try scene.mark(scene.juliet, in: scene.dialog(scene.romeo, scene.juliet, writer), writer)
+        mark.hidden = try writer.hiddenCount(of: scene.juliet.id, in: said[0].dialog, after: said[2].position)
+        try writer.put(mark, superseded: .zero)
+      }
+      try retract(said[0])
+      try scene.reopen()
+      try equal(try unread(), [2, 1, 1], "read")
     },
     Case(name: "a correction of what was taken back before, or erased, does no harm") { scene in
       let said = try scene.write { try scene.say("1", by: scene.romeo, to: scene.juliet, $0) }

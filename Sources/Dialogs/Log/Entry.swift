@@ -280,8 +280,9 @@ public struct Marker: Sendable {
   }
 }
 
-/// A member's row of a dialog. Unread = dialog.ordinal - displayedOrdinal - (own - ownAtDisplayed) - hidden: neither
-/// own messages count, nor those that the member has deleted for themselves.
+/// A member's row of a dialog. Unread = dialog.ordinal - displayedOrdinal - (own - ownAtDisplayed) - hidden - retracted:
+/// neither own messages count, nor those that the member has deleted for themselves, nor those that were deleted for
+/// everyone.
 public struct Mark: Hashable, Sendable {
   public let dialog: DialogID
   public let user: UserID
@@ -299,13 +300,17 @@ public struct Mark: Hashable, Sendable {
   public var position: Position
   /// The number of counting messages of others behind the displayed one that the member has deleted for themselves.
   public var hidden: Int64
+  /// The number of further counting messages of others behind the displayed one that were retracted. A store computes it
+  /// when it reads the mark, and never stores it.
+  public let retracted: Int64
 
   public init(
     dialog: DialogID, user: UserID, delivered: Position = .zero, displayed: Position = .zero,
     displayedOrdinal: Int64 = 0, own: Int64 = 0, ownAtDisplayed: Int64 = 0, position: Position = .zero,
-    hidden: Int64 = 0
+    hidden: Int64 = 0, retracted: Int64 = 0
   ) {
     self.hidden = hidden
+    self.retracted = retracted
     self.dialog = dialog
     self.user = user
     self.delivered = delivered
@@ -316,8 +321,9 @@ public struct Mark: Hashable, Sendable {
     self.position = position
   }
 
+  /// Returns the number of unread messages, of a mark as it was read.
   public func unread(ordinal: Int64) -> Int64 {
-    max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed) - hidden)
+    max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed) - hidden - retracted)
   }
 }
 

@@ -63,7 +63,7 @@ extension Reader {
     let user = log.user
     // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
     let found = try connection(.dialogsOf, user, before, bound(limit)).all {
-      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
+      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 17))
     }
     return try found.map { dialog, mark, settings in
       DialogView(
@@ -80,7 +80,8 @@ extension Reader {
     Mark(
       dialog: DialogID(row.int(column)), user: user, delivered: Position(row.int(column + 1)),
       displayed: Position(row.int(column + 2)), displayedOrdinal: row.int(column + 3), own: row.int(column + 4),
-      ownAtDisplayed: row.int(column + 5), position: Position(row.int(column + 6)), hidden: row.int(column + 7))
+      ownAtDisplayed: row.int(column + 5), position: Position(row.int(column + 6)), hidden: row.int(column + 7),
+      retracted: row.int(column + 8))
   }
 
   func unread(of user: UserID) throws -> Int64 {
@@ -184,11 +185,24 @@ extension Query {
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
   /// The expression of `Mark.unread`.
-  static let unreadCount = "max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden)"
+  static let unreadCount = """
+    max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden - \(retractedCount))
+    """
   /// Messages that are gone by their age count as read, without a write per member (`Writer.expire`).
   private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
+  /// The expression of `Mark.retracted`. It costs a comparison with the dialog's row, which is read anyway, and a look at
+  /// each retracted message behind the mark, if there are any: no row of a member is written when a message is retracted.
+  /// Those that the member has also deleted for themselves are in `Mark.hidden`.
+  private static let retractedCount = """
+    CASE WHEN d.retracted_ordinal > \(displayedOrdinal) THEN (
+      SELECT count(*) FROM retracted t
+      WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.author <> m.user AND NOT EXISTS (
+        SELECT 1 FROM hidden h WHERE h.user = m.user AND h.position = t.position AND h.counts = 1)
+    ) ELSE 0 END
+    """
   static let markColumns = """
-    m.dialog, m.delivered, m.displayed, \(displayedOrdinal), \(own), m.own_at_displayed, m.position, m.hidden
+    m.dialog, m.delivered, m.displayed, \(displayedOrdinal), \(own), m.own_at_displayed, m.position, m.hidden,
+    \(retractedCount)
     """
   fileprivate static let dialog = Query(
     "SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")

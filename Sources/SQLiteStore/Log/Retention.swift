@@ -107,7 +107,7 @@ extension Writer {
       try connection(query, dialog, found.expired, last.position).run()
     }
     try connection(.deletePinsUpTo, dialog, last.position).run()
-    try connection(.deleteMentionsUpTo, dialog, last.ordinal).run()
+    for query in [Query.deleteMentionsUpTo, .deleteRetractedUpTo] { try connection(query, dialog, last.ordinal).run() }
     try connection(.deleteEntriesBefore, dialog, last.position).run()
     try connection(.makeBase, dialog, last.position, found.isRoom).run()
     try connection(.setExpired, dialog, last.position, last.ordinal).run()
@@ -268,6 +268,7 @@ extension Query {
     "DELETE FROM stars WHERE position > ?2 AND position <= ?3 AND dialog = ?1")
   fileprivate static let deletePinsUpTo = Query("DELETE FROM pins WHERE dialog = ?1 AND position <= ?2")
   fileprivate static let deleteMentionsUpTo = Query("DELETE FROM mentions WHERE dialog = ?1 AND ordinal <= ?2")
+  fileprivate static let deleteRetractedUpTo = Query("DELETE FROM retracted WHERE dialog = ?1 AND ordinal <= ?2")
   fileprivate static let deleteEndedCall = Query("DELETE FROM calls WHERE position = ?1 AND due IS NULL")
   fileprivate static let deleteEntriesBefore = Query("DELETE FROM entries WHERE dialog = ?1 AND position < ?2")
   fileprivate static let makeBase = Query(

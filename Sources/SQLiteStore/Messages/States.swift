@@ -37,10 +37,20 @@ extension Writer {
     try connection(state.retraction == nil ? .markChanged : .blank, position, dialog)
       .run()
     guard state.retraction != nil else { return }
+    try uncount(position, in: dialog)
     for edit in try connection(.editsOf, position).all({ Position($0.int(0)) }) {
       try put(state, of: edit, in: dialog)
     }
     try connection(.closeEdits, position).run()
+  }
+
+  /// Lets a retracted message count as unread for nobody any more, and no mention in it.
+  private func uncount(_ position: Position, in dialog: DialogID) throws {
+    let found = try connection(.insertRetracted, dialog, position).first { $0.int(0) }
+    // Not found: it never counted, or was retracted before.
+    guard let ordinal = found else { return }
+    try connection(.setRetractedOrdinal, dialog, ordinal).run()
+    try connection(.deleteMentions, dialog, ordinal).run()
   }
 
   /// Notes an entry that changes an earlier one, with which it goes (`expire`).
@@ -214,6 +224,15 @@ extension Query {
     INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail, mentions)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     """)
+  fileprivate static let insertRetracted = Query(
+    """
+    INSERT OR IGNORE INTO retracted (dialog, ordinal, position, author)
+    SELECT e.dialog, e.ordinal, e.position, p.author FROM entries e CROSS JOIN payloads p ON p.position = e.position
+    WHERE e.dialog = ?1 AND e.position = ?2 AND e.flags & \(EntryFlags.counts.rawValue)
+    RETURNING ordinal
+    """)
+  fileprivate static let setRetractedOrdinal = Query(
+    "UPDATE dialogs SET retracted_ordinal = ?2 WHERE id = ?1 AND retracted_ordinal < ?2")
   fileprivate static let editsOf = Query(
     """
     SELECT c.position FROM changes c CROSS JOIN payloads p ON p.position = c.position WHERE c.target = ?1 AND c.edit = 1

@@ -17,7 +17,7 @@ extension Writer {
     if rows.count == Int(bound(limit)) { return true }
     for query in [
       Query.deleteStarsInRoom, .deleteHiddenInRoom, .deleteDraftsInRoom, .deletePinsInRoom, .deleteMentionsInRoom,
-      .deleteInvitationsToRoom, .deleteValuesOfRoom,
+      .deleteRetractedInRoom, .deleteInvitationsToRoom, .deleteValuesOfRoom,
       // The people last: other rows are found by them.
       .deletePeopleOfRoom,
     ] {
@@ -76,6 +76,7 @@ extension Query {
   fileprivate static let deleteDraftsInRoom = ofPeople("drafts")
   fileprivate static let deletePinsInRoom = Query("DELETE FROM pins WHERE dialog = ?1")
   fileprivate static let deleteMentionsInRoom = Query("DELETE FROM mentions WHERE dialog = ?1")
+  fileprivate static let deleteRetractedInRoom = Query("DELETE FROM retracted WHERE dialog = ?1")
   fileprivate static let deleteInvitationsToRoom = Query("DELETE FROM invitations WHERE room = ?1")
   fileprivate static let deleteValuesOfRoom = Query("DELETE FROM room_vault WHERE room = ?1")
   fileprivate static let deletePeopleOfRoom = Query("DELETE FROM affiliations WHERE room = ?1")

@@ -93,7 +93,7 @@ extension Reader {
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
         room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 23, user),
-        settings: try Self.settings($0, 31)
+        settings: try Self.settings($0, 32)
       )
     }
     return try found.map { room, member, mark, settings in

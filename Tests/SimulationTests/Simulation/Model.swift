@@ -241,7 +241,7 @@ struct Model {
     guard let since = since(user, in: place) else { return nil }
     let end = max(since, displayed[Key(user: user, place: place)] ?? 0)
     return said.count {
-      $0.author != user && $0.position > end && !isHidden($0, from: user)
+      $0.author != user && $0.position > end && !$0.isRetracted && !isHidden($0, from: user)
     }
   }
 
@@ -258,15 +258,25 @@ struct Model {
   /// Everybody who is told anything, and one user who is not.
   var users: Range<Int> { 0..<min(Database.usersMax, (events.compactMap { $0.audience.max() }.max() ?? 0) + 2) }
 
-  /// Returns the user whose unread count an action changes, and the place; `nil` for none.
+  /// Returns a user whose unread count an action changes, and the place; `nil` for none.
   func reading(by action: Action) -> (user: Int, place: Place)? {
     switch action {
     case .mark(let user, _, let target), .hide(let user, let target), .age(let user, let target):
       messages[target].map { (user, $0.place) }
     case .expire(let target, _): messages[target].map { ($0.author, $0.place) }
     case .clear(let user, let chat): (user, Place(user, chat))
+    case .change(_, _, .retract, let target, _), .change(_, _, .moderate, let target, _):
+      messages[target].flatMap { message in
+        reader(of: message).map { (user: $0, place: message.place) }
+      }
     default: nil
     }
+  }
+
+  /// Returns a user for whom a message may be unread.
+  private func reader(of message: Message) -> Int? {
+    if case .room(let room) = message.place { return rooms[room]?.members.filter { $0 != message.author }.min() }
+    return message.place.peer(of: message.author)
   }
 
   /// In how many places somebody has said something.

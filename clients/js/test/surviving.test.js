@@ -62,7 +62,8 @@ test("after an absence the unread numbers are right without a request, in howeve
   asked.length = 0;
   await benvolio.connect();
   const counts = () => groups.map(({ id }) => benvolio.dialogs.find((each) => each.id === id).me.unreadCount);
-  const right = () => counts().every((each) => each === 2) && benvolio.totalUnread >= 140;
+  // One of the first dialog's messages is deleted, and unread no more.
+  const right = () => counts().every((each, i) => each === (i ? 2 : 1)) && benvolio.totalUnread >= 139;
   if (!right()) await benvolio.next("dialogs", right);
   assert.deepEqual(asked, []);
 });
