@@ -81,7 +81,9 @@ public enum Limits {
   /// are refused with `contact-group-full`; a user who comes into a full group of everyone is left out of it.
   public static let contactGroupMembersMax = 1_000
   /// Contact groups of one user: with all of their members a roster stays below what stream management holds for a
-  /// client (1 MiB). More are refused with `too-many-contact-groups`.
+  /// client (1 MiB), as the names of their profiles are left out where it does not. Who changes their name writes a row
+  /// for each of their groups, and signals it to those members of all of them who are online. More are refused with
+  /// `too-many-contact-groups`.
   public static let contactGroupsPerUserMax = 8
   /// Octets of a contact group's name, which stands in paths; a longer one is refused with `contact-group-name`.
   public static let contactGroupNameBytesMax = 64

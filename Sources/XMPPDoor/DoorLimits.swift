@@ -137,6 +137,9 @@ enum DoorLimits {
   static let rosterPushesAtOnce = 64
   /// The bytes of contacts' last items that a client has to take before more are looked up.
   static let lastItemsBytesMax = 128 * 1024
+  /// The bytes of a roster, three quarters of what is held for a client at all, up to which contacts by contact groups have
+  /// the names of their profiles; without them it has room for all contacts that a user may have so.
+  static let rosterBytesNamed = XMPPLimits.unacknowledgedBytesMax / 4 * 3
   /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.
   static let unacknowledgedBytesPaced = 256 * 1024
   /// The unacknowledged bytes and stanzas of a session that waits to be resumed, half of what is held at all, up to which

@@ -188,6 +188,7 @@ package enum Heard: Equatable {
   case relayed(Form)
   case closed(CloseReason)
   case profileOf(String)
+  case named(String, Position)
   case noted(RoomChange.Change)
   case invited(String)
   case occupant(String, Role, codes: [UInt16], Form)
@@ -249,6 +250,7 @@ package enum Heard: Equatable {
         self = .presence("\(presence.from.name)/\(presence.resource) to \(to)", presence.availability)
       case .stanza: self = .relayed(form)
       case .profile(let party, _): self = .profileOf(party.name)
+      case .contactNamed(let party, let version): self = .named(party.name, version)
       case .closed(let reason): self = .closed(reason)
       case .occupant(let presence):
         self = .occupant(presence.nick, presence.role, codes: presence.codes, form)

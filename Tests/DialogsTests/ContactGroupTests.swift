@@ -297,4 +297,98 @@ import Testing
     #expect(try await stage.parley.read { try $0.contactChanges(of: users[2].id, after: version) } == nil)
     #expect(try await stage.parley.read { try $0.contactChanges(of: users[2].id, after: version.next) } == [])
   }
+
+  @Test func aMembersNewNameReachesThoseWhoSeeIt() async throws {
+    let stage = try Stage()
+    let users = try await users(stage, "romeo", "juliet", "nurse", "paris")
+    let (romeo, juliet) = (users[0], users[1])
+    let parley = stage.parley
+    try await put(stage, sales)
+    try await add(stage, [romeo, juliet], to: sales)
+    try await put(stage, "staff")
+    try await add(stage, [users[2]], to: "staff")
+    try await change(stage, .change(parley.realms[0].id, name: sales, adding: [], removing: [], seeing: ["staff"]))
+    let desk = try await stage.session(romeo, "desk")
+    let tablet = try await stage.session(romeo, "tablet")
+    let kitchen = try await stage.session(users[2], "kitchen")
+    let street = try await stage.session(users[3], "street")
+    for session in [desk, kitchen, street] { parley.hub.update(session) { $0.wantsRoster = true } }
+    func shownName() -> String? { parley.hub.contactSnapshot(of: romeo.id)?.sharedName(of: juliet.address) }
+    func version() async throws -> Position { try await parley.read { try $0.rosterVersion(of: romeo.id) } }
+    func rename(_ name: String?) async throws {
+      try await parley.post(.profile(ProfileDraft(displayName: .some(name))), by: juliet)
+    }
+    #expect(shownName() == "juliet")
+    let start = try await version()
+    try await rename("Juliet")
+    let named = try await version()
+    #expect(named > start)
+    #expect(shownName() == "Juliet")
+    #expect(parley.hub.contactSnapshot(of: romeo.id)?.rosterVersion == named)
+    #expect(try await parley.read { try $0.contactChanges(of: romeo.id, after: start) } == nil)
+    #expect(try await parley.read { try $0.contactChanges(of: romeo.id, after: named) } == [])
+    let signal = Heard.named("juliet", named)
+    #expect(desk.taken().contains(signal))
+    #expect(kitchen.taken().contains(signal))
+    // Neither who has no roster there, nor who does not see her.
+    #expect(!tablet.taken().contains(signal))
+    #expect(!street.taken().contains(signal))
+    // No feed has a row of it: a name costs the same however many see it.
+    let page = try await parley.read { try FeedPage.read(romeo, after: start, limit: 10, $0) }
+    #expect(page.log.entries.isEmpty)
+    // Of a profile only the name is in rosters.
+    try await parley.post(.profile(ProfileDraft(status: .some("Waiting"))), by: juliet)
+    #expect(try await version() == named)
+    // Groups that are loaded again have it, and who comes back.
+    let realm = parley.realms[0]
+    func loaded() async throws -> String? {
+      try await parley.read { try ContactGroupRegistry($0, [realm]).name(of: juliet.address, seenBy: romeo.id) }
+    }
+    #expect(try await loaded() == "Juliet")
+    try await remove(stage, [juliet], from: sales)
+    #expect(shownName() == nil)
+    try await rename("Jule")
+    #expect(shownName() == nil)
+    try await add(stage, [juliet], to: sales)
+    #expect(shownName() == "Jule")
+    try await rename(nil)
+    #expect(shownName() == nil)
+    #expect(try await loaded() == nil)
+    #expect(try await version() == parley.hub.contactSnapshot(of: romeo.id)?.rosterVersion)
+  }
+
+  /// A client that changes a contact's groups sends back the name that it was shown.
+  @Test func aNameThatWasOnlyShownDoesNotBecomeTheUsersOwn() async throws {
+    let stage = try Stage()
+    let users = try await users(stage, "romeo", "juliet")
+    let (romeo, juliet) = (users[0], users[1])
+    try await put(stage, sales)
+    try await add(stage, users, to: sales)
+    func own(_ name: String) async throws -> Contact? {
+      let groups = ["Hearts", sales]
+      try await stage.parley.post(.contact(address: juliet.address, name: name, groups: groups), by: romeo)
+      return try await stage.parley.read { try $0.ownContact(of: romeo.id, juliet.address) }
+    }
+    let shown = try #require(try await own("juliet"))
+    #expect(shown.name == nil)
+    #expect(shown.groups == ["Hearts"])
+    #expect(try await own("Sun")?.name == "Sun")
+    // The name of the profile given as one's own stays one's own.
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Sun"))), by: juliet)
+    #expect(try await own("Sun")?.name == "Sun")
+  }
+
+  @Test func aNameIsWrittenWithTheProfileOrNotAtAll() async throws {
+    let stage = try Stage()
+    let users = try await users(stage, "romeo", "juliet")
+    try await put(stage, sales)
+    try await add(stage, users, to: sales)
+    _ = try await stage.session(users[0], "desk")
+    stage.store.failNext(1)
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Sun"))), by: users[1])
+    }
+    let snapshot = try #require(stage.parley.hub.contactSnapshot(of: users[0].id))
+    #expect(snapshot.sharedName(of: users[1].address) == "juliet")
+  }
 }

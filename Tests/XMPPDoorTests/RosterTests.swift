@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import DialogsFixtures
 import NIOCore
 import Testing
 import XMLStream
@@ -99,6 +100,32 @@ struct RosterTests {
         <iq type='set' id='p' to='juliet@example.com/balcony'><query xmlns='jabber:iq:roster' ver='ver14'>\
         <item jid='nurse@example.com' subscription='remove'/></query></iq>
         """)
+  }
+
+  /// What a client gives a contact is never left out; the names of profiles are, where they make the roster too long.
+  @Test func aLongRosterLeavesTheNamesOfProfilesOut() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let realm = stage.parley.realms[0].id
+    let users = [romeo.address, juliet.address]
+    for intent: ContactGroupIntent in [
+      .put(realm, name: "sales", displayName: nil, hasEveryone: nil),
+      .change(realm, name: "sales", adding: users, removing: []),
+    ] { try await stage.parley.post(.contactGroup(intent), by: Parley.nobody) }
+    _ = try await stage.session(romeo, "desk")
+    func roster(namedMax: Int) throws -> String {
+      let snapshot = try #require(stage.parley.hub.contactSnapshot(of: romeo.id))
+      return String(buffer: Roster.encoded(snapshot, version: "v", namedMax: namedMax))
+    }
+    func expected(_ name: String) -> String {
+      "<query xmlns='jabber:iq:roster' ver='v'><item jid='juliet@localhost'\(name) subscription='both'>"
+        + "<group>sales</group></item></query>"
+    }
+    let named = expected(" name='juliet'")
+    #expect(try roster(namedMax: named.utf8.count) == named)
+    #expect(try roster(namedMax: named.utf8.count - 1) == expected(""))
+    try await stage.parley.post(.contact(address: juliet.address, name: "Sun", groups: []), by: romeo)
+    #expect(try roster(namedMax: 0) == expected(" name='Sun'"))
   }
 
   // MARK: XEP-0191

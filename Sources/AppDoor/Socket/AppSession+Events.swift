@@ -236,9 +236,9 @@ extension AppSession {
       // The user's own change comes as an entry.
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
-    // Occupants concern XMPP; an app lists the members. So do undelivered subscription stanzas. Announcements have no event: an app informs its users in its
-    // own way.
-    case .occupant, .notice, .node, .announcement, .shown, .undelivered: break
+    // Occupants concern XMPP; an app lists the members. So do undelivered subscription stanzas, and names in rosters: an app
+    // shows that of the profile. Announcements have no event: an app informs its users in its own way.
+    case .contactNamed, .occupant, .notice, .node, .announcement, .shown, .undelivered: break
     case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }

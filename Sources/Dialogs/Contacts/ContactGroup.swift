@@ -5,6 +5,10 @@
 // and the groups (`StoreReader.contact(of:_:)`, `ContactSnapshot.contact(_:)`), so that everything that asks for a
 // subscription finds `both`: presence, probes, nodes, calls, visibility. The user's own item stays as it is beneath, and
 // is what remains when the group goes.
+//
+// The name of such a contact is that of their profile, as long as the user gives them none. It is computed as well: a
+// new name is a row of each group of the user, and reaches those who see them as a signal. Those who are offline see by
+// the version of the group that the roster has changed.
 
 public import Addresses
 
@@ -18,8 +22,13 @@ public struct ContactGroup: Hashable, Sendable {
   public var displayName: String
   /// Whether all users of the realm are in it, those who come later too.
   public let hasEveryone: Bool
+  /// The position of the last change of a member's name: a part of the version of all rosters that show it.
+  var namesVersion: Position
 
-  public init(id: Int64 = 0, realm: RealmID, name: String, displayName: String, hasEveryone: Bool) {
+  public init(
+    id: Int64 = 0, realm: RealmID, name: String, displayName: String, hasEveryone: Bool, namesVersion: Position = .zero
+  ) {
+    self.namesVersion = namesVersion
     self.id = id
     self.realm = realm
     self.name = name
@@ -31,15 +40,18 @@ public struct ContactGroup: Hashable, Sendable {
 extension ContactGroup: Record {
   public enum Field: String, CaseIterable, Sendable {
     case id, realm, name, displayName = "display_name", hasEveryone = "has_everyone"
+    case namesVersion = "names_version"
   }
   public static let kind = "contact_groups"
   public static let key: [Field] = [.id]
   public static let isNumbered = true
-  public var fields: [FieldValue] { [id.field, realm.field, name.field, displayName.field, hasEveryone.field] }
+  public var fields: [FieldValue] {
+    [id.field, realm.field, name.field, displayName.field, hasEveryone.field, namesVersion.field]
+  }
   public init(_ fields: inout FieldReader) throws {
     try self.init(
       id: fields.next(), realm: fields.next(), name: fields.next(), displayName: fields.next(),
-      hasEveryone: fields.next())
+      hasEveryone: fields.next(), namesVersion: fields.next())
   }
 }
 
@@ -243,8 +255,10 @@ extension RecordReader {
     try count(ContactGroupMember.self, .equal(.group, id))
   }
 
+  /// Returns the position of the last change of a user's shared contacts, or of the name of one.
   fileprivate func sharedContactsVersion(of user: UserID) throws -> Position {
-    try record(SharedContactsVersion.self, .equal(.user, user))?.version ?? .zero
+    let ofNames = try seenContactGroups(of: user).map(\.namesVersion).max() ?? .zero
+    return max(ofNames, try record(SharedContactsVersion.self, .equal(.user, user))?.version ?? .zero)
   }
 }
 

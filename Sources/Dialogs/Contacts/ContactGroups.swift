@@ -100,7 +100,7 @@ extension Judge {
       try checkSize(everyone.count)
     }
     let stored = try writer.put(group)
-    announce(stored, [:], [:])
+    try announce(stored, [:], [:])
     _ = try join(everyone, stored)
     return true
   }
@@ -150,16 +150,15 @@ extension Judge {
 
   // MARK: Members
 
-  /// Returns the members of a group as the posts of this batch have left them.
-  private func members(of group: ContactGroup) throws -> [BareJID: Party] {
-    if let changed = sharedContacts[group.id] { return changed?.members ?? [:] }
-    return hub.contactGroups(group.id)?.members ?? [:]
+  /// Returns a group with its members as the posts of this batch have left it.
+  private func shared(_ group: ContactGroup) -> SharedContacts? {
+    if let changed = sharedContacts[group.id] { return changed }
+    return hub.contactGroups(group.id)
   }
 
-  private func seen(by group: ContactGroup) -> Set<Int64> {
-    if let changed = sharedContacts[group.id] { return changed?.seen ?? [] }
-    return hub.contactGroups(group.id)?.seen ?? []
-  }
+  private func members(of group: ContactGroup) throws -> [BareJID: Party] { shared(group)?.members ?? [:] }
+
+  private func seen(by group: ContactGroup) -> Set<Int64> { shared(group)?.seen ?? [] }
 
   /// Returns whether anybody joined, who was not a member before.
   private mutating func join(_ parties: [Party], _ group: ContactGroup) throws -> Bool {
@@ -251,18 +250,20 @@ extension Judge {
     func ordered(_ parties: [Party]) -> [Party] { parties.sorted { $0.id < $1.id } }
     let change = ContactGroupChange(
       act: act, moved: ordered(Array(mine.values)), others: ordered(theirs.values.filter { !isMine.contains($0.id) }))
-    func announceBoth(_ version: Position) {
+    func announceBoth(_ version: Position) throws {
       for (one, two, members) in [(group, other, mine), (other, group, theirs)] {
         let before = seen(by: one)
-        announce(
+        try announce(
           one, members, members, seen: before, act.isGain ? before.union([two.id]) : before.subtracting([two.id]),
           version: version)
       }
     }
-    guard let author = change.members.first, !mine.isEmpty, !change.others.isEmpty else { return announceBoth(.zero) }
+    guard let author = change.members.first, !mine.isEmpty, !change.others.isEmpty else {
+      return try announceBoth(.zero)
+    }
     let position = nextPosition()
     for party in change.members { try writer.put(SharedContactsVersion(user: party.id, version: position)) }
-    announceBoth(position)
+    try announceBoth(position)
     let feeds = change.members.map { FeedRow(user: $0.id, traits: []) }
     tell(.entry(try insertOwn(.contactGroup(change), of: author, at: position, feeds: feeds), author: nil))
     tell(.contactGroupPresences(change, by: .link(group.id, other.id)))
@@ -291,10 +292,10 @@ extension Judge {
     func ordered(_ parties: [Party]) -> [Party] { parties.sorted { $0.id < $1.id } }
     let change = ContactGroupChange(act: act, moved: ordered(moved), others: ordered(rest))
     // Nobody's contacts change by a group of one.
-    guard let author = change.members.first, change.members.count > 1 else { return announce(group, before, after) }
+    guard let author = change.members.first, change.members.count > 1 else { return try announce(group, before, after) }
     let position = nextPosition()
     for party in change.members { try writer.put(SharedContactsVersion(user: party.id, version: position)) }
-    announce(group, before, after, version: position)
+    try announce(group, before, after, version: position)
     let feeds = change.members.map { FeedRow(user: $0.id, traits: []) }
     tell(.entry(try insertOwn(.contactGroup(change), of: author, at: position, feeds: feeds), author: nil))
     if act != .renamed { tell(.contactGroupPresences(change, by: .members(group.id))) }
@@ -303,17 +304,40 @@ extension Judge {
   /// Replaces a group in memory, once the batch is committed.
   private mutating func announce(
     _ group: ContactGroup, _ before: [BareJID: Party], _ after: [BareJID: Party]?, version: Position = .zero
-  ) {
-    announce(group, before, after, seen: seen(by: group), seen(by: group), version: version)
+  ) throws {
+    try announce(group, before, after, seen: seen(by: group), seen(by: group), version: version)
   }
 
   private mutating func announce(
     _ group: ContactGroup, _ before: [BareJID: Party], _ after: [BareJID: Party]?, seen seenBefore: Set<Int64>,
     _ seenAfter: Set<Int64>, version: Position
-  ) {
-    let shared = after.map { SharedContacts(group, $0, seen: seenAfter) }
-    sharedContacts[group.id] = .some(shared)
-    tell(.contactGroup(SharedContacts(group, before, seen: seenBefore), shared, version))
+  ) throws {
+    var names = shared(group)?.names ?? [:]
+    for address in before.keys where after?[address] == nil { names[address] = nil }
+    for (address, party) in after ?? [:] where before[address] == nil {
+      names[address] = try writer.user(party.id)?.profile.sharedName
+    }
+    let changed = after.map { SharedContacts(group, $0, names: names, seen: seenAfter) }
+    sharedContacts[group.id] = .some(changed)
+    tell(.contactGroup(SharedContacts(group, before, seen: seenBefore), changed, version))
+  }
+
+  // MARK: Names
+
+  /// Gives a user who has another name in their profile this name in the rosters of those who see them by contact
+  /// groups. It writes a row of each group, not of each member, as users change their names themselves.
+  ///
+  /// - Parameter version: the version of the rosters that show it.
+  mutating func rename(_ user: User, version: Position) throws {
+    var renamed: [SharedContacts] = []
+    for var group in try writer.contactGroups(of: user.id) {
+      guard let named = shared(group)?.naming(user.address, user.profile.sharedName) else { continue }
+      group.namesVersion = version
+      try writer.put(group)
+      sharedContacts[group.id] = .some(named)
+      renamed.append(named)
+    }
+    if !renamed.isEmpty { tell(.contactNamed(user.party, renamed, version)) }
   }
 }
 

@@ -19,12 +19,15 @@ extension Judge {
     var contact = try item(of: owner, address, creating: true)
     let before = contact.subscription
     let sharing = try contactGroupNames(owner, with: address)
-    contact.name = name
     // A client sends back what it was shown: only what is not a contact group's becomes the user's own.
+    let home = realms.home(of: owner.realm)
+    let shownName = try sharing.isEmpty ? nil : writer.user(address, seenFrom: home)?.profile.sharedName
+    contact.name = name == shownName && name != contact.name ? nil : name
     contact.groups = groups.filter { !sharing.contains($0) || contact.groups.contains($0) }
     contact.subscription = (subscription ?? before).listed
     if !contact.subscription.pendingIn { contact.request = nil }
-    let isEmpty = !sharing.isEmpty && name == nil && contact.groups.isEmpty && contact.subscription == .none.listed
+    let isEmpty =
+      !sharing.isEmpty && contact.name == nil && contact.groups.isEmpty && contact.subscription == .none.listed
     try record(ContactChange(contact: contact, removed: isEmpty, push: true), of: owner, by: post)
     try showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
     settle(post)

@@ -7,14 +7,29 @@ import Synchronization
 public final class SharedContacts: Sendable {
   let group: ContactGroup
   let members: [BareJID: Party]
+  /// The names of those members who have one in their profile.
+  let names: [BareJID: String]
   /// The groups whose members and those of this one see each other.
   let seen: Set<Int64>
 
-  init(_ group: ContactGroup, _ members: [BareJID: Party], seen: Set<Int64> = []) {
+  init(_ group: ContactGroup, _ members: [BareJID: Party], names: [BareJID: String] = [:], seen: Set<Int64> = []) {
     self.group = group
     self.members = members
+    self.names = names
     self.seen = seen
   }
+
+  /// Returns the group with another name of a member.
+  func naming(_ member: BareJID, _ name: String?) -> SharedContacts {
+    var names = names
+    names[member] = name
+    return SharedContacts(group, members, names: names, seen: seen)
+  }
+}
+
+extension Profile {
+  /// The name that the user has in the rosters of those who see them by a contact group.
+  var sharedName: String? { displayName.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// By what users see each other, or see each other no longer.
@@ -67,11 +82,13 @@ public final class ContactGroupRegistry: Sendable {
   init(_ reader: any StoreReader, _ realms: [Realm]) throws {
     var state = State()
     for group in try realms.flatMap({ try reader.contactGroups(in: $0.id) }) {
-      let members = try reader.members(ofContactGroup: group.id).compactMap { try reader.party($0) }
+      let users = try reader.members(ofContactGroup: group.id).compactMap { try reader.user($0) }
+      var names: [BareJID: String] = [:]
+      for user in users { names[user.address] = user.profile.sharedName }
       state.set(
         nil,
         SharedContacts(
-          group, Dictionary(members.map { ($0.address, $0) }) { $1 },
+          group, Dictionary(users.map { ($0.address, $0.party) }) { $1 }, names: names,
           seen: Set(try reader.contactGroups(seenBy: group.id))))
     }
     self.state = Mutex(state)
@@ -89,6 +106,16 @@ public final class ContactGroupRegistry: Sendable {
   func replace(_ before: SharedContacts?, by after: SharedContacts?) {
     state.withLock { $0.set(before, after) }
   }
+
+  /// Replaces groups whose members stay the same.
+  fileprivate func replace(_ groups: [SharedContacts]) {
+    state.withLock { state in for group in groups { state.groups[group.group.id] = group } }
+  }
+
+  /// Returns the name that a user sees of another by a group; `nil` if there is none.
+  public func name(of address: BareJID, seenBy user: UserID) -> String? {
+    groups(of: user).lazy.compactMap { $0.names[address] }.first
+  }
 }
 
 extension Hub {
@@ -102,6 +129,27 @@ extension Hub {
     }
     for party in members.values {
       setContactSnapshot(party.id) { $0.with(shared: contactGroups.groups(of: party.id), rosterVersion: version) }
+    }
+  }
+
+  /// Replaces the groups of a user who has another name, in the registry and in the snapshots of those online who see
+  /// it, and signals it to their clients that have a roster: to all members of at most `Limits.contactGroupsPerUserMax`
+  /// groups.
+  func rename(_ party: Party, in groups: [SharedContacts], version: Position, into batch: inout LaneBatch) {
+    contactGroups.replace(groups)
+    var viewers: [BareJID: Party] = [:]
+    for group in groups {
+      viewers.merge(group.members) { $1 }
+      for id in group.seen {
+        if let other = contactGroups(id) { viewers.merge(other.members) { $1 } }
+      }
+    }
+    for viewer in viewers.values {
+      setContactSnapshot(viewer.id) { $0.with(shared: contactGroups.groups(of: viewer.id), rosterVersion: version) }
+      if viewer == party { continue }
+      for onlineSession in onlineSessions(of: viewer.id) where onlineSession.wantsRoster {
+        batch.add(.signal(.contactNamed(party, version), .direct), to: onlineSession.session)
+      }
     }
   }
 
@@ -148,6 +196,11 @@ extension ContactSnapshot {
     }
     guard let peer else { return own }
     return Contact.shared(own, of: user.id, address, as: peer.id, by: names)
+  }
+
+  /// Returns the name of a contact by a group, which the roster shows if the user gave none; `nil` if there is none.
+  public func sharedName(of address: BareJID) -> String? {
+    shared.lazy.compactMap { $0.names[address] }.first
   }
 
   /// All contacts as the roster shows them, and unanswered requests, in no order. Computed: its cost is that of a whole

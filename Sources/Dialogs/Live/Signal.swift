@@ -10,6 +10,8 @@ public enum Signal: Sendable {
   case stanza(RelayedStanza)
   /// A change of the user's profile.
   indirect case profile(Party, Profile)
+  /// Another name of a contact by a contact group, and the version of the roster that shows it.
+  indirect case contactNamed(Party, Position)
   /// The presence of an occupant of a room (XEP-0045).
   case occupant(OccupantPresence)
   /// A room's notice to its occupants.

@@ -165,6 +165,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .contactSnapshot(let user, let change):
         hub.setContactSnapshot(user, change)
       case .contactGroup(let before, let after, let version): hub.replace(before, by: after, version: version)
+      case .contactNamed(let party, let groups, let version):
+        hub.rename(party, in: groups, version: version, into: &lanes)
       case .contactGroupPresences(let change, let cause):
         lanes.send()
         lanes = LaneBatch()
@@ -436,6 +438,8 @@ enum Effect {
   case presence(of: UserID, to: BareJID, available: Bool)
   /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.
   case contactGroup(SharedContacts, SharedContacts?, Position)
+  /// A user with another name, and their contact groups with it. The version is that of the rosters that show it.
+  case contactNamed(Party, [SharedContacts], Position)
   /// The presences of those who joined or left a contact group, and of its other members.
   case contactGroupPresences(ContactGroupChange, by: ContactGroupCause)
   case closed(UserID, CloseReason)

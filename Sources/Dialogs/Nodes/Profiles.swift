@@ -58,6 +58,7 @@ extension Judge {
       try writer.setValue(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes, vCard.isEmpty ? nil : vCard)
     }
     if user.profile != before.profile { try announce(user, by: post) }
+    if isRenamed { try rename(user, version: head) }
     if isPictured { try mirror(draft.avatar ?? nil, instead: before.profile.avatarHash, from: source, owner) }
     if isRenamed, source != .nickname { try mirror(name: user.profile.displayName, owner) }
     if hasOtherNames || isPictured, source != .vCard4 { try mirrorCard(user.profile, fullName, owner) }

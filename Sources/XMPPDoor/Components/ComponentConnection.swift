@@ -149,9 +149,10 @@ final class ComponentConnection: RemoteConnection {
   func told(_ change: ContactChange, of owner: Party) {
     guard change.push, let link else { return }
     let version = door.parley.cursor(change.contact.version, in: owner.realm)
+    let name = door.parley.hub.contactGroups.name(of: change.contact.address, seenBy: owner.id)
     write {
       Roster.writePush(
-        change, version: version, id: DoorContext.randomID(), to: link.party.address.description,
+        change, sharedName: name, version: version, id: DoorContext.randomID(), to: link.party.address.description,
         from: owner.address.description, into: &$0)
     }
   }

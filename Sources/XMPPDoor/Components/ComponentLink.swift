@@ -53,7 +53,7 @@ final class ComponentLink: RemoteLink {
       case .closed: connection.fail(StreamError(.systemShutdown))
       case .node(let event): tell(event)
       case .call(let signal): RemoteCalls.told(signal, by: self)
-      case .presence, .profile, .occupant, .notice, .announcement, .undelivered: break
+      case .presence, .profile, .contactNamed, .occupant, .notice, .announcement, .undelivered: break
       }
     case .outcome(_, let result): connection.work?.settled(result)
     case .handedOver, .owed: break

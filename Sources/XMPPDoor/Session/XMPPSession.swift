@@ -506,6 +506,7 @@ final class XMPPSession {
       if case .message(.groupchat) = stanza.name, misses(stanza.from, isGroupchat: true) { return }
       Outbound.relayed(stanza, form, to: self)
     case .call(let signal): JingleSessions.told(signal, self)
+    case .contactNamed(let party, let version): Roster.push(nameOf: party, at: version, to: self)
     case .profile, .shown: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)

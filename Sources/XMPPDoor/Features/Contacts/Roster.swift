@@ -8,6 +8,8 @@ import XMPP
 ///
 /// The whole roster is encoded once per snapshot, so that a get copies bytes. A client that states its version (2.6)
 /// gets only the changes since, each item once, as pushes behind an empty result.
+///
+/// A contact by a contact group to whom the user gave no name has that of their profile (2.1.2.4).
 struct Roster: Feature {
   static let xep = XEP(0, "", "RFC 6121 2: roster, with versioning (2.6, XEP-0237)")
 
@@ -88,23 +90,33 @@ struct Roster: Feature {
     turn.reply { $0.raw(body) }
   }
 
-  /// Returns `<query/>` with every visible item, ordered by address.
-  static func encoded(_ contactSnapshot: ContactSnapshot, version: String) -> ByteBuffer {
+  /// Returns `<query/>` with every visible item, ordered by address. A roster that would become too long for one stanza
+  /// has no names but those that the user gave.
+  static func encoded(
+    _ contactSnapshot: ContactSnapshot, version: String, namedMax: Int = DoorLimits.rosterBytesNamed
+  ) -> ByteBuffer {
     let contacts = contactSnapshot.contacts.filter(\.subscription.isInRoster)
       .sorted { $0.address.description < $1.address.description }
-    var writer = ElementWriter()
-    writer.element(.roster) { writer in
-      writer.attribute("ver", version)
-      for contact in contacts { write(contact, into: &writer) }
+    func query(named: Bool) -> ByteBuffer {
+      var writer = ElementWriter()
+      writer.element(.roster) { writer in
+        writer.attribute("ver", version)
+        for contact in contacts {
+          write(contact, sharedName: named ? contactSnapshot.sharedName(of: contact.address) : nil, into: &writer)
+        }
+      }
+      return writer.buffer
     }
-    return writer.buffer
+    let whole = query(named: true)
+    return whole.readableBytes <= namedMax ? whole : query(named: false)
   }
 
-  static func write(_ contact: Contact, into writer: inout ElementWriter) {
+  /// - Parameter sharedName: the contact's name if the user gave none.
+  static func write(_ contact: Contact, sharedName: String? = nil, into writer: inout ElementWriter) {
     let subscription = contact.subscription
     writer.element(item) { writer in
       writer.attribute("jid", contact.address.description)
-      writer.attribute("name", contact.name)
+      writer.attribute("name", contact.name ?? sharedName)
       writer.attribute("subscription", subscription.rosterSubscription)
       writer.attribute("ask", subscription.rosterAsk)
       if subscription.rosterApproved { writer.attribute("approved", "true" as StaticString) }
@@ -217,16 +229,29 @@ struct Roster: Feature {
     if !rest.isEmpty { session.whenTaken { push(rest, of: change, at: position, to: session) } }
   }
 
+  /// Pushes the item of a contact by a group who has another name, unless the user gave them one.
+  static func push(nameOf party: Party, at version: Position, to session: XMPPSession) {
+    guard session.onlineSession?.wantsRoster == true, version > session[told],
+      var contact = session.contactSnapshot?.contact(party.address), !contact.sharedBy.isEmpty, contact.name == nil
+    else { return }
+    // The signal may overtake earlier changes that wait for the client: with the version before them it asks again, should
+    // it not get them.
+    contact.version = session.cursor.isCaughtUp && session.paced.isEmpty ? version : session[told]
+    sendPush(ContactChange(contact: contact, push: true), to: session)
+  }
+
   private static func sendPush(_ change: ContactChange, to session: XMPPSession) {
     let version = session.parley.cursor(change.contact.version, in: session.party.realm)
+    let name = session.contactSnapshot?.sharedName(of: change.contact.address)
     session.send {
-      writePush(change, version: version, id: DoorContext.randomID(), to: session.jid.description, into: &$0)
+      writePush(
+        change, sharedName: name, version: version, id: DoorContext.randomID(), to: session.jid.description, into: &$0)
     }
   }
 
   /// Writes a push. Without `from` it comes from the account itself (2.1.6).
   static func writePush(
-    _ change: ContactChange, version: String, id: String, to: String, from: String? = nil,
+    _ change: ContactChange, sharedName: String? = nil, version: String, id: String, to: String, from: String? = nil,
     into writer: inout ElementWriter
   ) {
     writer.element(.iq) { writer in
@@ -242,7 +267,7 @@ struct Roster: Feature {
             writer.attribute("subscription", "remove" as StaticString)
           }
         } else {
-          write(change.contact, into: &writer)
+          write(change.contact, sharedName: sharedName, into: &writer)
         }
       }
     }
