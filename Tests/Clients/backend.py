@@ -291,6 +291,18 @@ async def conversations(checks, server, key):
         expect(key.do("GET", "/contact-groups")["items"] == [], "a group is left")
         audit = [row for row in json.loads(server.command("audit", "--json")) if row["operation"] == "contact-groups.change"]
         expect(any(row["object"] == "sales +romeo +juliet@localhost" for row in audit), f"{audit}")
+    with checks.check("two users become contacts of each other"):
+        pair = "/users/romeo/contacts/nurse"
+        key.do("PUT", pair, {"name": "Angelica", "groups": ["Verona"]})
+        key.do("PUT", pair, {})
+        found = {item["jid"]: (item.get("name"), item["groups"], item["subscription"])
+                 for item in json.loads(server.command("roster", "list", "romeo", "--json"))}
+        expect(found["nurse@localhost"] == ("Angelica", ["Verona"], "both"), f"{found}")
+        found = {item["jid"]: item["subscription"] for item in json.loads(server.command("roster", "list", "nurse", "--json"))}
+        expect(found["romeo@localhost"] == "both", f"{found}")
+        key.refused("PUT", "/users/romeo/contacts/rosaline", 404, "user-unknown", {})
+        key.refused("PUT", "/users/romeo/contacts/romeo", 403, "contact-self", {})
+        other.refused("PUT", pair, 403, "scope-missing", {})
     with checks.check("what is for devices (the rest: push_services.py)"):
         told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
         expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")

@@ -53,7 +53,7 @@ def held():
 
 
 def usual(turn, names):
-    known = {"group": "standing", "domain": "elsewhere.example", "jid": "nurse", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
+    known = {"group": "standing", "domain": "elsewhere.example", "jid": "nurse", "contact": "juliet", "dialog": SCENE["workshop"], "message": SCENE["spoken"], "id": SCENE["webhook"]}
     return path(**{name: value for name, value in known.items() if name in names})
 
 

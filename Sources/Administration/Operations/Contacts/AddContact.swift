@@ -5,15 +5,18 @@ package import Dialogs
 /// contacts with mutual subscriptions and without a request. Connected clients are informed at once.
 package enum AddContact: AdminOperation {
   package static let name = "roster.add"
-  package static let scope: AppKey.Scope? = .usersWrite
+  package static let routes = [
+    AdminRoute(.put, "/users/{jid}/contacts/{contact}", .usersWrite, fixed: ["mutual": "true"])
+  ]
 
   package struct Input: Codable, Sendable {
     let jid: String
     let contact: String
     let name: String?
-    let groups: [String]
+    /// Nil for those that there are.
+    let groups: [String]?
     let mutual: Bool
-    package init(jid: String, contact: String, name: String?, groups: [String], mutual: Bool) {
+    package init(jid: String, contact: String, name: String?, groups: [String]?, mutual: Bool) {
       self.jid = jid
       self.contact = contact
       self.name = name
