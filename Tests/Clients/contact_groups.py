@@ -38,6 +38,12 @@ class Member(Client):
         if not holds(None):
             await self.saw("roster_update", holds)
 
+    async def named(self, contact, name):
+        def holds(_):
+            return self.client_roster[f"{contact}@localhost"]["name"] == name
+        if not holds(None):
+            await self.saw("roster_update", holds)
+
 
 async def converse(checks, server):
     loop = asyncio.get_running_loop()
@@ -93,6 +99,12 @@ async def converse(checks, server):
         _, contacts = await loop.run_in_executor(None, lambda: app.call("GET", "/v1/contacts"))
         found = {item["userId"]: (item["state"], item["shared"], item["groups"]) for item in contacts["items"]}
         expect(found == {name: ("mutual", True, ["Sales"]) for name in ("romeo", "nurse")}, f"{found}")
+    with checks.check("contact groups: a contact has the name of its profile, and the next one without asking"):
+        for name in ("Juliet Capulet", "Juliet"):
+            status, _ = await loop.run_in_executor(None, app.call, "PATCH", "/v1/users/me", {"name": name})
+            expect(status == 200, f"the name is refused: {status}")
+            await romeo.named("juliet", name)
+            await nurse.named("juliet", name)
     with checks.check("contact groups: two commands at once, both take effect"):
         await asyncio.gather(command("add", "sales", "paris@localhost"), command("add", "sales", "tybalt@localhost", "paris@localhost"))
         await romeo.pushed("paris", "both")
