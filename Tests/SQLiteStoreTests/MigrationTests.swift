@@ -55,7 +55,7 @@ import Testing
       "0053-wishes-and-links": 15_895_281_693_327_337_726,
       "0054-files-by-age": 2_824_946_862_017_195_250,
       "0055-retracted": 7_426_596_520_852_386_257,
-      "0056-shared-names": 11_971_734_635_476_823_566,
+      "0056-shared-names": 15_452_604_281_819_478_819,
       "0047-audit": 18_097_677_706_522_916_724,
       "0049-contact-groups": 12_668_667_710_023_917_250,
     ]
@@ -208,6 +208,31 @@ import Testing
       #expect(try reader.mentions(of: UserID(2), in: nil) == 0)
       #expect(try reader.unread(of: romeo.id) == 1)
       #expect(try reader.mentions(of: romeo.id, in: nil) == 1)
+    }
+    try store.close()
+  }
+
+  /// A client that states the version of before the names gets them.
+  @Test func aRosterWithContactGroupsIsANewOneWithNames() throws {
+    let folder = try Folder()
+    try makeFirst(folder)
+    try folder.edit { before in
+      try Migration.migrate(before, to: Migration.all.filter { $0.number <= 55 })
+      try before.execute(
+        """
+        INSERT INTO contact_groups (id, realm, name, display_name, has_everyone) VALUES (1, 1, 'sales', 'Sales', 0);
+        INSERT INTO contact_group_members (group_id, user) VALUES (1, 1), (1, 2);
+        INSERT INTO shared_contacts_versions (user, version) VALUES (1, 4), (2, 4);
+        """)
+    }
+    let store = try folder.open()
+    try store.read { reader throws in
+      // No later change has the same version.
+      #expect(try reader.head().position == Position(5))
+      for user in [UserID(1), UserID(2)] {
+        #expect(try reader.rosterVersion(of: user) == Position(5))
+        #expect(try reader.contactChanges(of: user, after: Position(4)) == nil)
+      }
     }
     try store.close()
   }
