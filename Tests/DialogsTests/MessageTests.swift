@@ -156,6 +156,7 @@ import Testing
       try (0...2).map { try reader.entry(Position(head.position.number + $0), in: head.dialog)?.state?.retraction }
     }
     #expect(states.allSatisfy { $0?.isModeration == true })
+    #expect(try await unread(romeo, stage) == 0)
   }
 
   // MARK: Forwards
