@@ -150,7 +150,8 @@ export class ParleyError extends Error {
   private constructor();
   /**
    * The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, the
-   * effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `answer-malformed` (not an answer of Parley).
+   * effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `websocket-missing` (`connect` in a runtime without
+   * one), `answer-malformed` (not an answer of Parley).
    */
   readonly code: string;
   /** The HTTP status; 0 without an answer. */
@@ -345,7 +346,11 @@ export class Parley {
   /** Messages that wait for being sent, or failed, in all dialogs. */
   readonly outbox: LocalMessage[];
 
-  /** Calls the listener for every such event, until the returned function is called. `"*"`: every event of the protocol, as its frame. */
+  /**
+   * Calls the listener for every such event, until the returned function is called. `"*"`: every event of the protocol, as its frame.
+   * A promise that the listener of an event of the protocol (`message` and `call` included) returns is awaited: until it has ended, the stored
+   * cursor is before the event, which is told again after a restart.
+   */
   on<K extends keyof Events>(type: K, listener: (data: Events[K]) => void): () => void;
   on(type: "*", listener: (frame: { type: string; cursor?: string; data: any }) => void): () => void;
   /** Resolves with the next such event that fits. */
@@ -579,7 +584,7 @@ export interface DialogView {
   /** Returns whether there are more. */
   loadOlder(limit?: number): Promise<boolean>;
   loadNewer(limit?: number): Promise<boolean>;
-  /** Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`. */
+  /** Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`; with an empty id the first ones. */
   jump(messageId: string, limit?: number): Promise<void>;
   /** Back to the newest messages. */
   toEnd(): Promise<void>;

@@ -32,6 +32,8 @@ export class Parley {
   pictures = new Map();
   acked = 0;
   isReplay = false;
+  /** The events whose listeners have not ended, oldest first, each with the cursor before it. */
+  handled = new Set();
 
   constructor({ url, storage, account = "default", client = "parley.js", keepMessages = 60, keepDialogs = 50, sendDelivered = true,
     shareConnection = true, ...given } = {}) {
@@ -105,8 +107,17 @@ export class Parley {
 
   emit(type, data) { for (const listener of [...(this.listeners.get(type) ?? [])]) this.safely(() => listener(data)); }
 
-  /** An error of a listener is reported as an uncaught one, and does not disturb the client. */
-  safely(work) { try { work(); } catch (error) { setTimeout(() => { throw error; }); } }
+  /**
+   * An error of a listener is reported as an uncaught one, and does not disturb the client. What a listener of an event promises is
+   * awaited before the event counts as handled.
+   */
+  safely(work) {
+    const uncaught = (error) => setTimeout(() => { throw error; });
+    try {
+      const done = work();
+      if (typeof done?.then === "function") this.promised?.push(Promise.resolve(done).catch(uncaught));
+    } catch (error) { uncaught(error); }
+  }
 
   failed(error) { if (!this.isClosed) this.emit("error", error); }
 
@@ -220,6 +231,7 @@ export class Parley {
     this.store = new Store(storage, options, hooks);
     this.calls = new Calls(this);
     this.sorted = undefined;
+    this.handled.clear();
   }
 
   /** The login has ended: what was not sent stays until somebody else signs in. */
@@ -235,6 +247,10 @@ export class Parley {
 
   async connect() {
     if (!await this.open() && !this.signedIn) throw signedOut();
+    if (!this.connection.WebSocket) {
+      throw new ParleyError("websocket-missing",
+        "This runtime has no WebSocket. Give a class as the option `WebSocket`; the package's entry for Node has one.");
+    }
     if (!this.connected) {
       const promise = new Promise((resolve, reject) => { this.connected = { resolve, reject }; });
       this.connected.promise = promise;
@@ -332,8 +348,10 @@ export class Parley {
 
   applied(frame, isReplay = false) {
     const { type, data } = frame;
+    const before = this.store.cursor;
     this.store.apply(frame);
     if (frame.cursor) this.later();
+    const promised = this.promised = [];
     const message = type === "message.created" ? data.message : undefined;
     const isOwn = message?.senderId === this.userId;
     if (isOwn && message.clientId) this.queue.settle(message);
@@ -345,6 +363,24 @@ export class Parley {
     if (type === "presence.updated") this.emit("presence", data.presence);
     if (type === "call.updated") this.calls.apply(data.call);
     if (type === "call.signal") this.calls.signal(data).catch((error) => this.failed(error));
+    this.promised = undefined;
+    if (frame.cursor && promised.length) this.handling(before, promised);
+  }
+
+  /** Until these promises have ended the stored cursor stays at the event before: after a restart the event is told again. */
+  async handling(before, promises) {
+    const event = { before };
+    this.handled.add(event);
+    await Promise.all(promises);
+    if (!this.handled.delete(event)) return;
+    this.store.isStateDirty = true;
+    this.later();
+  }
+
+  /** The cursor up to which all events are handled. */
+  get safeCursor() {
+    for (const { before } of this.handled) return before;
+    return this.store.cursor;
   }
 
   /** An answer that has a new message, which its event may have told already. */
@@ -365,6 +401,7 @@ export class Parley {
   async resync({ reason, cursor }) {
     const mark = this.resyncing = {};
     this.store.cursor = cursor;
+    this.handled.clear();
     for (;;) {
       try {
         const asked = this.store.clock;
@@ -399,8 +436,8 @@ export class Parley {
   flush(isLast = false) {
     return this.flushing = this.flushing.then(async () => {
       if (this.resyncing) return;
-      const { cursor } = this.store;
-      const changes = this.store.changes();
+      const cursor = this.safeCursor;
+      const changes = this.store.changes(cursor);
       try {
         await this.storage.write(changes);
       } catch (error) {

@@ -87,8 +87,11 @@ export class Store {
     this.isStateDirty = true;
   }
 
-  /** The changes that make the storage equal to this. The caller writes them; if that fails, `markAllDirty`. */
-  changes() {
+  /**
+   * The changes that make the storage equal to this; events after `cursor` will be told again. The caller writes them; if that
+   * fails, `markAllDirty`.
+   */
+  changes(cursor = this.cursor) {
     const changes = [...this.dirty].map((key) => {
       const slash = key.indexOf("/"), table = key.slice(0, slash), id = key.slice(slash + 1);
       if (table === "dialogs") return [table, id, this.dialogs.get(id)];
@@ -96,7 +99,7 @@ export class Store {
       return [table, id, tail && { ...tail, markers: Object.fromEntries(this.markers.get(id) ?? []) }];
     });
     if (changes.length || this.isStateDirty) {
-      const { cursor, user, totalUnread, totalMentions, listCursor, listEnd, ahead } = this;
+      const { user, totalUnread, totalMentions, listCursor, listEnd, ahead } = this;
       changes.push(["state", "sync", { cursor, user, totalUnread, totalMentions, listCursor, listEnd, ahead }]);
     }
     this.dirty.clear();

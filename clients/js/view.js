@@ -225,6 +225,11 @@ export class View {
 
   async jump(messageId, limit = 50) {
     const attempt = this.attempt = {};
+    if (!messageId) {
+      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after: "", limit }));
+      if (this.attempt === attempt) this.replace(page.items, undefined, page.nextCursor, arrived);
+      return;
+    }
     const half = Math.max(1, Math.floor(limit / 2));
     const [[message, older, after], arrived] = await this.asking(Promise.all([
       this.client.message(this.dialogId, messageId),

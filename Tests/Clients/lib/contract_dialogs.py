@@ -101,6 +101,8 @@ def conversation(juliet, romeo, js, rs):
     expect(pages == everything, "pages are not the history")
     newer = romeo.call("GET", path + f"/messages?limit=2&after={first['id']}")
     expect([m["seq"] for m in newer["items"]] == [3, 2] and "nextCursor" in newer, f"after the first come {newer}")
+    oldest = romeo.call("GET", path + "/messages?limit=2&after=")
+    expect([m["seq"] for m in oldest["items"]] == [2, 1] and "nextCursor" in oldest, f"from the beginning come {oldest}")
     romeo.call("GET", path + "/messages?before=x", status=400, code="cursor-unknown")
     opened = romeo.call("GET", path + "/messages?limit=2&include=dialog,members,pins,markers,users")
     expect(opened["dialog"]["id"] == dialog["id"] and opened["dialog"]["user"]["id"] == juliet.name, f"opened {opened}")

@@ -13,14 +13,14 @@ const answers = {
   "/help": () => `I know ${Object.keys(answers).join(", ")}.`,
 };
 
-// Also what was said while the bot was not running: `message` tells it once, when the bot has caught up.
-parley.on("message", ({ message, isOwn }) => {
+// Also what was said while the bot was not running, and what it was working on when it was stopped: a message is told until this has ended.
+parley.on("message", async ({ message, isOwn }) => {
   if (isOwn || message.content.type !== "text") return;
   const [, command, rest] = /^(\/\w+)\s*(.*)$/s.exec(message.content.text) ?? [];
   if (!command) return;
   const answer = (answers[command] ?? answers["/help"])(rest);
   // The same clientId for the same question: an answer is given once, whenever the bot was stopped.
-  parley.send(message.dialogId, { text: answer, replyTo: message.id, clientId: `answer-${message.id}` }).catch(console.error);
+  await parley.send(message.dialogId, { text: answer, replyTo: message.id, clientId: `answer-${message.id}` });
 });
 
 if (!await parley.open()) await parley.signIn({ username: process.env.BOT_NAME ?? "bot", password: process.env.BOT_PASSWORD });

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { FileStorage } from "../node.js";
-import { ask, client, everybodyLeaves, lossy, password, person, refuses, sees } from "./people.js";
+import { Parley as Core } from "../parley.js";
+import { ask, client, everybodyLeaves, lossy, password, person, refuses, sees, url } from "./people.js";
 
 const folder = mkdtempSync(join(tmpdir(), "parley-sdk-"));
 const text = (message) => message.content.text;
@@ -239,6 +240,51 @@ test("the same device elsewhere: the older client stops, and does not fight", as
   await stopped;
   assert.equal(one.state, "stopped");
   assert.equal(two.state, "online");
+});
+
+test("an event is told again until the promise of its listener has ended", async () => {
+  const path = join(folder, "working.store");
+  const mercutio = await person("mercutio");
+  const { id } = await mercutio.openPrivate("benvolio");
+  const begin = async (work) => {
+    const told = [], bot = client({ storage: new FileStorage(path) });
+    bot.on("message", ({ message, isOwn }) => {
+      if (isOwn) return undefined;
+      told.push(text(message));
+      return work(text(message));
+    });
+    if (!await bot.open()) await bot.signIn({ username: "benvolio", password });
+    await bot.connect();
+    return { bot, told };
+  };
+  // The first one is worked on for ever, the second one is done at once.
+  const first = await begin((words) => (words === "Draw" ? new Promise(() => {}) : Promise.resolve()));
+  const heard = hears(first.bot, ["Draw", "Peace"]);
+  await mercutio.sendNow(id, "Draw");
+  await mercutio.sendNow(id, "Peace");
+  await heard;
+  await first.bot.close();
+  const second = await begin(async () => {});
+  assert.deepEqual(second.told, ["Draw", "Peace"]);
+  await new Promise(setImmediate); // the promises have ended
+  await second.bot.close();
+  const third = await begin(async () => {});
+  assert.deepEqual(third.told, []);
+});
+
+test("a runtime without a WebSocket: what is missing is said, at once, and requests work", async () => {
+  const { WebSocket } = globalThis;
+  delete globalThis.WebSocket;
+  try {
+    const core = new Core({ url });
+    await core.signIn({ username: "mercutio", password });
+    const error = await refuses(core.connect(), "websocket-missing", { temporary: false });
+    assert.match(error.message, /option `WebSocket`/);
+    assert.equal(core.state, "stopped");
+    assert.ok((await core.listContacts()).items.length > 0);
+    await core.signOut();
+    await core.close();
+  } finally { if (WebSocket) globalThis.WebSocket = WebSocket; }
 });
 
 test("a part of an upload whose answer is lost is continued", async () => {

@@ -181,6 +181,7 @@ test("history in pages, a jump into it, and back to the end", async () => {
   while (await view.loadOlder(20));
   const texts = view.messages.filter((each) => each.content.type === "text").map((each) => each.content.text);
   assert.deepEqual(texts, Array.from({ length: 60 }, (_, i) => `line ${i}`));
+  const all = view.messages.map((each) => each.seq);
   const fifth = view.messages.find((each) => each.content.text === "line 5");
   view.trim(10);
   assert.ok(view.messages.length === 10 && view.hasOlder);
@@ -194,6 +195,11 @@ test("history in pages, a jump into it, and back to the end", async () => {
   const seqs = view.messages.map((each) => each.seq);
   assert.deepEqual(seqs, seqs.map((_, i) => seqs[0] + i));
   assert.equal(view.messages.at(-1).content.text, "live");
+  await view.jump("", 10);
+  assert.ok(!view.hasOlder && view.hasNewer && view.messages.length === 10);
+  assert.equal(view.messages[0].seq, all[0]);
+  await view.loadNewer(10);
+  assert.deepEqual(view.messages.map((each) => each.seq), all.slice(0, 20));
   await view.jump(fifth.id);
   await view.toEnd();
   assert.equal(view.messages.at(-1).content.text, "live");

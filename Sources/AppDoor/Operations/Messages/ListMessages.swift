@@ -57,7 +57,8 @@ enum ListMessages: ServedOperation {
       }
       var named: [(Position, String)] = []
       before = try Self.position(input.before, "before", call, &named) ?? .end
-      after = try Self.position(input.after, "after", call, &named)
+      // An empty one is the beginning, which no message that a new reader knows stands for.
+      after = try input.after == "" ? Position.zero : Self.position(input.after, "after", call, &named)
       self.named = named
     }
 

@@ -5,7 +5,7 @@ struct HistoryInput: Decodable, Hashable, Sendable {
   var dialogId: String
   /// A message's id or a `nextCursor`; the page has older messages.
   var before: String?
-  /// A message's id or a `nextCursor`; the page has newer messages. Excludes `before`.
+  /// A message's id or a `nextCursor`; the page has newer messages. Empty: from the first one on. Excludes `before`.
   var after: String?
   var limit: Int?
   /// The parts of the dialog to include (`OpenedDialogBody.Part`), separated by commas.
