@@ -1,6 +1,7 @@
 /// Folds text for comparison in a search: compatibility forms are decomposed (UAX #15, so that full-width and composed
 /// letters match their plain forms), the accents of Latin, Greek and Cyrillic are removed, and the rest is in lower
-/// case.
+/// case. The marks of other scripts are parts of their words. The web client has the same rule
+/// (`Tests/Vectors/names.json`).
 public enum TextFolding {
   public static func folded(_ text: String) -> [Unicode.Scalar] {
     var folded: [Unicode.Scalar] = []

@@ -5,9 +5,19 @@ import { h } from "./dom.js";
 /** Marks of direction and characters without a shape, by which one name can be made to look like another. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-const oneLine = (text) => String(text ?? "").replace(INVISIBLE, "").replace(/(\p{M}{2})\p{M}+/gu, "$1").replace(/\s+/g, " ").trim();
+/** Marks that stack on a letter of any script, and of which no word needs many: accents, marks of symbols, half marks. */
+const STACKING = "\u0300-\u036f\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f";
+const TOWERS = new RegExp(`([${STACKING}]{4})[${STACKING}]+`, "g");
 
-/** Returns a name as it is shown: one line, without invisible characters, with at most two marks on one letter. */
+/**
+ * Cuts towers of marks: at most four of those that stack on any letter stand one after the other, and ten of all. The words of living
+ * scripts have up to nine: Burmese vowels and tones, Tibetan letters below others, Hebrew points with accents.
+ */
+const bounded = (text) => text.replace(TOWERS, "$1").replace(/(\p{M}{10})\p{M}+/gu, "$1");
+
+const oneLine = (text) => bounded(String(text ?? "").replace(INVISIBLE, "")).replace(/\s+/g, " ").trim();
+
+/** Returns a name as it is shown: one line, without invisible characters and towers of marks. */
 export const cleanName = (text) => oneLine(text).slice(0, 120);
 
 /** Returns the name of a file in the same way. A long one loses its middle, since its end says what the file is. */
@@ -20,19 +30,43 @@ export function cleanFileName(text) {
 const LOOKALIKES = new Map([..."АAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXԌGаaеeѕsіiјjкkоoрpсcтtуyхxһhԁdԛqԝwӏlүyΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXαaγyηnιiκkνvοoρpτtυuχxωwıiɑaɡgօoսuհhոn".matchAll(/(.)(.)/gu)]
   .map(([, letter, latin]) => [letter, latin]));
 const latin = (text) => [...text].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
+/** Letter by letter, so that neither the language of the page nor the place in a word (Σ) makes a difference. */
+const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("");
 
-/** Returns a text that is the same for names which look alike: letters of other alphabets, marks, case and gaps make no difference. */
+/** Marks that make no other name: those that stack on any letter, selectors of a glyph, and any mark on a letter of a script that is read without it. */
+const ADDED = new RegExp(`[${STACKING}\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]+`, "gu");
+const OPTIONAL = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
+
+/**
+ * Returns a text that is the same for names which look alike: letters of other alphabets, added marks, case and gaps make no difference.
+ * The marks of other scripts are the vowels of their words, so that names which differ in them are two names.
+ */
 export function look(text) {
-  return latin(text.normalize("NFKD").replace(/\p{M}+/gu, "")).toLowerCase().replace(/[^\p{L}\p{N}\p{Extended_Pictographic}]+/gu, "")
+  return lower(latin(text.normalize("NFKD").replace(ADDED, "").replace(OPTIONAL, "$1"))).replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, "")
     .replaceAll("0", "o").replace(/[1i]/g, "l").replaceAll("rn", "m").replaceAll("vv", "w");
 }
 
+/**
+ * Returns a text in the form in which names are compared in a search: without regard to case, width and the accents of Latin, Greek and
+ * Cyrillic. The server's rule is the same (`TextFolding`); Tests/Vectors/names.json holds both to it.
+ */
+export const folded = (text) => lower(text.normalize("NFKD").replace(/[\u0300-\u036f]+/g, ""));
+
 /** Returns a text as it is shown: an override of direction ends with its text, and towers of marks are cut. */
 export function cleanText(text) {
-  return String(text ?? "").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "").replace(/(\p{M}{4})\p{M}+/gu, "$1");
+  return bounded(String(text ?? "").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ""));
 }
 
-const LINK = /\b(?:https?:\/\/|xmpp:|mailto:)[^\s<>"\u2066-\u2069\u202a-\u202e]+/gi;
+/** A link with what may follow it, and what stands before it: no letter or digit of Latin, where it would be the end of a word. */
+const LINK = /(^|[^a-z0-9])((?:https?:\/\/|xmpp:|mailto:)[^\s<>"\u2066-\u2069\u202a-\u202e]+)/gi;
+/** What stands between two links that have no gap between them. */
+const BETWEEN = /[,|;，、。；][()[\]{}（「『【《〈]*(?=https?:\/\/)/i;
+/** Brackets, each closing one with its opening one. */
+const BRACKETS = new Map([..."()[]{}（）「」『』【】《》〈〉"].flatMap((mark, index, all) => (index % 2 ? [[mark, all[index - 1]]] : [])));
+/** Marks that end a sentence, a quotation or something emphasised, and no link. */
+const CLOSING = new Set(".,;:!?'«»‹›“”„‘’‚…*`。，、！？：；");
+/** Marks that end a link if the same one stands before it. */
+const AROUND = new Set("_~");
 const SCHEMES = new Set(["https:", "http:", "mailto:", "xmpp:", "geo:"]);
 
 /** Returns the address of a link, if it is of a harmless kind. */
@@ -63,13 +97,28 @@ function hostBehind(text, address) {
   return hostname && (username || imitates) ? host : undefined;
 }
 
+/** Returns the link at the beginning of `found`, behind the character `before`: brackets at its end belong to it as far as they are paired in it. */
+function linkIn(found, before) {
+  const [text] = found.split(BETWEEN, 1);
+  const count = (mark) => text.split(mark).length - 1;
+  const unpaired = new Map([...BRACKETS].map(([closing, opening]) => [closing, count(closing) - count(opening)]));
+  let end = text.length;
+  for (; ; end -= 1) {
+    const last = text[end - 1];
+    if (unpaired.get(last) > 0) unpaired.set(last, unpaired.get(last) - 1);
+    else if (!CLOSING.has(last) && !(AROUND.has(last) && last === before)) return text.slice(0, end);
+  }
+}
+
 function links(text) {
   const nodes = [];
   let end = 0;
-  for (const match of text.matchAll(LINK)) {
-    const trimmed = match[0].replace(/[.,;:!?)\]}'"»”]+$/u, (tail) => (tail[0] === ")" && match[0].includes("(") ? ")" : ""));
-    nodes.push(text.slice(end, match.index), link(trimmed));
-    end = match.index + trimmed.length;
+  LINK.lastIndex = 0;
+  for (let match; (match = LINK.exec(text));) {
+    const begin = match.index + match[1].length;
+    const found = linkIn(match[2], match[1]);
+    nodes.push(text.slice(end, begin), link(found));
+    end = LINK.lastIndex = begin + found.length;
   }
   nodes.push(text.slice(end));
   return nodes.filter((node) => node !== "");
@@ -94,16 +143,29 @@ export function rich(text, mentions = [], mention = undefined) {
   return nodes;
 }
 
+/** One to three emoji of UTS 51 as pictures: signs such as © only with U+FE0F. A browser that does not know the set has no large ones. */
+const EMOJI = (() => { try { return new RegExp("^(?:\\p{RGI_Emoji}\\s?){1,3}$", "v"); } catch { return undefined; } })();
+
 /** Whether a text is one to three emoji, which are shown large. */
-export const isEmoji = (text) => /^(?:\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?(?:\u200d\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?)*\s?){1,3}$/u.test(text);
+export const isEmoji = (text) => text.length < 60 && EMOJI?.test(text) === true;
 
-/** Marks the first place of `query` in a text, for hits of a search. */
+/** The characters of a text that stand before a hit, so that the hit is in sight in a narrow row. */
+const BEFORE_HIT = 10;
+
+/** Marks the first place of `query` in a text, or that of the first of its words, for hits of a search. */
 export function marked(text, query) {
-  const at = query ? text.toLocaleLowerCase().indexOf(query.toLocaleLowerCase()) : -1;
-  if (at < 0) return [text];
-  const begin = Math.max(0, at - 30);
-  return [begin > 0 && "…", text.slice(begin, at), h("mark", {}, text.slice(at, at + query.length)), text.slice(at + query.length)];
+  const letters = [...text];
+  // Where each letter of the folded text comes from.
+  const origins = letters.flatMap((letter, index) => Array(folded(letter).length).fill(index));
+  const all = letters.map(folded).join("");
+  const wanted = folded(query).trim();
+  const hits = [[wanted], wanted.split(/\s+/)].map((parts) => parts.filter(Boolean).map((part) => ({ part, at: all.indexOf(part) })).filter(({ at }) => at >= 0));
+  const [hit] = (hits[0].length ? hits[0] : hits[1]).sort((a, b) => a.at - b.at);
+  if (!hit) return [text];
+  const begin = origins[hit.at];
+  let end = origins[hit.at + hit.part.length - 1] + 1;
+  while (/^\p{M}$/u.test(letters[end] ?? "")) end += 1;
+  const from = Math.max(0, begin - BEFORE_HIT);
+  const cut = (...place) => letters.slice(...place).join("");
+  return [from > 0 && "…", cut(from, begin).replace(/^\p{M}+/u, ""), h("mark", {}, cut(begin, end)), cut(end)];
 }
-
-/** Returns a text in the form in which names are compared: without regard to case, accents and width. */
-export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
