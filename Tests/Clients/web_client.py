@@ -272,6 +272,9 @@ async def scrolling(checks, server, browser):
         for number in range(400):
             status, answer = app.call("POST", f"/v1/dialogs/{dialog}/messages", {"clientId": f"n{number}", "content": {"type": "text", "text": f"Line {number}" + "\nand more" * (number % 3)}})
             expect(status == 201, f"{answer}")
+        # What is unread would be opened at its beginning.
+        status, marker = App(server, "juliet", "seed").call("PUT", f"/v1/dialogs/{dialog}/marker", {"read": answer["id"]})
+        expect(status == 200, f"{marker}")
         return dialog
 
     dialog = await loop.run_in_executor(None, fill)

@@ -155,7 +155,9 @@ def others(server):
     nurse = App(server, "nurse")
     dialog = nurse.dialog("juliet")
     for number in range(LINES):
-        nurse.say(dialog, f"Line {number}")
+        last = nurse.say(dialog, f"Line {number}")
+    # What is unread would be opened at its beginning.
+    App(server, "juliet").call("PUT", f"/v1/dialogs/{dialog}/marker", {"read": last["id"]})
     tybalt = App(server, "tybalt")
     tybalt.call("PATCH", "/v1/users/me", {"name": NASTY[:60] + "\u202e"})
     tybalt.say(tybalt.dialog("juliet"), NASTY)

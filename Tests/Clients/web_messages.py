@@ -259,6 +259,7 @@ async def finding(checks, story):
     with checks.check("web messages: a reply leads to its original, however far back, and is a reply for the other person"):
         story.answer("I take thee at thy word")
         original = await app(story.desk.message, "I take thee at thy word")
+        await story.reads(dialog, original)  # what is unread would be opened at its beginning
         await app(fill)
         await story.hears("Line 129 of many")
         await page.reload()

@@ -68,6 +68,23 @@ async def showing(checks, server, page, notices, friends):
         # All that were shown until now: none twice, and none of those that should not be.
         bodies = [body for _, body in notices.all]
         expect(bodies == ["But soft, <b>what</b> light & so on", "Art thou gone?", "So soon?", "Here below", "Loud"], f"{notices.all}")
+    with checks.check("web notifications: a public dialog shows what answers or mentions one, and nothing else, until one chooses all of it"):
+        square = (await call(nurse.call, "POST", "/v1/dialogs", {"type": "public", "name": "Square", "memberIds": ["juliet"]}))[1]["id"]
+        path = f"/v1/dialogs/{square}/messages"
+        await call(nurse.call, "PUT", f"/v1/dialogs/{square}/members/me", {"nick": "Nurse"})
+        asked = await call(desk.say, square, "Who sells fish?")
+        await call(nurse.say, square, "Fresh bread")
+        await call(nurse.call, "POST", path, {"clientId": "answer", "content": {"type": "text", "text": "I do"}, "replyTo": asked["id"]})
+        await notices.notice("Nurse · Square", "I do")
+        await call(nurse.call, "POST", path, {
+            "clientId": "mention", "content": {"type": "text", "text": "@Juliet, come"}, "mentions": [{"userId": "juliet", "begin": 0, "end": 7}]})
+        await notices.notice("Nurse · Square", "@Juliet, come")
+        await call(nurse.say, square, "Warm cake")
+        await call(desk.call, "PATCH", f"/v1/dialogs/{square}/me", {"notify": "always"})
+        await call(nurse.say, square, "All is sold")
+        await notices.notice("Nurse · Square", "All is sold")
+        bodies = [body for _, body in notices.all]
+        expect(bodies[5:] == ["I do", "@Juliet, come", "All is sold"], f"{notices.all}")
 
 
 async def pushing(checks, server, page, notices, service, romeo):

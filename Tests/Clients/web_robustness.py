@@ -191,7 +191,9 @@ def attack(server):
     for name in ("https://xn--pple-43d.example/", "https://\u0430pple.example/a", "https://apple.example@evil.example/", "https://b\u00fccher.example/", "https://apple.example/\u202ekcab"):
         tybalt.say(group, f"Look: {name} here")
     mercutio.say(group, "I am Romeo")
-    romeo.say(group, "No, I am")
+    last = romeo.say(group, "No, I am")
+    # What is unread would be opened at its beginning.
+    must(App(server, "juliet"), "PUT", f"/v1/dialogs/{group}/marker", {"read": last["id"]})
     return tybalt, group, files
 
 

@@ -37,7 +37,7 @@ export function messageElement(screen, message, { isFirst, isLast }) {
   const isDeleted = type === "deleted";
   const showsSender = screen.isGroup && !isMine;
   const text = cleanText(message.content.text);
-  const isLarge = type === "text" && !message.replyTo && text.length < 40 && isEmoji(text);
+  const isLarge = type === "text" && !message.replyTo && isEmoji(text);
   const classes = ["message", isMine ? "own" : "other", isFirst && "first", isLast && "last", isLarge && "large", isDeleted && "gone", message.status === "failed" && "failed"];
   const open = (event) => {
     if (event.target.closest("a, video, audio")) return;
@@ -51,7 +51,7 @@ export function messageElement(screen, message, { isFirst, isLast }) {
     contentOf(screen, message, text));
   longPress(bubble, (place) => screen.openMessageMenu(message, place));
   return h("li", { class: classes.filter(Boolean).join(" "), tabindex: "-1", data: key, "aria-label": screen.labelOf(message) },
-    showsSender && (isLast ? app.people.avatar({ userId: message.senderId, size: 32 }) : h("span", { class: "gap" })),
+    showsSender && (isLast ? app.people.avatar({ userId: message.senderId, nick: message.senderNick ?? screen.memberNameOf(message.senderId), size: 32 }) : h("span", { class: "gap" })),
     h("div", { class: "body" }, h("div", { class: "bubble-line" }, bubble), reactionsOf(screen, message),
       message.status === "failed" && !message.id && h("button", { type: "button", class: "why", on: { click: (event) => screen.openMessageMenu(message, event.currentTarget) } }, svg(icons.warning), reasonOf(message.error?.code, message.error?.detail)),
       message.delivery && h("p", { class: `why${message.delivery.state === "failed" ? "" : " soft"}` }, message.delivery.state === "failed" ? t("delivery.failed", { reason: cleanName(message.delivery.text) }) : t("delivery.queued"))));

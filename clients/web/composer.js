@@ -6,7 +6,7 @@ import { icons } from "./icons.js";
 import { reasonOf } from "./bubble.js";
 import { summary } from "./summary.js";
 import { preferences } from "./preferences.js";
-import { cleanFileName } from "./text.js";
+import { cleanFileName, folded } from "./text.js";
 import { attempt, button, field, menu, sheet, toast, tool } from "./ui.js";
 import { record } from "./voice.js";
 
@@ -220,9 +220,9 @@ export class Composer {
     const before = this.text.value.slice(0, this.text.selectionStart);
     const match = this.screen.isGroup && before.match(/(?:^|\s)@([^\s@]*)$/u);
     if (!match) { this.completing = undefined; this.suggest([]); return; }
-    const query = match[1].toLocaleLowerCase();
+    const query = folded(match[1]);
     this.completing = { begin: before.length - match[1].length - 1, end: before.length };
-    const show = () => this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && this.screen.nameOf(id).toLocaleLowerCase().includes(query)).slice(0, 6));
+    const show = () => this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && folded(this.screen.nameOf(id)).includes(query)).slice(0, 6));
     const asked = this.completing;
     show();
     // Of a large group only the first members are known until somebody is mentioned.
@@ -232,7 +232,7 @@ export class Composer {
   suggest(ids) {
     this.suggestions.hidden = !ids.length;
     fill(this.suggestions, ids.map((id, index) => h("button", { type: "button", role: "option", "aria-selected": String(index === 0), data: { id }, on: { pointerdown: (event) => { event.preventDefault(); this.take(id); } } },
-      this.app.people.avatar({ userId: id, size: 28 }), name(this.screen.nameOf(id)))));
+      this.app.people.avatar({ userId: id, nick: this.screen.memberNameOf(id), size: 28 }), name(this.screen.nameOf(id)))));
   }
 
   suggestionKey(event) {

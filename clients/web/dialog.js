@@ -199,7 +199,7 @@ export class DialogScreen {
       if (!query) return fill(results);
       await attempt(async () => {
         const page = await this.app.parley.searchMessages({ dialogId: this.dialogId, query, limit: 50 });
-        if (input.value.trim() === query) fill(results, this.app.list.messageRows(page.items, query));
+        if (input.value.trim() === query) fill(results, this.app.list.messageRows(page.items, input.value));
       });
       return undefined;
     };

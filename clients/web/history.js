@@ -21,6 +21,8 @@ const NEAR = 900;
 const TOGETHER = 5 * 60_000;
 /** The most messages that are kept in memory while one reads at the end. */
 const KEPT = 2000;
+/** The messages that are loaded around the first unread one, if it is not among the newest. */
+const AROUND = 100;
 
 export class History {
   constructor(screen) {
@@ -32,7 +34,13 @@ export class History {
     this.hold = undefined;
     /** Whether the elements that are there may show something old. */
     this.isStale = true;
-    this.unreadAfter = screen.dialog?.me?.unreadCount > 0 ? screen.dialog.me.readMessageId ?? "" : undefined;
+    /** The last message that was read when the dialog was opened, "" if none was; `undefined`: there is nothing unread. */
+    this.unreadAfter = undefined;
+    /** The number of the last message that is known to be read. */
+    this.readSeq = Infinity;
+    this.hasBegun = false;
+    /** Whether the server's first answer has been looked at. */
+    this.isSettled = this.view.isFresh;
     const point = (event) => this.showActions(event.target.closest("[data-key]"));
     this.list = h("ol", { class: "messages", "aria-label": t("messages"), on: { focusin: point, pointerover: (event) => { if (event.pointerType === "mouse") point(event); }, pointerleave: () => this.showActions() } });
     this.scroller = h("div", { class: "scroller", on: { scroll: () => this.scrolled(), keydown: (event) => this.key(event) } }, this.list);
@@ -46,7 +54,7 @@ export class History {
     this.sizes.observe(this.scroller);
     this.sizes.observe(this.list);
     this.lastKey = this.view.messages.at(-1)?.key;
-    requestAnimationFrame(() => this.begin());
+    requestAnimationFrame(() => { if (!this.hasBegun) this.begin(); });
   }
 
   close() {
@@ -56,18 +64,47 @@ export class History {
     removeEventListener("focus", this.onFocus);
   }
 
-  /** The first drawing: at the first unread message if there is one, else at the end. */
+  /** The first drawing: at the first unread message if there is one, however far back, else at the end. */
   begin() {
-    // A browser that has kept nothing of the dialog waits for its messages.
-    this.hasBegun = this.view.messages.length > 0 || this.view.isFresh;
-    const unread = this.view.messages[this.firstUnread(this.view.messages)];
-    if (unread) {
+    if (this.isClosed || this.isSeeking) return;
+    const { messages, isFresh } = this.view;
+    const { me } = this.screen.dialog ?? {};
+    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? me.readMessageId ?? "" : undefined;
+    const first = this.firstUnread(messages);
+    const isMissing = this.unreadAfter !== undefined && first < 0;
+    const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
+    if (isMissing && isFresh && !isLoaded && !this.isSought) { this.seek(); return; }
+    // A browser that has kept nothing of the dialog, or not enough of it, waits for its messages.
+    this.hasBegun = isFresh || (messages.length > 0 && !isMissing);
+    if (first >= 0) {
       this.isAtEnd = false;
-      this.hold = { key: unread.key, top: 110 };
+      this.hold = { key: messages[first].key, top: 110 };
     }
+    if (this.isLed) this.readSeq = messages.find((message) => message.id && message.id === me?.readMessageId)?.seq ?? Infinity;
+    else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.seq)?.seq ?? 0;
+    else if (first >= 0) this.readSeq = messages.slice(0, first).findLast((message) => message.seq)?.seq ?? 0;
     this.isStale = true;
     this.draw();
     this.noteEnd();
+    if (this.hasBegun) this.mark();
+    // Among what was loaded nothing is unread after all.
+    if (this.isSought && first < 0 && this.view.hasNewer && !this.isLed) this.toEnd();
+  }
+
+  /** Loads what is around the first unread message. */
+  async seek() {
+    this.isSeeking = true;
+    try {
+      await this.view.jump(this.unreadAfter, AROUND);
+      this.isSought = true;
+    } catch (error) {
+      // One that is gone is not sought again; after a lost connection the next change tries again.
+      this.isSought = !error.temporary;
+    }
+    this.isSeeking = false;
+    if (this.isClosed) return;
+    if (this.isSought) this.begin();
+    else this.redraw();
   }
 
   changed() {
@@ -75,11 +112,16 @@ export class History {
     const last = messages.at(-1);
     if (last && last.key !== this.lastKey) {
       const isMine = last.senderId === this.screen.app.parley.userId;
-      if (isMine && last.status === "sending") { this.isAtEnd = true; this.hold = this.unreadAfter = undefined; }
+      if (isMine && last.status === "sending") { this.isAtEnd = this.isLed = true; this.hold = this.unreadAfter = undefined; }
       else if (!isMine && this.lastKey && !this.view.hasNewer) announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
       this.lastKey = last.key;
     }
-    if (this.hasBegun === false) return this.begin();
+    // What was kept here may have begun with the first unread message, and what the server sent may not have it.
+    if (!this.isSettled && this.view.isFresh) {
+      this.isSettled = true;
+      if (!this.isLed && this.unreadAfter !== undefined && this.firstUnread(messages) < 0) this.hasBegun = false;
+    }
+    if (!this.hasBegun) return this.begin();
     if (this.isAtEnd && messages.length > KEPT) this.view.trim(KEPT / 2);
     this.redraw();
     this.mark();
@@ -253,6 +295,7 @@ export class History {
     const { scrollTop } = this.scroller;
     const below = this.noteEnd();
     if (Math.abs(scrollTop - this.placed) > 1) this.hold = undefined;
+    this.mark();
     if (scrollTop < NEAR) this.up();
     else if (below < NEAR) this.further();
   }
@@ -289,6 +332,7 @@ export class History {
   }
 
   async toEnd() {
+    this.isLed = true;
     if (this.view.hasNewer) await this.view.toEnd();
     this.isAtEnd = true;
     this.hold = undefined;
@@ -298,7 +342,11 @@ export class History {
 
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
-    if (!this.view.messages.some((message) => message.id === messageId)) await this.view.jump(messageId);
+    this.isLed = true;
+    if (!this.view.messages.some((message) => message.id === messageId)) {
+      this.isJumping = true;
+      try { await this.view.jump(messageId); } finally { this.isJumping = false; }
+    }
     const message = this.view.messages.find((each) => each.id === messageId);
     if (!message) return;
     this.isAtEnd = false;
@@ -335,9 +383,30 @@ export class History {
     if (this.actions) element.querySelector(".bubble-line")?.append(this.actions);
   }
 
+  /** Marks as read what is or was on the screen: all of it at the end, else up to the last message whose end is in sight. */
   markRead() {
-    if (!this.isAtEnd || document.hidden || !document.hasFocus() || this.screen.app.screen !== this.screen) return;
-    if (this.screen.dialog?.me) this.view.markRead().catch(() => {});
+    if (!this.hasBegun || this.isJumping || document.hidden || !document.hasFocus() || this.screen.app.screen !== this.screen) return;
+    const { dialog } = this.screen;
+    if (!dialog?.me) return;
+    if (this.isAtEnd) {
+      this.readSeq = this.view.messages.findLast((message) => message.seq)?.seq ?? this.readSeq;
+      this.view.markRead().catch(() => {});
+      return;
+    }
+    const seen = dialog.me.unreadCount > 0 && this.lastSeen();
+    if (!seen || !(seen.seq > this.readSeq)) return;
+    this.readSeq = seen.seq;
+    this.screen.app.parley.markRead(this.screen.dialogId, seen.id).catch(() => {});
+  }
+
+  /** Returns the last message of the server whose lower edge is on the screen. */
+  lastSeen() {
+    const { bottom } = this.scroller.getBoundingClientRect();
+    const keys = new Set();
+    for (const element of this.list.children) {
+      if (element.dataset.key && element.getBoundingClientRect().bottom <= bottom + 1) keys.add(element.dataset.key);
+    }
+    return this.view.messages.findLast((message) => message.seq && keys.has(message.key));
   }
 
   // MARK: Keyboard

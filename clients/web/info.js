@@ -109,7 +109,7 @@ function bannedSheet(app, screen) {
     const body = h("div");
     const draw = async () => {
       const page = await app.parley.listMembers(screen.dialogId, { role: "banned", limit: 100 });
-      fill(body, page.items.map(({ userId, nick }) => h("div", { class: "item" }, app.people.avatar({ userId, size: 36 }), name(app.people.nameOf(userId, nick), "grow cut"),
+      fill(body, page.items.map(({ userId, nick }) => h("div", { class: "item" }, app.people.avatar({ userId, nick, size: 36 }), name(app.people.nameOf(userId, nick), "grow cut"),
         button(t("group.unban"), () => attempt(() => app.parley.removeMember(screen.dialogId, userId)).then(() => attempt(draw))))),
       page.items.length === 0 && h("p", { class: "empty" }, t("group.noneBanned")));
     };
@@ -179,7 +179,7 @@ function membersOf(app, screen) {
     fill(head, h("h3", { class: "section" }, t("members.count", { count })), screen.isAdmin && item("userAdd", t("group.addPeople"), () => newGroup(app, screen.dialogId)));
     field.hidden = count < FIND_FROM;
     fill(list, shown.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
-      app.people.avatar({ userId: member.userId, presence: true, size: 36 }),
+      app.people.avatar({ userId: member.userId, nick: member.nick ?? member.name, presence: true, size: 36 }),
       h("span", { class: "grow" }, name(screen.nameOf(member.userId, member.nick ?? member.name), "cut"), isElsewhere(member) && h("span", { class: "note cut", style: { display: "block" } },
         t(member.nick ? "member.elsewhere" : "member.invited", { host: cleanName(member.userId.slice(member.userId.lastIndexOf("@") + 1)) }))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
     cursor || all.length > rows ? item("arrowDown", t("more"), () => attempt(more)) : !shown.length && people.length > 0 && h("p", { class: "empty" }, t("search.none")));

@@ -22,6 +22,8 @@ const FILTERS = {
 const PAGE = 100;
 /** The rows that are drawn above and below what is on the screen. */
 const SPARE = 10;
+/** The letters of a sender's name before a hit of a search. */
+const SENDER_MAX = 12;
 /** The pages that one search for a name reads, of which each looks at thousands of dialogs. */
 const SEARCH_PAGES = 5;
 
@@ -258,7 +260,7 @@ export class DialogList {
       h("span", { style: { "min-width": "0" } },
         h("span", { class: "line" }, name(title, "title cut"), isMuted && svg(icons.bellOff), me.pinned && svg(icons.pin),
           last && h("span", { class: "when" }, shortTime(last.sentAt))),
-        h("span", { class: "line" }, h("span", { class: `snippet cut ${preview.kind}`, dir: "auto" }, preview.kind === "draft" && h("span", { class: "draft" }, `${t("draft")}: `), preview.text),
+        h("span", { class: "line" }, h("span", { class: `snippet cut ${preview.kind}`, dir: "auto" }, preview.kind === "draft" ? [h("span", { class: "draft" }, `${t("draft")}: `), h("bdi", {}, preview.text)] : preview.text),
           me.mentionCount > 0 && h("span", { class: "badge", "aria-label": t("mentions.count", { count: me.mentionCount }) }, `@${me.mentionCount}`),
           unread !== 0 && h("span", { class: `badge${isMuted ? " quiet" : ""}`, "aria-label": t("unread.count", { count: me.unreadCount }) }, unread))));
     });
@@ -357,7 +359,8 @@ export class DialogList {
 
   /** Finds dialogs, people and messages. What is known is shown at once, the rest as it arrives. */
   async find() {
-    const query = this.search.value.trim();
+    const typed = this.search.value;
+    const query = typed.trim();
     this.query = query;
     this.filters.hidden = query !== "";
     if (!query) {
@@ -368,13 +371,13 @@ export class DialogList {
     }
     const { app } = this;
     const parts = { dialogs: [], people: undefined, messages: undefined };
-    const show = () => { if (this.query === query) this.showFound(query, parts); };
+    const show = () => { if (this.query === query) this.showFound(typed, parts); };
     findDialogs(app, query, (dialogs) => { parts.dialogs = dialogs; show(); });
     app.parley.searchUsers({ query, limit: 10 }).then((page) => { parts.people = page.items; show(); }, () => {});
     app.parley.searchMessages({ query, limit: 30 }).then((page) => { parts.messages = page.items; show(); }, () => { parts.messages = []; show(); });
   }
 
-  showFound(query, { dialogs, people: found = [], messages }) {
+  showFound(typed, { dialogs, people: found = [], messages }) {
     const { app } = this;
     const known = new Set([app.parley.userId, ...dialogs.map((dialog) => app.people.otherOf(dialog))]);
     const people = found.filter((user) => !known.has(user.id));
@@ -387,19 +390,24 @@ export class DialogList {
       people.length > 0 && [head(t("search.people")), people.map((user) => this.hit(user.id, app.people.avatar({ userId: user.id, size: 40 }),
         app.people.nameOf(user.id, user.name), user.jid, () => app.openPrivate(user.id)))],
       head(t("search.messages")),
-      messages === undefined ? h("p", { class: "empty" }, t("loading")) : this.messageRows(messages, query));
+      messages === undefined ? h("p", { class: "empty" }, t("loading")) : this.messageRows(messages, typed));
     if (focused) ([...this.nav.querySelectorAll(".row")].find((row) => row.dataset.hit === focused.dataset.hit) ?? this.nav.querySelector(".row") ?? this.search).focus({ preventScroll: true });
   }
 
-  messageRows(messages, query) {
+  /** The messages as rows: hits of a search for what was typed, or messages that were not searched for. */
+  messageRows(messages, typed = "") {
     const { app } = this;
-    if (!messages.length) return h("p", { class: "empty" }, t("search.none"));
+    // Words are found whole: that there are none says nothing while the last one may go on.
+    if (!messages.length) return h("p", { class: "empty" }, t(/\s$/.test(typed) ? "search.none" : "search.unfinished"));
     return messages.map((message) => {
       const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
       const sender = message.senderId === app.parley.userId ? t("you") : app.people.nameOf(message.senderId, message.senderNick);
       const title = dialog ? app.people.titleOf(dialog) : sender;
-      return this.hit(message.id, dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, size: 40 }), title,
-        [`${sender}: `, marked(summary(app, message), query)], () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt));
+      const found = marked(summary(app, message), typed);
+      // The title of a private dialog names the other one, and a long name would leave no place for the hit.
+      const isNamed = sender !== title && (dialog?.type !== "private" || message.senderId === app.parley.userId);
+      return this.hit(message.id, dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, nick: message.senderNick, size: 40 }), title,
+        isNamed ? [name([...sender].slice(0, SENDER_MAX).join("")), ": ", h("bdi", {}, found)] : found, () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt));
     });
   }
 

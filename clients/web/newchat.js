@@ -4,12 +4,12 @@ import { fill, h, later, name, svg } from "./dom.js";
 import { t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { invite } from "./invite.js";
-import { cleanName } from "./text.js";
+import { cleanName, folded } from "./text.js";
 import { attempt, button, field, sheet } from "./ui.js";
 
 /** A line for a person. */
 export function personItem(app, userId, { note, tail, action, given }) {
-  const content = [app.people.avatar({ userId, presence: true, size: 36 }), h("span", { class: "grow" }, name(app.people.nameOf(userId, given), "cut"),
+  const content = [app.people.avatar({ userId, nick: given, presence: true, size: 36 }), h("span", { class: "grow" }, name(app.people.nameOf(userId, given), "cut"),
     note && h("span", { class: "note cut", style: { display: "block" } }, note)), tail];
   return action ? h("button", { type: "button", class: "item", on: { click: action } }, content) : h("div", { class: "item" }, content);
 }
@@ -25,8 +25,8 @@ function peopleSearch(app, pick, { isChosen } = {}) {
     const query = input.value.trim();
     let ids = [...app.people.contacts.values()].filter((contact) => contact.state !== "pendingIn").map((contact) => contact.userId);
     if (query) {
-      const wanted = query.toLocaleLowerCase();
-      ids = ids.filter((id) => id.includes(wanted) || app.people.nameOf(id).toLocaleLowerCase().includes(wanted));
+      const wanted = folded(query);
+      ids = ids.filter((id) => folded(id).includes(wanted) || folded(app.people.nameOf(id)).includes(wanted));
       const found = await app.parley.searchUsers({ query, limit: 20 }).catch(() => ({ items: [] }));
       if (input.value.trim() !== query) return;
       ids = [...new Set([...ids, ...found.items.map((user) => user.id)])];
@@ -57,7 +57,7 @@ export function newChat(app) {
 export function newGroup(app, dialogId) {
   const chosen = new Set();
   sheet(t(dialogId ? "group.addPeople" : "group.new"), (close) => {
-    const chips = h("div", { class: "filters", style: { padding: "0", "flex-wrap": "wrap" } });
+    const chips = h("div", { class: "filters chips" });
     const title = field(t("group.name"), { required: true, maxlength: 100 });
     const isPublic = h("input", { type: "checkbox" });
     const submit = button(t(dialogId ? "group.add" : "group.create"), undefined, "main");
@@ -81,11 +81,10 @@ export function newGroup(app, dialogId) {
         }
       });
     };
-    return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: save } },
+    return h("form", { class: "sheet-body long", style: { padding: "0" }, on: { submit: save } },
       !dialogId && [title.element, h("label", { class: "choice" }, isPublic, h("span", {}, t("group.public")))],
-      chips,
       peopleSearch(app, (id) => { chosen.has(id) ? chosen.delete(id) : chosen.add(id); draw(); }, { isChosen: (id) => chosen.has(id) }),
-      h("div", { class: "sheet-foot" }, button(t("cancel"), close), submit));
+      h("div", { class: "sheet-end" }, chips, h("div", { class: "sheet-foot" }, button(t("cancel"), close), submit)));
   });
 }
 

@@ -4,6 +4,23 @@ import { isFuture, t } from "./i18n.js";
 import { preferences } from "./preferences.js";
 import { summary } from "./summary.js";
 
+/** The members above which a group causes notifications of what addresses the user alone, unless they chose otherwise. */
+const LARGE = 100;
+
+/** Returns which messages of a dialog are notified: as the user has chosen, or by the default of docs/app-protocol.md, "Settings of a dialog". */
+function notifyIn({ type, memberCount = 0, me } = {}) {
+  return me?.notify ?? (type === "public" || (type === "group" && memberCount > LARGE) ? "mentions" : "always");
+}
+
+/** Whether a message mentions the user, or answers one of theirs. */
+async function addresses(app, message) {
+  const { userId } = app.parley;
+  if (message.mentions?.some((mention) => mention.userId === userId)) return true;
+  if (!message.replyTo) return false;
+  const answered = await app.parley.message(message.dialogId, message.replyTo).catch(() => undefined);
+  return answered?.senderId === userId;
+}
+
 /** Shows a message of somebody else as a notification, unless its dialog is on the screen or muted. */
 export async function notifyOf(app, { message, isOwn, isReplay }) {
   if (isOwn || isReplay || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
@@ -11,10 +28,9 @@ export async function notifyOf(app, { message, isOwn, isReplay }) {
   if (document.hasFocus() && app.screen?.dialogId === message.dialogId) return;
   // The first message of a dialog can be here before the dialog is.
   const dialog = await app.parley.dialog(message.dialogId).catch(() => undefined);
-  const { notify, mutedUntil } = dialog?.me ?? {};
-  if (notify === "never" || isFuture(mutedUntil)) return;
-  const isAddressed = message.mentions?.some((mention) => mention.userId === app.parley.userId);
-  if (notify === "mentions" && !isAddressed) return;
+  const notify = notifyIn(dialog);
+  if (notify === "never" || isFuture(dialog?.me?.mutedUntil)) return;
+  if (notify === "mentions" && !await addresses(app, message)) return;
   if (app.people.blocked.has(message.senderId)) return;
   const name = app.people.nameOf(message.senderId, message.senderNick);
   const title = dialog && dialog.type !== "private" ? `${name} · ${app.people.titleOf(dialog)}` : name;

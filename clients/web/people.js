@@ -9,6 +9,9 @@ const COMPARED_MAX = 5000;
 /** The most names and addresses of one of them that are compared, so that many changes of a name cost nothing. */
 const LOOKS_MAX = 12;
 
+/** Whether an id is that of somebody in a group that hides its members: one person has another such id in each group. */
+const isHidden = (id) => id.startsWith("occupant:");
+
 /** Keeps what the screens show of people, and tells when it has changed. */
 export class People {
   constructor(parley) {
@@ -19,7 +22,7 @@ export class People {
     this.asked = new Set();
     /** By the id of a person or a group: what its names and addresses look like. */
     this.looks = new Map();
-    /** By such a look: who has it. */
+    /** By such a look: who has it, and as which texts, in lower case. */
     this.alike = new Map();
     this.listeners = new Set();
     parley.on("contact.updated", ({ contact, removed }) => {
@@ -69,7 +72,7 @@ export class People {
 
   /** Returns what is known of a user, and asks for the rest unless it is `given`, as in a dialog. */
   user(id, given = undefined) {
-    if (!id || id.startsWith("occupant:")) return undefined;
+    if (!id || isHidden(id)) return undefined;
     const known = id === this.parley.userId ? this.parley.user : this.parley.knownUser(id) ?? given;
     if (!known && !this.asked.has(id)) {
       this.asked.add(id);
@@ -83,18 +86,22 @@ export class People {
   plainNameOf(id, nick, given = undefined) {
     const user = this.user(id, given);
     return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
-      || (id?.startsWith("occupant:") ? t("somebody") : cleanName(id)) || t("somebody");
+      || (id && !isHidden(id) ? cleanName(id) : "") || t("somebody");
   }
 
   /** Returns the name of a user, with the address if somebody else has a name or an address that looks like it. */
   nameOf(id, nick, given = undefined) {
     const title = this.plainNameOf(id, nick, given);
-    const isHidden = id?.startsWith("occupant:");
-    const address = isHidden ? t("address.hidden") : cleanName(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
-    return id && this.isAlike(id, title, isHidden ? "" : address) ? `${title.slice(0, 40)} (${address})` : title;
+    if (!id) return title;
+    const address = isHidden(id) ? t("address.hidden") : cleanName(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
+    return this.isAlike(id, title, isHidden(id) ? "" : address) ? `${title.slice(0, 40)} (${address})` : title;
   }
 
-  /** Returns whether a name looks like the name or the address of somebody else, also one of before. */
+  /**
+   * Returns whether a name looks like the name or the address of somebody else, also one of before. In a group that hides its members
+   * those whom one knows have their own names, so that the same name there is no imitation; one that only looks the same is one, and
+   * never makes the known person suspect.
+   */
   isAlike(id, title, address) {
     let known = this.looks.get(id);
     if (!known) {
@@ -105,13 +112,17 @@ export class People {
       if (known.has(text) || known.size >= LOOKS_MAX) continue;
       const each = look(text);
       known.set(text, each);
-      const others = this.alike.get(each) ?? new Set();
-      if (each) this.alike.set(each, others.add(id));
+      if (!each) continue;
+      const others = this.alike.get(each) ?? new Map();
+      this.alike.set(each, others.set(id, (others.get(id) ?? new Set()).add(text.toLowerCase())));
       if (others.size > 1) this.changed();
     }
     // Groups of one name are usual.
     const isGroup = id.startsWith("group:");
-    return [...this.alike.get(known.get(title) ?? look(title)) ?? []].some((other) => other !== id && !(isGroup && other.startsWith("group:")));
+    const others = [...this.alike.get(known.get(title) ?? look(title)) ?? []].filter(([other]) => other !== id && !(isGroup && other.startsWith("group:")));
+    if (!isHidden(id)) return others.some(([other]) => !isHidden(other));
+    const same = others.filter(([, texts]) => texts.has(title.toLowerCase()));
+    return same.length < others.length && same.every(([other]) => isHidden(other));
   }
 
   forget(id) {
@@ -154,10 +165,10 @@ export class People {
   // MARK: Pictures
 
   /** The picture of a user or a dialog: theirs, or their initials on a colour of their own. */
-  avatar({ userId, dialog, size, presence = false }) {
+  avatar({ userId, nick, dialog, size, presence = false }) {
     if (dialog?.type === "private") userId = this.otherOf(dialog);
     const isGroup = !userId;
-    const title = isGroup ? cleanName(dialog?.name) || "#" : this.plainNameOf(userId, undefined, dialog?.user);
+    const title = isGroup ? cleanName(dialog?.name) || "#" : this.plainNameOf(userId, nick, dialog?.user);
     const key = userId ?? dialog?.id ?? "";
     const hash = isGroup ? dialog?.avatarHash : this.user(userId, dialog?.user)?.avatarHash;
     const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")].join("").split(" ").filter(Boolean);

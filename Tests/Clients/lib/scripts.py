@@ -73,6 +73,7 @@ SCRIPTS = [
     Script("sdk_js", seconds=70, cores=0.5),
     Script("admin_page", seconds=25, cores=0.8),
     Script("web_client", seconds=35, cores=0.9),
+    Script("web_everyday", seconds=25, cores=0.7),
     Script("web_messages", seconds=35, cores=0.7),
     Script("web_people", seconds=30, cores=0.9),
     Script("web_robustness", seconds=45, cores=1),

@@ -362,6 +362,7 @@ export default {
   "search.messages": "الرسائل",
   "search.none": "لم يُعثر على شيء.",
   "search.people": "الأشخاص",
+  "search.unfinished": "لم يُعثر على رسائل حتى الآن. قد لا تكون الكلمة الأخيرة مكتملة.",
   seconds: { other: "{count} ثانية" },
   secondfactor: "التحقق بخطوتين",
   "secondfactor.end": "أدخل رمزًا من تطبيق المصادقة أو رمز استرداد لتعطيله.",

@@ -362,6 +362,7 @@ export default {
   "search.messages": "Messages",
   "search.none": "Nothing was found.",
   "search.people": "People",
+  "search.unfinished": "No messages found so far. The last word may not be finished.",
   seconds: { one: "{count} second", other: "{count} seconds" },
   secondfactor: "Second factor",
   "secondfactor.end": "Enter a code of your authenticator app, or a recovery code, to turn it off.",

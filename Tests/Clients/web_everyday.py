@@ -1,0 +1,252 @@
+"""What everybody meets in the web client, in headless Chromium: names, words and links as others wrote them (the rules of
+Tests/Vectors/names.json, of which the server is held to its own), more unread messages than a page of them, a call in the history,
+contacts in a public group, a new group with many contacts to choose from, searches, drafts from right to left.
+"""
+import asyncio
+import json
+
+from lib.apps import App
+from lib.browser import browsing, button, sheet
+from lib.harness import ROOT, expect, on_server
+
+VECTORS = json.loads((ROOT / "Tests/Vectors/names.json").read_text())
+FRIENDS = [f"friend{number:02}" for number in range(20)]
+UNREAD = 120  # more than two pages
+UNSEEN = 70  # more than a page
+LONG = "Angelica Nutrix of the house of Capulet"
+# What of the rules does not hold in the page: the rule, and what was given to it.
+RULES = """async (vectors) => {
+  const page = document.querySelector("script[type=module]").src;
+  const { cleanName, cleanText, folded, isEmoji, look, marked, rich } = await import(page.replace("app.js", "text.js"));
+  const parts = (nodes) => nodes.flat(Infinity).filter((node) => node !== false && node !== undefined);
+  const text = (node) => node.textContent ?? node;
+  const faults = [];
+  const holds = (is, rule, ...values) => { if (!is) faults.push([rule, ...values]); };
+  const equal = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+  for (const [given, wanted] of vectors.folded) holds(folded(given) === wanted, "folded", given, folded(given));
+  for (const given of vectors.kept) holds(cleanName(given) === given && cleanText(given) === given, "kept", given, cleanName(given));
+  for (const [given, wanted] of vectors.cut) holds(cleanName(given) === wanted && cleanText(given) === wanted, "cut", given, cleanName(given));
+  for (const [one, other] of vectors.alike) holds(look(one) === look(other), "alike", one, other);
+  for (const [one, other] of vectors.different) holds(look(one) !== look(other) && folded(one) !== folded(other), "different", one, other);
+  for (const [given, wanted] of vectors.links) {
+    const found = parts(rich(given)).filter((node) => node.tagName === "A").map(text);
+    holds(equal(found, wanted), "links", given, found);
+  }
+  for (const given of vectors.large) holds(isEmoji(given), "large", given);
+  for (const given of vectors.small) holds(!isEmoji(given), "small", given);
+  for (const [given, query, wanted] of vectors.marked) holds(equal(parts(marked(given, query)).map(text), wanted), "marked", given, query);
+  return faults;
+}"""
+# Whether each element is within the window, and is what a click there meets.
+IN_SIGHT = """(elements) => elements.every((each) => {
+  const box = each.getBoundingClientRect();
+  const isWithin = box.height > 10 && box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;
+  return isWithin && each.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+})"""
+# The first message below the line of the new ones, once that line is near the upper edge of the history.
+FIRST_NEW = """() => {
+  const line = document.querySelector(".notice.unread");
+  const scroller = document.querySelector(".scroller")?.getBoundingClientRect();
+  const box = line?.getBoundingClientRect();
+  return line && box.top >= scroller.top && box.bottom < scroller.top + 250 && line.nextElementSibling?.querySelector(".text")?.firstChild.textContent;
+}"""
+
+
+def app(body, *values):
+    return asyncio.get_running_loop().run_in_executor(None, body, *values)
+
+
+def must(app, method, path, body=None):
+    status, made = app.call(method, path, body)
+    expect(status < 300, f"{method} {path}: {status} {made}")
+    return made
+
+
+def fill(server):
+    for friend in ("nurse", *FRIENDS):
+        server.befriend("juliet", friend)
+    nurse, tybalt, juliet = App(server, "nurse"), App(server, "tybalt"), App(server, "juliet", "desk")
+    kitchen, street = nurse.dialog("juliet"), tybalt.dialog("juliet")
+    old = nurse.say(kitchen, "Old news")
+    must(juliet, "PUT", f"/v1/dialogs/{kitchen}/marker", {"read": old["id"]})
+    for number in range(UNREAD):
+        nurse.say(kitchen, f"New {number}")
+    for number in range(UNSEEN):
+        tybalt.say(street, f"Word {number}")
+    return nurse, tybalt, juliet.connect(), kitchen, street, old["id"]
+
+
+async def reading(checks, server, browser, page, juliet, kitchen, street, old):
+    def unread(dialog):
+        return must(juliet, "GET", f"/v1/dialogs/{dialog}")["me"]["unreadCount"]
+
+    async def marked(dialog, test=lambda read: read != old):
+        """The page has marked something more as read there: how many are unread then."""
+        await app(juliet.event, "marker.updated", lambda data: data["marker"]["dialogId"] == dialog and data["marker"]["userId"] == "juliet" and "read" in data["marker"] and test(data["marker"]["read"]))
+        return await app(unread, dialog)
+
+    async def first(words, page=page):
+        found = await (await page.wait_for_function(FIRST_NEW)).json_value()
+        expect(found == words, f"the first new message is {found}")
+
+    with checks.check("web everyday: a dialog with more unread messages than a page opens at the first one, and only what was on the screen is read"):
+        await page.goto(f"{server.base}/#/dialog/{kitchen}")
+        await first("New 0")
+        left = await marked(kitchen)
+        expect(UNREAD - 60 < left < UNREAD, f"{left} of {UNREAD} are unread")
+        expect(await page.locator(".down").is_visible(), "there is no way to the end")
+    with checks.check("web everyday: on another device it opens where one has read to"):
+        other = await browser.sign_in("juliet")
+        await other.goto(f"{server.base}/#/dialog/{kitchen}")
+        await first(f"New {UNREAD - left}", other)
+        await other.context.close()
+    with checks.check("web everyday: the end is one click away, and then all of it is read"):
+        last = (await app(juliet.history, kitchen))[-1]["id"]
+        await page.click(".down")
+        await page.locator(f".message:has-text('New {UNREAD - 1}')").wait_for()
+        left = await marked(kitchen, lambda read: read == last)
+        expect(left == 0, f"{left} are unread")
+    with checks.check("web everyday: a dialog of which nothing has been read opens at its beginning"):
+        await page.goto(f"{server.base}/#/dialog/{street}")
+        await first("Word 0")
+        left = await marked(street)
+        expect(UNSEEN - 60 < left < UNSEEN, f"{left} of {UNSEEN} are unread")
+
+
+async def calling(checks, server, page, nurse, kitchen):
+    with checks.check("web everyday: a call is a line of the history, and covers nothing"):
+        await page.goto(f"{server.base}/#/dialog/{kitchen}")
+        call = await app(must, nurse, "POST", "/v1/calls", {"userId": "juliet", "kind": "audio", "clientId": "call"})
+        await page.locator("section.call").wait_for()
+        await app(nurse.call, "DELETE", f"/v1/calls/{call['id']}")
+        await page.locator("section.call").wait_for(state="detached")
+        line = page.locator(".notice.call")
+        await line.wait_for()
+        place = await line.evaluate("""(line) => {
+          const [box, scroller] = [line, document.querySelector(".scroller")].map((each) => each.getBoundingClientRect());
+          return [getComputedStyle(line).position, box.top >= scroller.top && box.bottom <= scroller.bottom && line.parentElement.className];
+        }""")
+        expect(place == ["static", "messages"], f"the line is {place}")
+        expect(await page.locator(".head .who, .head [aria-label=More]").evaluate_all(IN_SIGHT), "something lies over the head")
+
+
+async def meeting(checks, server, page, nurse, tybalt, juliet):
+    def gather():
+        square = must(tybalt, "POST", "/v1/dialogs", {"type": "public", "name": "Market square"})["id"]
+        mercutio = App(server, "mercutio")
+        for each, nick in ((juliet, "Juliet"), (nurse, "Angelica Nutrix"), (mercutio, "Ang\u0435lica Nutrix")):
+            must(each, "PUT", f"/v1/dialogs/{square}/members/me", {"nick": nick})
+        must(nurse, "PATCH", "/v1/users/me", {"name": "Angelica Nutrix"})
+        nurse.say(square, "Fish, fresh fish")
+        mercutio.say(square, "I am she")
+        return square
+
+    with checks.check("web everyday: in a public group a contact has their name and initials, and only who looks like them is marked"):
+        square = await app(gather)
+        await page.locator(".row .title:text-is('Angelica Nutrix')").wait_for()
+        await page.goto(f"{server.base}/#/dialog/{square}")
+        sender = lambda words: page.locator(f".message:has-text('{words}') .sender")
+        await sender("Fish").locator("bdi:text-is('Angelica Nutrix')").wait_for()
+        await sender("I am she").locator("bdi:text-is('Ang\u0435lica Nutrix (address hidden)')").wait_for()
+        initials = await page.locator(".message .avatar").all_inner_texts()
+        expect(initials == ["AN", "AN"], f"the avatars are {initials}")
+        await page.click(".who")
+        member = page.locator(".panel .item:has-text('Angelica Nutrix')").first
+        await member.wait_for()
+        expect(await member.locator(".avatar").inner_text() == "AN", "a member has other initials")
+        await page.click(".panel [aria-label=Close]")
+        titles = await page.locator(".row .title").all_inner_texts()
+        expect("Angelica Nutrix" in titles and not any("Angelica Nutrix (" in each for each in titles), f"{titles}")
+
+
+async def gathering(checks, server, page):
+    for width, height in ((1280, 800), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        await page.goto(f"{server.base}/#/")
+        with checks.check(f"web everyday: a new group with many contacts: those who were chosen and the button are in sight, at {width} pixels"):
+            await page.click("[aria-label='New chat']")
+            await page.get_by_role("menuitem", name="New group", exact=True).click()
+            await sheet(page).get_by_label("Name of the group").fill(f"Masque {width}")
+            await sheet(page).locator(f".results .item:has-text('{FRIENDS[-1]}')").wait_for()
+            for name in ("Friend01", "Friend03"):
+                await sheet(page).locator(f".results .item:has-text('{name}')").click()
+                await sheet(page).locator(f".chips button:has-text('{name}')").wait_for()
+            seen = sheet(page).locator(".chips button, button.main")
+            expect(await seen.count() == 3 and await seen.evaluate_all(IN_SIGHT), "they are out of sight")
+            await button(sheet(page), "Create group").click()
+            await page.locator(f".head:has-text('Masque {width}'):has-text('3 members')").wait_for()
+        with checks.check(f"web everyday: people are added to it in the same way, at {width} pixels"):
+            await page.click(".who")
+            await button(page.locator(".panel"), "Add people").click()
+            await sheet(page).locator(".results .item:has-text('Friend05')").click()
+            seen = sheet(page).locator(".chips button, button.main")
+            expect(await seen.count() == 2 and await seen.evaluate_all(IN_SIGHT), "they are out of sight")
+            await button(sheet(page), "Add").click()
+            await page.locator(".panel .item:has-text('Friend05')").wait_for()
+            await page.click(".panel-head [aria-label=Close]")
+    await page.set_viewport_size({"width": 1280, "height": 800})
+
+
+async def finding(checks, page, nurse, kitchen):
+    def say():
+        must(nurse, "PATCH", "/v1/users/me", {"name": LONG})
+        words = "It was a long way to the well, and a longer one back, before the Porridge was hot"
+        nurse.say(kitchen, words, "private")
+        group = must(nurse, "POST", "/v1/dialogs", {"type": "group", "name": "Supper", "memberIds": ["juliet"]})["id"]
+        nurse.say(group, words, "group")
+
+    search = ".side input[type=search]"
+    with checks.check("web everyday: the hits of a search are in sight in their rows, whoever said it"):
+        await app(say)
+        await page.locator(".row:has-text('Supper')").wait_for()
+        await page.fill(search, "porridge")
+        await page.locator(".side .row mark").nth(1).wait_for()
+        hits = await page.locator(".side .row mark").evaluate_all("""(marks) => marks.map((mark) => {
+          const [box, row] = [mark, mark.closest(".snippet")].map((each) => each.getBoundingClientRect());
+          return [mark.textContent, box.left >= row.left && box.right <= row.right];
+        })""")
+        expect(hits == [["Porridge", True], ["Porridge", True]], f"{hits}")
+    with checks.check("web everyday: a search says that nothing was found when the last word is finished, and not before"):
+        await page.fill(search, "xyzzyq")
+        await page.locator(".side .empty:has-text('may not be finished')").wait_for()
+        expect(await page.locator(".side .empty:has-text('Nothing was found')").count() == 0, "it is said too early")
+        await page.fill(search, "xyzzyq ")
+        await page.locator(".side .empty:has-text('Nothing was found')").wait_for()
+        await page.fill(search, "")
+        await page.locator(".filters").first.wait_for()
+
+
+async def drafting(checks, server, page, kitchen, street):
+    with checks.check("web everyday: a draft from right to left is so in the list, whatever stands before it"):
+        await page.goto(f"{server.base}/#/dialog/{kitchen}")
+        await page.locator(f".row[data-id='{kitchen}'][aria-current=true]").wait_for()
+        await page.fill(".write", "שלום!")
+        await page.goto(f"{server.base}/#/dialog/{street}")
+        draft = page.locator(f".row[data-id='{kitchen}'] .snippet.draft")
+        await draft.wait_for()
+        found = await draft.evaluate("(line) => [getComputedStyle(line).direction, line.querySelector('bdi')?.textContent, line.querySelector('bdi') && getComputedStyle(line.querySelector('bdi')).direction]")
+        expect(found == ["ltr", "שלום!", "rtl"], f"{found}")
+
+
+async def body(checks, server):
+    nurse, tybalt, juliet, kitchen, street, old = await app(fill, server)
+    async with browsing(server) as browser:
+        page = await browser.sign_in("juliet")
+        with checks.check("web everyday: names, words, links and emoji are shown and compared by the rules that the server is held to"):
+            faults = await page.evaluate(RULES, VECTORS)
+            expect(not faults, f"{faults}")
+        await reading(checks, server, browser, page, juliet, kitchen, street, old)
+        await calling(checks, server, page, nurse, kitchen)
+        await meeting(checks, server, page, nurse, tybalt, juliet)
+        await gathering(checks, server, page)
+        await finding(checks, page, nurse, kitchen)
+        await drafting(checks, server, page, kitchen, street)
+        with checks.check("web everyday: nothing in the page failed"):
+            # The last message that was read is asked for, and is gone.
+            gone = "Failed to load resource: the server responded with a status of 404 (Not Found)"
+            expect(browser.errors == [gone], f"{browser.errors}")
+    await app(juliet.close)
+
+
+def run(checks):
+    on_server(body, checks, "romeo", "juliet", "nurse", "tybalt", "mercutio", *FRIENDS)
