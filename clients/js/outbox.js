@@ -41,7 +41,10 @@ export class Outbox {
 
   async add(dialogId, body, files) {
     const { client } = this;
-    if (this.entries.has(body.clientId)) throw new ParleyError("client-id-reused", "A message with this clientId waits already.");
+    const waiting = this.entries.get(body.clientId);
+    // Whoever is told an event again answers it again: the first answer is sent.
+    if (waiting?.dialogId === dialogId) return this.shown(waiting);
+    if (waiting) throw new ParleyError("client-id-reused", "A message with this clientId waits for another dialog.");
     this.last = Math.max(this.last + 1, Date.now());
     const entry = {
       key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "queued",

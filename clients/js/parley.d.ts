@@ -266,7 +266,7 @@ export interface NewMessage {
   files?: FileInput[];
   replyTo?: string; mentions?: Mention[]; metadata?: JSONObject;
   forwardFrom?: { dialogId: string; messageId: string };
-  /** Generated if absent. A repeat with the same one never makes a second message. */
+  /** Generated if absent. A repeat with the same one never makes a second message; while the first one waits, the repeat is that one. */
   clientId?: string;
 }
 /** Bytes with a name; a `File` already has both. */

@@ -81,8 +81,8 @@ export class History {
       this.hold = { key: messages[first].key, top: 110 };
     }
     if (this.isLed) this.readSeq = messages.find((message) => message.id && message.id === me?.readMessageId)?.seq ?? Infinity;
-    else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.seq)?.seq ?? 0;
-    else if (first >= 0) this.readSeq = messages.slice(0, first).findLast((message) => message.seq)?.seq ?? 0;
+    else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.id)?.seq ?? 0;
+    else if (first >= 0) this.readSeq = messages.slice(0, first).findLast((message) => message.id)?.seq ?? 0;
     this.isStale = true;
     this.draw();
     this.noteEnd();
@@ -389,7 +389,7 @@ export class History {
     const { dialog } = this.screen;
     if (!dialog?.me) return;
     if (this.isAtEnd) {
-      this.readSeq = this.view.messages.findLast((message) => message.seq)?.seq ?? this.readSeq;
+      this.readSeq = this.view.messages.findLast((message) => message.id)?.seq ?? this.readSeq;
       this.view.markRead().catch(() => {});
       return;
     }
@@ -406,7 +406,7 @@ export class History {
     for (const element of this.list.children) {
       if (element.dataset.key && element.getBoundingClientRect().bottom <= bottom + 1) keys.add(element.dataset.key);
     }
-    return this.view.messages.findLast((message) => message.seq && keys.has(message.key));
+    return this.view.messages.findLast((message) => message.id && keys.has(message.key));
   }
 
   // MARK: Keyboard

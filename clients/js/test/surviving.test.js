@@ -270,6 +270,11 @@ test("an event is told again until the promise of its listener has ended", async
   await second.bot.close();
   const third = await begin(async () => {});
   assert.deepEqual(third.told, []);
+  // Whoever answers again while the first answer waits has answered once.
+  const [one, other] = await Promise.all(["Here", "There"].map((words) => third.bot.send(id, { text: words, clientId: "working" })));
+  assert.deepEqual([other.key, other.content.text], [one.key, "Here"]);
+  await third.bot.sent();
+  assert.deepEqual((await stored(mercutio, id)).filter(({ senderId, content }) => senderId === "benvolio" && /ere$/.test(content.text)).map(text), ["Here"]);
 });
 
 test("a runtime without a WebSocket: what is missing is said, at once, and requests work", async () => {
