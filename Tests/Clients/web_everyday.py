@@ -73,10 +73,17 @@ def fill(server):
         nurse.say(kitchen, f"New {number}")
     for number in range(UNSEEN):
         tybalt.say(street, f"Word {number}")
-    return nurse, tybalt, juliet.connect(), kitchen, street, old["id"]
+    mercutio = App(server, "mercutio")
+    yard = mercutio.dialog("juliet")
+    read = [mercutio.say(yard, f"Read {number}") for number in range(3)][-1]["id"]
+    must(juliet, "PUT", f"/v1/dialogs/{yard}/marker", {"read": read})
+    must(juliet, "DELETE", f"/v1/dialogs/{yard}/messages/{read}?for=me")
+    for number in range(UNSEEN):
+        mercutio.say(yard, f"More {number}")
+    return nurse, tybalt, juliet.connect(), kitchen, street, yard, old["id"]
 
 
-async def reading(checks, server, browser, page, juliet, kitchen, street, old):
+async def reading(checks, server, browser, page, juliet, kitchen, street, yard, old):
     def unread(dialog):
         return must(juliet, "GET", f"/v1/dialogs/{dialog}")["me"]["unreadCount"]
 
@@ -111,6 +118,11 @@ async def reading(checks, server, browser, page, juliet, kitchen, street, old):
         await first("Word 0")
         left = await marked(street)
         expect(UNSEEN - 60 < left < UNSEEN, f"{left} of {UNSEEN} are unread")
+    with checks.check("web everyday: it opens there as well if the last message that was read is gone"):
+        await page.goto(f"{server.base}/#/dialog/{yard}")
+        await first("More 0")
+        # What was read is above it.
+        await page.locator(".message:has-text('Read 1')").wait_for()
 
 
 async def calling(checks, server, page, nurse, kitchen):
@@ -229,13 +241,13 @@ async def drafting(checks, server, page, kitchen, street):
 
 
 async def body(checks, server):
-    nurse, tybalt, juliet, kitchen, street, old = await app(fill, server)
+    nurse, tybalt, juliet, kitchen, street, yard, old = await app(fill, server)
     async with browsing(server) as browser:
         page = await browser.sign_in("juliet")
         with checks.check("web everyday: names, words, links and emoji are shown and compared by the rules that the server is held to"):
             faults = await page.evaluate(RULES, VECTORS)
             expect(not faults, f"{faults}")
-        await reading(checks, server, browser, page, juliet, kitchen, street, old)
+        await reading(checks, server, browser, page, juliet, kitchen, street, yard, old)
         await calling(checks, server, page, nurse, kitchen)
         await meeting(checks, server, page, nurse, tybalt, juliet)
         await gathering(checks, server, page)

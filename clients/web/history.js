@@ -69,7 +69,7 @@ export class History {
     if (this.isClosed || this.isSeeking) return;
     const { messages, isFresh } = this.view;
     const { me } = this.screen.dialog ?? {};
-    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? me.readMessageId ?? "" : undefined;
+    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? this.readBefore ?? me.readMessageId ?? "" : undefined;
     const first = this.firstUnread(messages);
     const isMissing = this.unreadAfter !== undefined && first < 0;
     const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
@@ -95,16 +95,32 @@ export class History {
   async seek() {
     this.isSeeking = true;
     try {
-      await this.view.jump(this.unreadAfter, AROUND);
+      await this.view.jump(this.unreadAfter, AROUND).catch((error) => {
+        if (error.temporary) throw error;
+        return this.seekAfter(this.unreadAfter);
+      });
       this.isSought = true;
     } catch (error) {
-      // One that is gone is not sought again; after a lost connection the next change tries again.
+      // After a lost connection the next change tries again.
       this.isSought = !error.temporary;
     }
     this.isSeeking = false;
     if (this.isClosed) return;
     if (this.isSought) this.begin();
     else this.redraw();
+  }
+
+  /** The last message that was read is gone: alone, and the server still knows what follows it, or with all before it. */
+  async seekAfter(messageId) {
+    const { app, dialogId } = this.screen;
+    const page = await app.parley.listMessages(dialogId, { after: messageId, limit: 1 }).catch((error) => {
+      if (error.temporary) throw error;
+      return { items: [] };
+    });
+    const next = page.items[0]?.id ?? "";
+    await this.view.jump(next, AROUND);
+    const { messages } = this.view;
+    this.readBefore = messages[messages.findIndex(({ id }) => id === next) - 1]?.id ?? "";
   }
 
   changed() {
