@@ -42,7 +42,7 @@ export class Outbox {
   async add(dialogId, body, files) {
     const { client } = this;
     const waiting = this.entries.get(body.clientId);
-    // Whoever is told an event again answers it again: the first answer is sent.
+    // Whoever gets an event again answers it again: the first answer is sent.
     if (waiting?.dialogId === dialogId) return this.shown(waiting);
     if (waiting) throw new ParleyError("client-id-reused", "A message with this clientId waits for another dialog.");
     this.last = Math.max(this.last + 1, Date.now());

@@ -349,7 +349,7 @@ export class Parley {
   /**
    * Calls the listener for every such event, until the returned function is called. `"*"`: every event of the protocol, as its frame.
    * A promise that the listener of an event of the protocol (`message` and `call` included) returns is awaited: until it has ended, the stored
-   * cursor is before the event, which is told again after a restart.
+   * cursor is before the event, which comes again after a restart.
    */
   on<K extends keyof Events>(type: K, listener: (data: Events[K]) => void): () => void;
   on(type: "*", listener: (frame: { type: string; cursor?: string; data: any }) => void): () => void;

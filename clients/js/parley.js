@@ -367,7 +367,7 @@ export class Parley {
     if (frame.cursor && promised.length) this.handling(before, promised);
   }
 
-  /** Until these promises have ended the stored cursor stays at the event before: after a restart the event is told again. */
+  /** Until these promises have ended the stored cursor stays at the event before: after a restart the event comes again. */
   async handling(before, promises) {
     const event = { before };
     this.handled.add(event);

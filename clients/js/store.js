@@ -88,7 +88,7 @@ export class Store {
   }
 
   /**
-   * The changes that make the storage equal to this; events after `cursor` will be told again. The caller writes them; if that
+   * The changes that make the storage equal to this; events after `cursor` will come again. The caller writes them; if that
    * fails, `markAllDirty`.
    */
   changes(cursor = this.cursor) {

@@ -13,7 +13,7 @@ const answers = {
   "/help": () => `I know ${Object.keys(answers).join(", ")}.`,
 };
 
-// Also what was said while the bot was not running, and what it was working on when it was stopped: a message is told until this has ended.
+// Also what was said while the bot was not running, and what it was working on when it was stopped: `message` comes again until its listener has ended.
 parley.on("message", async ({ message, isOwn }) => {
   if (isOwn || message.content.type !== "text") return;
   const [, command, rest] = /^(\/\w+)\s*(.*)$/s.exec(message.content.text) ?? [];

@@ -242,34 +242,34 @@ test("the same device elsewhere: the older client stops, and does not fight", as
   assert.equal(two.state, "online");
 });
 
-test("an event is told again until the promise of its listener has ended", async () => {
+test("an event comes again until the promise of its listener has ended", async () => {
   const path = join(folder, "working.store");
   const mercutio = await person("mercutio");
   const { id } = await mercutio.openPrivate("benvolio");
   const begin = async (work) => {
-    const told = [], bot = client({ storage: new FileStorage(path) });
+    const heard = [], bot = client({ storage: new FileStorage(path) });
     bot.on("message", ({ message, isOwn }) => {
       if (isOwn) return undefined;
-      told.push(text(message));
+      heard.push(text(message));
       return work(text(message));
     });
     if (!await bot.open()) await bot.signIn({ username: "benvolio", password });
     await bot.connect();
-    return { bot, told };
+    return { bot, heard };
   };
   // The first one is worked on for ever, the second one is done at once.
   const first = await begin((words) => (words === "Draw" ? new Promise(() => {}) : Promise.resolve()));
-  const heard = hears(first.bot, ["Draw", "Peace"]);
+  const both = hears(first.bot, ["Draw", "Peace"]);
   await mercutio.sendNow(id, "Draw");
   await mercutio.sendNow(id, "Peace");
-  await heard;
+  await both;
   await first.bot.close();
   const second = await begin(async () => {});
-  assert.deepEqual(second.told, ["Draw", "Peace"]);
+  assert.deepEqual(second.heard, ["Draw", "Peace"]);
   await new Promise(setImmediate); // the promises have ended
   await second.bot.close();
   const third = await begin(async () => {});
-  assert.deepEqual(third.told, []);
+  assert.deepEqual(third.heard, []);
   // Whoever answers again while the first answer waits has answered once.
   const [one, other] = await Promise.all(["Here", "There"].map((words) => third.bot.send(id, { text: words, clientId: "working" })));
   assert.deepEqual([other.key, other.content.text], [one.key, "Here"]);
