@@ -1,0 +1,45 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import HTTPPort
+
+@Suite struct ClientEndTests {
+  private final class Count: Sendable {
+    private let value = Atomic<Int>(0)
+    var calls: Int { value.load(ordering: .relaxed) }
+    func add() { value.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  private func channel(_ handler: ClientEndHandler) throws -> EmbeddedChannel {
+    let channel = EmbeddedChannel(handler: handler)
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    return channel
+  }
+
+  /// Both halves, or the client's alone, once.
+  @Test(arguments: [true, false]) func aWaitingRequestIsToldThatItsClientIsGone(isHalf: Bool) throws {
+    let (handler, count) = (ClientEndHandler(), Count())
+    let channel = try channel(handler)
+    handler.wait { count.add() }
+    #expect(count.calls == 0)
+    if isHalf { channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+    try channel.close().wait()
+    #expect(count.calls == 1)
+    // The client was gone before the request began to wait.
+    handler.wait { count.add() }
+    #expect(count.calls == 2)
+  }
+
+  @Test func anAnsweredRequestIsNotTold() throws {
+    let (handler, count) = (ClientEndHandler(), Count())
+    let channel = try channel(handler)
+    handler.wait { count.add() }
+    try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+    try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    try channel.close().wait()
+    #expect(count.calls == 0)
+  }
+}
