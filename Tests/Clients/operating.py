@@ -22,7 +22,7 @@ def run(checks):
         server.start()
         audit(checks, server)
         reload(checks, server)
-    with Server(log__format="json") as server:
+    with Server(log__format="json", http__trusted_proxies="10.0.0.0/8") as server:
         server.start()
         server.add_users("romeo")
         lines(checks, server)
@@ -200,6 +200,13 @@ def lines(checks, server):
             expect((line["level"], line["message"]) == ("info", "a request was refused"), f"{line}")
             told = {"request": problem["requestId"], "code": code, "route": route, "status": str(status), "peer": "127.0.0.1"}
             expect(line["metadata"] == told, f"{line}")
+    with checks.check("log: the peer of a request is the client's address, behind proxies that are trusted"):
+        for fields, peer in [
+                ({"X-Forwarded-For": "6.6.6.6, 203.0.113.20:4711, 10.0.0.2"}, "203.0.113.20"),
+                ({"Forwarded": 'for="203.0.113.21:2";proto=https, for=10.0.0.2'}, "203.0.113.21"),
+                ({"X-Forwarded-For": "6.6.6.6, unknown"}, "unknown")]:
+            _, _, problem = exchange_json("GET", server.base + "/v1/users/nobody-at-all", token=romeo.token, **fields)
+            expect(logged(request=problem["requestId"])["metadata"]["peer"] == peer, f"{fields}: {problem}")
     with checks.check("log: a command on a WebSocket is found by its id and its user"):
         answer = romeo.command("message.send", {"dialogId": secret, **content})
         line = logged(command=answer["re"], user="romeo@localhost")
