@@ -205,7 +205,7 @@ def lines(checks, server):
                 ({"X-Forwarded-For": "6.6.6.6, 203.0.113.20:4711, 10.0.0.2"}, "203.0.113.20"),
                 ({"Forwarded": 'for="203.0.113.21:2";proto=https, for=10.0.0.2'}, "203.0.113.21"),
                 ({"X-Forwarded-For": "6.6.6.6, unknown"}, "unknown")]:
-            _, _, problem = exchange_json("GET", server.base + "/v1/users/nobody-at-all", token=romeo.token, **fields)
+            _, _, problem = exchange_json("GET", server.base + "/v1/dialogs/none", token=romeo.token, **fields)
             expect(logged(request=problem["requestId"])["metadata"]["peer"] == peer, f"{fields}: {problem}")
     with checks.check("log: a command on a WebSocket is found by its id and its user"):
         answer = romeo.command("message.send", {"dialogId": secret, **content})
