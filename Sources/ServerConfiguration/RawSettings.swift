@@ -61,7 +61,7 @@ struct RawSettings {
         let near = Nearest.name(to: variable, among: Keys.all.map(\.environmentName) + [Self.fileVariable])
         errors.append(
           ConfigurationError(
-            key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
+            key: nil, origin: origin, "no key of the configuration has this name\(Self.suggestion(near))"))
       }
     }
   }

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -68,6 +69,9 @@ def run(checks):
             install(app)
             # A package is packed from its own folder, and a link out of it would be left out.
             expect((SDK / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), "clients/js/LICENSE is not LICENSE")
+        with checks.check("sdk: the bot reads no variable that a server or command started beside it refuses"):
+            refused = re.findall(r"\bPARLEY_\w+", (SDK / "examples/bot.js").read_text() + (SDK / "README.md").read_text())
+            expect(not refused, f"{refused}")
         tests = sorted((SDK / "test").glob(os.environ.get("SDK_TEST", "*") + ".test.js"))
         for test in tests:
             with checks.check(f"sdk: {test.name.removesuffix('.test.js')}"):

@@ -169,7 +169,7 @@ def test(server, control, log, alone=False, **more):
 def chat(server, user, other):
     """The terminal chat of a user; the login and the place in the log are in a file."""
     settings = dict(
-        PARLEY_URL=server.base, PARLEY_USER=user, PARLEY_PASSWORD=PASSWORD, PARLEY_FILE=f"{server.folder}/{user}.store")
+        CHAT_URL=server.base, CHAT_USER=user, CHAT_PASSWORD=PASSWORD, CHAT_FILE=f"{server.folder}/{user}.store")
     return Terminal(
         server.folder, "env", *(f"{name}={value}" for name, value in settings.items()), PROGRAM, other)
 
@@ -243,6 +243,10 @@ def run(checks):
         called()
     with checks.check("sdk: the terminal chat has 60 lines, and its tutorial the same"):
         tutorial()
+    with checks.check("sdk: the terminal chat reads no variable that a server or command started beside it refuses"):
+        texts = {path: path.read_text() for path in [CHAT, *PAGES] if path == CHAT or path.suffix == ".md"}
+        refused = {path.name: names for path, text in texts.items() if (names := re.findall(r"\bPARLEY_\w+", text))}
+        expect(not refused, f"{refused}")
     with site(**https()) as (server, control):
         with checks.check("sdk: its tests, all requests by URLSession"):
             test(server, control, os.devnull, PARLEY_TRANSPORT="URLSession")

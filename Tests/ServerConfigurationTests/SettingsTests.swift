@@ -284,7 +284,7 @@ import XMPPDoor
     #expect(
       lines == [
         "xmpp.prot (FILE:4): there is no such key; did you mean xmpp.port?",
-        "PARLEY_HTTP_PRT (PARLEY_HTTP_PRT): no key has this name; did you mean PARLEY_HTTP_PORT?",
+        "PARLEY_HTTP_PRT: no key of the configuration has this name; did you mean PARLEY_HTTP_PORT?",
         "xmpp.port = 70000 (FILE:3): a port is a number from 1 to 65535; 0 turns it off",
         "https.host = chat.example.org (--set https.host): an IPv4 or IPv6 address of this machine is expected, or localhost",
         "domain = two words (FILE:1): a domain name is expected",

@@ -19,7 +19,7 @@ after(async () => {
 function start(path, printed, more = {}) {
   const { NODE_TEST_CONTEXT, ...environment } = process.env; // the program is not a test
   const child = spawn(process.execPath, [path], {
-    cwd: folder, env: { ...environment, PARLEY_URL: url, BOT_PASSWORD: password, ...more }, stdio: ["ignore", "pipe", "inherit"] });
+    cwd: folder, env: { ...environment, BOT_URL: url, BOT_PASSWORD: password, ...more }, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   const ready = new Promise((resolve, reject) => {
     let text = "";

@@ -1,16 +1,16 @@
 // A chat with one person in a terminal. Run it:
-// PARLEY_URL=http://localhost:8080 PARLEY_USER=juliet PARLEY_PASSWORD=... swift run terminal-chat romeo
+// CHAT_URL=http://localhost:8080 CHAT_USER=juliet CHAT_PASSWORD=... swift run terminal-chat romeo
 import Foundation
 import ParleyClient
 
 let environment = ProcessInfo.processInfo.environment
-let address = environment["PARLEY_URL"] ?? "http://localhost:8080"
+let address = environment["CHAT_URL"] ?? "http://localhost:8080"
 guard CommandLine.arguments.count == 2, let url = URL(string: address) else {
   print("usage: terminal-chat USER")
   exit(64)
 }
-let me = environment["PARLEY_USER"] ?? "juliet"
-let file = URL(fileURLWithPath: environment["PARLEY_FILE"] ?? "\(me).store")
+let me = environment["CHAT_USER"] ?? "juliet"
+let file = URL(fileURLWithPath: environment["CHAT_FILE"] ?? "\(me).store")
 
 /// What is typed, line by line; the end of the input ends it.
 func lines() -> AsyncStream<String> {
@@ -28,7 +28,7 @@ do {
   // The login, the place in the log and what is not sent yet are in the file: at the second start nobody types a password.
   let parley = try Parley(url: url, storage: FileStorage(file), client: "terminal-chat")
   if try await !parley.open() {
-    try await parley.signIn(.password(username: me, password: environment["PARLEY_PASSWORD"] ?? ""))
+    try await parley.signIn(.password(username: me, password: environment["CHAT_PASSWORD"] ?? ""))
   }
   let talk = try await parley.openPrivate(CommandLine.arguments[1])
   let view = try await parley.view(talk.id, limit: 20)
