@@ -140,8 +140,7 @@ extension Accounts {
       if let invite = row.invite { try writer.setUsed(invite.id) }
       return .success(user)
     } catch is StoreConflict {
-      return .failure(
-        Problem(.conflict, "name-taken", "The name \(row.address) is or was taken.", field: "username"))
+      return .failure(.nameTaken(row.address))
     }
   }
 
@@ -229,11 +228,5 @@ extension Accounts {
           "an invited user did not become a contact",
           metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
       })
-  }
-}
-
-extension Problem {
-  static func nameTaken(_ name: BareJID) -> Problem {
-    Problem(.conflict, "name-taken", "The name \(name) is or was taken.", field: "username")
   }
 }

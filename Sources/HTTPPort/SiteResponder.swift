@@ -65,13 +65,17 @@ struct SiteResponder: HTTPResponder {
   private static func refuseOthers(
     _ path: String, than allowed: [HTTPRequest.Method], _ origins: AllowedOrigins, _ router: Router<HTTPContext>
   ) {
-    let allow = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+    let names = allowed.map(\.rawValue).sorted()
+    let allow = names.joined(separator: ", ")
+    let supported = [names.dropLast().joined(separator: ", "), names.last ?? ""].filter { !$0.isEmpty }
+      .joined(separator: " and ")
     for method in Self.methods
     where !allowed.contains(method) && !(method == .head && allowed.contains(.get)) {
       router.on(RouterPath(path), method: method) { request, _ -> Response in
         if let answer = origins.preflight(request, methods: allow) { return answer }
         throw HTTPRefusal(
-          status: 405, code: "method-not-allowed", detail: "Here is only \(allow).", headers: [.allow: allow])
+          status: 405, code: "method-not-allowed", detail: "This path supports \(supported) only.",
+          headers: [.allow: allow])
       }
     }
   }

@@ -52,8 +52,8 @@ struct BackendTokens {
 
   /// Returns the proof of a token whose `iss` is this backend.
   func proof(_ token: SignedToken) async throws(Problem) -> IdentityProof {
-    guard token.header["typ"]?.string == "JWT" else { throw .invalid("typ in its header is to be JWT") }
-    guard token.header["ver"]?.string == "v2" else { throw .invalid("ver in its header is to be v2") }
+    guard token.header["typ"]?.string == "JWT" else { throw .invalid(#"its header needs "typ": "JWT""#) }
+    guard token.header["ver"]?.string == "v2" else { throw .invalid(#"its header needs "ver": "v2""#) }
     var isGenuine = keys.contains { $0.verifies(token) }
     // A published key is never a secret.
     if !isGenuine, let keySet, token.algorithm != .hs256 {

@@ -66,7 +66,7 @@ public final class TokenVerifier: IdentityVerifier {
       let token = try SignedToken(text, field: "identityToken")
       // An issuer that is unknown here has no keys here, whatever it has elsewhere.
       guard let backend = known.first(where: { $0.backend.name == token.claims["iss"]?.string }) else {
-        throw Problem.invalid("iss names nobody whose tokens are taken here")
+        throw Problem.invalid("iss names no issuer that this server accepts")
       }
       return try await backend.proof(token)
     case .provider(let name, let text):
@@ -91,9 +91,9 @@ public final class TokenVerifier: IdentityVerifier {
 
 extension Problem {
   static func invalid(_ reason: String) -> Problem {
-    Problem(.unauthenticated, "identity-token-invalid", "The token is worth nothing here: \(reason).")
+    Problem(.unauthenticated, "identity-token-invalid", "Identity token refused: \(reason).")
   }
 
   static let expired = Problem(
-    .unauthenticated, "identity-token-expired", "The token's time is over; ask whoever made it for a new one.")
+    .unauthenticated, "identity-token-expired", "The identity token has expired; ask its issuer for a new one.")
 }

@@ -96,7 +96,7 @@ package enum FirstStart {
     var table = TextTable("User", "Password")
     for user in users { table.add([user.address.description, user.password]) }
     var text = """
-      Two users to try it with, who are contacts of each other. The passwords are told this once:
+      Two demo users (contacts of each other). Their passwords are shown only now:
 
       \(table.text())
 

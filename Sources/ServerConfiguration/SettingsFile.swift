@@ -131,21 +131,25 @@ enum SettingsFile {
   /// Returns the library's error on one line.
   private static func syntaxError(_ error: any Error, _ path: String) -> ConfigurationError {
     guard let error = error as? YamlError else {
-      return ConfigurationError(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")
+      return ConfigurationError(key: nil, origin: .file(path, line: nil), "not valid YAML: \(error)")
     }
     let place: Int?
     let text: String
     switch error {
-    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-      .composer(_, let problem, let mark, _):
+    case .scanner(_, let problem, let mark, let yaml), .parser(_, let problem, let mark, let yaml),
+      .composer(_, let problem, let mark, let yaml):
       place = mark.line
-      text = "it is no YAML: \(problem)"
+      // The library does not always say that what it found is a tab.
+      let lines = yaml.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      let line = lines.dropFirst(max(0, mark.line - 1)).first
+      let isTab = line?.drop(while: { $0 == " " || $0 == "-" }).first == "\t"
+      text = "not valid YAML: \(problem)" + (isTab ? " (use spaces, not tabs)" : "")
     case .duplicatedKeysInMapping(let duplicates, let context):
       place = context.mark.line
       text = "written twice: \(duplicates.sorted().joined(separator: ", "))"
     case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
       place = nil
-      text = "it is no YAML: " + Line.safe("\(error)")
+      text = "not valid YAML: \(error)"
     }
     return ConfigurationError(key: nil, origin: .file(path, line: place), text)
   }

@@ -131,7 +131,7 @@ package struct InvitePage: Sendable {
   // MARK: Appearance
 
   private static let used = notice(
-    .gone, "Already used", "Somebody has come by this invitation already: it opens once. Ask for another one.")
+    .gone, "Already used", "Somebody has used this invitation already: it can be used once. Ask for another one.")
 
   private static func notice(_ status: HTTPResponse.Status, _ title: String, _ text: String) -> HTMLPage {
     HTMLPage(
@@ -153,14 +153,14 @@ package struct InvitePage: Sendable {
       lead = "<p>You become a contact of <span class=\"address\">\(HTMLPage.escaped("\(inviter.address)"))</span>.</p>"
     } else {
       title = "You are invited to \(domain)"
-      lead = "<p>Make yourself an account on <span class=\"address\">\(domain)</span>.</p>"
+      lead = "<p>Create an account on <span class=\"address\">\(domain)</span>.</p>"
     }
     let when = HTMLPage.escaped(day(open.invite.expires))
     var body = """
       <section><h1>\(title)</h1>\(lead)
       <p><a class="button" href="\(uri)">Open in your chat app</a></p>
       <p class="soft">The button needs an app that speaks XMPP; there are some below. \
-      The invitation opens once, until \(when).</p></section>
+      This invitation can be used once, until \(when).</p></section>
       """
     if open.makesAccount, allowsForm {
       if leadsToWebClient {
@@ -169,8 +169,8 @@ package struct InvitePage: Sendable {
       body += form(open, domain: domain, name: name, problem: problem)
     }
     body += """
-      <section><h2>Apps</h2>\(clients)<p class="soft">Any app for XMPP will do. If you do not know who invites you, there is \
-      nothing you need to do.</p></section>
+      <section><h2>Apps</h2>\(clients)<p class="soft">Any app for XMPP will do. Not expecting this? You can \
+      ignore it.</p></section>
       """
     return HTMLPage(status: status, title: "Invitation to \(open.realm.domain)", body: body)
   }
@@ -178,7 +178,7 @@ package struct InvitePage: Sendable {
   private static func form(_ open: Invites.Open, domain: String, name: String, problem: String?) -> String {
     let fixed = open.invite.name
     return """
-      <section><h2>Or make your account here</h2>
+      <section><h2>Or create your account here</h2>
       \(problem.map { "<p class=\"bad\" role=\"alert\">\(HTMLPage.escaped($0))</p>" } ?? "")
       <form method="post" autocomplete="on">
       <label for="username">Username</label>
@@ -186,7 +186,7 @@ package struct InvitePage: Sendable {
       spellcheck="false" value="\(HTMLPage.escaped(fixed ?? name))"\(fixed == nil ? "" : " readonly")>
       <label for="password">Password</label>
       <input id="password" name="password" type="password" required maxlength="1023" autocomplete="new-password">
-      <button>Make the account</button></form>
+      <button>Create an account</button></form>
       <p class="soft">Your address will be <span class="address">\
       \(HTMLPage.escaped(fixed ?? "username"))@\(domain)</span>.</p></section>
       """

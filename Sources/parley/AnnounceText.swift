@@ -5,7 +5,7 @@ struct AnnounceText: AdminCommand {
   typealias Operation = Announce
   static let configuration = CommandConfiguration(
     commandName: "announce",
-    abstract: "Tells everybody who is online with an XMPP client something.",
+    abstract: "Sends a message to everyone who is online with an XMPP client.",
     discussion: """
       Who is not online never hears of it; parley motd set is for everybody.
 

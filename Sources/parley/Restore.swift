@@ -6,7 +6,7 @@ import ServerConfiguration
 
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Puts a backup into an empty data folder, or in the place of what is in it.",
+    abstract: "Restores a backup into an empty data folder; with --replace, over existing data.",
     discussion: """
       The backup is a file of parley backup, or a folder of parley backup --files, of which the newest is taken; with --s3 one in \
       the bucket of backup.s3, the newest or the one that is named. A file may also come from a replica of the database (Litestream): \

@@ -576,6 +576,9 @@ def wire(checks, server, romeo):
         for method in ("TRACE", "QUERY", "PROPFIND", "DELETE", "OPTIONS"):
             status, fields, data = raw(server, method, "/v1/info")
             expect((status, fields.get("Allow")) == (405, "GET"), f"{method}: {status} {fields.get('Allow')} {data}")
+            expect(b"This path supports GET only." in data, f"{method}: {data}")
+        data = raw(server, "PUT", "/v1/dialogs")[2]
+        expect(b"This path supports GET and POST only." in data, f"PUT: {data}")
         expect(raw(server, "TRACE", "/v1/nothing")[0] == 404, "TRACE of nothing")
 
 

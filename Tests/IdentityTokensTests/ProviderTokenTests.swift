@@ -87,7 +87,7 @@ import Testing
       #expect(try await refusal(token(["sub": subject]), tokens).contains("sub"), "\(subject ?? "nil")")
     }
     let now = clock.seconds
-    #expect(try await refusal(token(["exp": now - 60]), tokens).contains("time is over"))
+    #expect(try await refusal(token(["exp": now - 60]), tokens).contains("has expired"))
     #expect(try await refusal(token(["exp": nil]), tokens).contains("exp"))
     #expect(try await refusal(token(["iat": nil]), tokens).contains("iat"))
     #expect(try await refusal(token(["iat": now + 61]), tokens).contains("iat"))

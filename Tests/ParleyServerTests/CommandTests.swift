@@ -31,7 +31,8 @@ import Testing
 
       let twice = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
       #expect(twice.status == 1)
-      #expect(twice.lines == ["parley: The name alice@localhost is or was taken."])
+      #expect(
+        twice.lines == ["parley: alice@localhost exists, or belonged to a deleted user (names are never reused)."])
       let health = try await Command.run("health", in: folder)
       #expect(health.status == 1)
       #expect(health.lines == ["parley: no server answers at \(folder)/data/admin.sock"])

@@ -482,7 +482,15 @@ import XMPPDoor
     let lines = try errors("domain: localhost\nxmpp: [1, 2\n")
     #expect(lines.count == 1)
     #expect(lines[0].hasPrefix("FILE:"))
-    #expect(lines[0].contains("it is no YAML"))
+    #expect(lines[0].contains("not valid YAML"))
+  }
+
+  @Test(arguments: ["xmpp:\n\tport: 5222\n", "domain: localhost\n\txmpp.port: 1\n", "admins:\n- \ta@localhost\n"])
+  func aTabIsNamed(_ text: String) throws {
+    let lines = try errors(text)
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("not valid YAML"))
+    #expect(lines[0].hasSuffix(" (use spaces, not tabs)"))
   }
 
   @Test func aNamedFileMustBeThere() throws {

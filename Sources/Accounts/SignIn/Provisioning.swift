@@ -51,7 +51,7 @@ extension Accounts {
           user = try writer.insertUser(
             address, in: realm.id, profile: Profile(displayName: provision.displayName), createdAt: now)
         } catch is StoreConflict {
-          throw Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username")
+          throw Problem.nameTaken(address)
         }
       } else {
         user = try insert(

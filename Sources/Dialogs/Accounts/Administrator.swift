@@ -37,6 +37,12 @@ extension Problem {
       "The name \(address) is reserved. Choose another one. The server's operator can create this account, on its own "
         + "machine: parley user add \(address)", field: "username")
   }
+
+  package static func nameTaken(_ address: BareJID) -> Problem {
+    Problem(
+      .conflict, "name-taken", "\(address) exists, or belonged to a deleted user (names are never reused).",
+      field: "username")
+  }
 }
 
 /// The administrators of all realms, in memory: both doors ask it for each act, so that who is none any more is refused

@@ -63,7 +63,7 @@ public struct Invites: Sendable {
       }
       if let address, let name = address.local {
         if try writer.user(address) != nil {
-          return .failure(Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username"))
+          return .failure(.nameTaken(address))
         }
         if parley.registries.administrators.isReserved(address) { return .failure(.nameReserved(address)) }
         if try writer.invite(reserving: name, in: realm.id, after: Self.outlived(now)) != nil {

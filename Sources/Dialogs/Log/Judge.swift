@@ -269,7 +269,8 @@ struct Judge {
       } catch let problem as Problem {
         throw WorkFailed(problem: problem)
       } catch is StoreConflict {
-        throw WorkFailed(problem: Problem(.conflict, "name-taken", "This name is or was taken."))
+        throw WorkFailed(
+          problem: Problem(.conflict, "name-taken", "This name is in use, or belonged to something that was deleted."))
       }
       if !work.keepsCaches {
         users = [:]

@@ -177,7 +177,8 @@ extension Problem {
   fileprivate static func historyTooLate(_ time: Timestamp, last: Timestamp) -> Problem {
     Problem(
       .conflict, "history-too-late",
-      "The message is of \(time), and the log has entries up to \(last). History is imported before anything is written.",
+      "The message is of \(time), and this server already has newer messages (up to \(last)). History can only be imported into "
+        + "an empty server; use --no-history to import the rest.",
       field: "time")
   }
 }

@@ -5,7 +5,7 @@ struct InviteCreate: AdminCommand {
   typealias Operation = CreateInvite
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Makes an invitation and prints its links. Nobody can be shown them again.",
+    abstract: "Creates an invitation and prints its links. They are shown only once.",
     discussion: """
       With a name, that account is kept for the guest; else they choose one.
 

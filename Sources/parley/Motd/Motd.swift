@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Motd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "The message of the day: everybody is told once, now or at their next login.",
+    abstract: "The message of the day: shown once to each user, now or at their next login.",
     discussion: """
       Examples:
         parley motd set "We move to a new machine on Friday."

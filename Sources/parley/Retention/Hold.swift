@@ -5,7 +5,7 @@ import Basics
 struct HoldCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hold",
-    abstract: "Legal holds: users and dialogs of which nothing goes by its age, or with an account.",
+    abstract: "Legal holds: users and dialogs that retention and account deletion must not touch.",
     discussion: """
       Examples:
         parley hold add bob@localhost --note "case 17"

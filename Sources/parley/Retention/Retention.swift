@@ -4,7 +4,7 @@ import ArgumentParser
 struct RetentionCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retention",
-    abstract: "Messages, files and accounts that go because of their age or number (settings retention.*).",
+    abstract: "Automatic deletion of old messages, files and unused accounts (settings retention.*).",
     discussion: """
       Examples:
         parley retention status

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Webhook: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Webhooks: URLs of a backend that are told what happens.",
+    abstract: "Webhooks: URLs of your backend that receive events.",
     discussion: """
       Examples:
         parley webhook add http://127.0.0.1:9000/hook --event 'message.*'

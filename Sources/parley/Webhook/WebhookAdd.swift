@@ -5,7 +5,7 @@ struct WebhookAdd: AdminCommand {
   typealias Operation = AddWebhook
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Has a URL told what happens from now on, and prints the secret that signs it.",
+    abstract: "Sends events to a URL from now on, and prints the secret that signs them.",
     discussion: """
       Events are those of docs/app-protocol.md, user.created, user.deleted and report.created; message.* is all of one \
       kind, * is all. Requests are signed as Standard Webhooks; nobody can be shown the secret again.
