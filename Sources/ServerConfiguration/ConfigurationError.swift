@@ -46,9 +46,9 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 /// Finds the name that is closest to a mistyped one.
-enum Nearest {
+package enum Nearest {
   /// Returns the closest name; nil if more than a third of the letters differ in all of them.
-  static func name(to wrong: String, among names: [String]) -> String? {
+  package static func name(to wrong: String, among names: [String]) -> String? {
     let wanted = Array(wrong.lowercased().unicodeScalars)
     let best =
       names

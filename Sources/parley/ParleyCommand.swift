@@ -62,16 +62,17 @@ struct ParleyCommand: AsyncParsableCommand {
       Terminal.note("parley: \(Line.safe(problem.explanation))")
       return 1
     default:
-      let text = fullMessage(for: error)
+      let text = message(for: error)
       switch exitCode(for: error) {
       case .success:
-        Terminal.print(text)
+        Terminal.print(fullMessage(for: error))
         return 0
       case .validationFailure:
-        Terminal.note(text)
+        let line = UsageError.line(text, details: fullMessage(for: error), of: Self.self)
+        Terminal.note("parley: \(Line.safe(line))")
         return 2
       case let code:
-        if !text.isEmpty { Terminal.note(text) }
+        if !text.isEmpty { Terminal.note("parley: \(Line.safe(text))") }
         return code.rawValue
       }
     }

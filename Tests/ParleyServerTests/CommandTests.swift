@@ -208,6 +208,31 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (["usr"], "parley: Unexpected argument 'usr'; did you mean user? See parley --help."),
+    (["user", "ad", "x"], "parley: 2 unexpected arguments: 'ad', 'x'; did you mean add? See parley user --help."),
+    (["key", "nonsense"], "parley: Unexpected argument 'nonsense'. See parley key --help."),
+    (["user", "add"], "parley: Missing expected argument '<jid>'. See parley user add --help."),
+    (
+      ["user", "list", "--domian", "a.example"],
+      "parley: Unknown option '--domian'. Did you mean '--domain'? See parley user list --help."
+    ),
+    (
+      ["user", "add", "a", "--password-stdin", "--generate"],
+      "parley: --password-stdin and --generate exclude each other. See parley user add --help."
+    ),
+  ])
+  func anErrorOfUsageIsOneLine(_ arguments: [String], line: String) async throws {
+    try withScratchFolder { folder in
+      let (process, output, errors) = try Command.start(arguments, in: folder)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 2)
+      #expect(try output.fileHandleForReading.readToEnd() == nil)
+      let text = try errors.fileHandleForReading.readToEnd()
+      #expect(String(decoding: text ?? Data(), as: UTF8.self) == line + "\n")
+    }
+  }
+
   @Test func wrongConfigurationIsTwoAndToldAtOnce() async throws {
     try await withScratchFolder { folder in
       try Files.write(Array("xmpp:\n  prot: 1\n".utf8), to: folder + "/parley.yaml", mode: 0o600)
