@@ -22,24 +22,32 @@ extension Accounts {
     public let displayName: String?
     let invite: Invite?
     let isDisabled: Bool
+    /// What the user signs in by besides a password.
+    let identities: [Identity]
     /// The password, or what another server has kept of it.
     enum Secret: Sendable {
       case password(String)
       case keys([SCRAMKeys])
+      /// Others vouch for the user.
+      case absent
     }
+    /// Creates a row; without a password the user signs in by an identity.
     public init(
-      address: BareJID, password: String, displayName: String?, invite: Invite? = nil, isDisabled: Bool = false
+      address: BareJID, password: String?, displayName: String?, invite: Invite? = nil, isDisabled: Bool = false,
+      identities: [Identity] = []
     ) {
       self.invite = invite
       self.isDisabled = isDisabled
+      self.identities = identities
       self.address = address
-      secret = .password(password)
+      secret = if let password { .password(password) } else { .absent }
       self.displayName = displayName
     }
     /// Creates a row from the keys of one password, one per hash. Without any, nobody can log in until a password is
     /// set.
     public init(address: BareJID, keys: [SCRAMKeys], displayName: String?, isDisabled: Bool = false) {
       invite = nil
+      identities = []
       self.isDisabled = isDisabled
       self.address = address
       secret = .keys(keys)
@@ -48,7 +56,12 @@ extension Accounts {
     var password: String? { if case .password(let password) = secret { password } else { nil } }
     /// The keys that need no derivation; `nil` for a password.
     var ready: Result<[SCRAMKeys], Problem>? {
-      guard case .keys(let keys) = secret else { return nil }
+      let keys: [SCRAMKeys]
+      switch secret {
+      case .password: return nil
+      case .absent: return .success([])
+      case .keys(let found): keys = found
+      }
       guard keys.allSatisfy(\.isComplete), Set(keys.map(\.hash)).count == keys.count else {
         return .failure(
           Problem(.malformed, "keys-invalid", "The SCRAM keys have not the lengths of their hash.", field: "scram"))
@@ -128,6 +141,9 @@ extension Accounts {
     {
       return .failure(obstacle)
     }
+    for identity in row.identities where try writer.user(of: identity, in: realm.id) != nil {
+      return .failure(.identityTaken)
+    }
     do {
       var user = try writer.insertUser(
         row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
@@ -135,8 +151,10 @@ extension Accounts {
         user.state = .disabled
         try writer.update(user)
       }
-      try writer.setCredentials(keys, for: user.id)
+      if !keys.isEmpty { try writer.setCredentials(keys, for: user.id) }
       if byOperator { try confirmIfReserved(user, writer) }
+      let party = Party(id: user.id, realm: user.realm, address: user.address)
+      for identity in row.identities { try Self.bind(identity, to: party, now: now, writer) }
       if let invite = row.invite { try writer.setUsed(invite.id) }
       return .success(user)
     } catch is StoreConflict {
@@ -161,7 +179,7 @@ extension Accounts {
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     return try await parley.enrolling { [self] writer in
       if try writer.user(of: identity, in: realm) != nil {
-        throw Problem(.conflict, "identity-taken", "Another user has this identity.")
+        throw Problem.identityTaken
       }
       let user: User
       if let name {

@@ -141,6 +141,39 @@ import Testing
     }
   }
 
+  @Test func importedUsersNeedNoPasswordIfOthersVouch() async throws {
+    try await withCore { core, context, _ in
+      let outcomes = try await ImportUsers.perform(
+        ImportUsers.Input(rows: [
+          ImportUsers.Row(jid: "anna@localhost", password: "", name: nil, externalId: "42", email: "Anna@example.org"),
+          ImportUsers.Row(jid: "ben@localhost", password: "", name: nil),
+          ImportUsers.Row(jid: "carla@localhost", password: "", name: nil, externalId: "42"),
+          ImportUsers.Row(jid: "dora@localhost", password: "secret", name: nil, email: "dora@example.org"),
+          ImportUsers.Row(jid: "emil@localhost", password: "", name: nil, email: "nowhere"),
+        ]), in: context)
+      #expect(outcomes.map(\.status) == [.done, .failed, .failed, .done, .failed])
+      #expect(outcomes[1].reason == "A user has a password, or an externalId or email to sign in by.")
+      #expect(outcomes[2].reason == "Another user has this identity.")
+      let realm = core.parley.realms[0].id
+      let anna = try BareJID("anna@localhost")
+      let found = try await core.parley.read { reader in
+        let user = try reader.user(anna)?.id
+        let external = try reader.user(of: Identity(.external, "42"), in: realm)
+        return (user, external, try user.map { try reader.credentials(of: $0) } ?? [])
+      }
+      #expect(found.0 != nil)
+      #expect(found.0 == found.1)
+      #expect(found.2.isEmpty)
+      // A row that was refused has left no user behind.
+      let carla = try BareJID("carla@localhost")
+      let refused = try await core.parley.read { try $0.user(carla) }
+      #expect(refused == nil)
+      _ = try await core.accounts.verify(try BareJID("dora@localhost"), password: "secret")
+      let denied = try await problem { _ = try await core.accounts.verify(anna, password: "") }
+      #expect(denied.kind == .unauthenticated)
+    }
+  }
+
   // MARK: Dialogs
 
   private func create(

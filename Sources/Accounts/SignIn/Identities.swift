@@ -95,7 +95,11 @@ extension Accounts {
 
   static func bind(_ identity: Identity, to user: Party, now: Timestamp, _ writer: any StoreWriter) throws {
     do { try writer.put(UserIdentity(identity, of: user.id, since: now), in: user.realm) } catch is StoreConflict {
-      throw Problem(.conflict, "identity-taken", "Another user has this identity.")
+      throw Problem.identityTaken
     }
   }
+}
+
+extension Problem {
+  static let identityTaken = Problem(.conflict, "identity-taken", "Another user has this identity.")
 }

@@ -143,10 +143,10 @@ package struct CSVTable {
     }
     var places: [String: Int] = [:]
     for (index, field) in header.fields.enumerated() {
-      let name = field.trimmed.lowercased()
-      guard required.contains(name) || optional.contains(name) else {
+      let written = field.trimmed.lowercased()
+      guard let name = (required + optional).first(where: { $0.lowercased() == written }) else {
         throw CSVReader.Flaw(
-          line: header.line, text: "there is no column \"\(Line.safe(name))\"; the first line must be \(expected)")
+          line: header.line, text: "there is no column \"\(Line.safe(written))\"; the first line must be \(expected)")
       }
       guard places.updateValue(index, forKey: name) == nil else {
         throw CSVReader.Flaw(line: header.line, text: "the column \(name) is there twice")

@@ -4,10 +4,11 @@ import ArgumentParser
 struct UserImport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Adds users from a CSV file with the columns jid,password,name.",
+    abstract: "Adds users from a CSV file with the columns jid,password,name,externalId,email.",
     discussion: """
-      The first line names the columns; name may be missing. Each line that cannot be imported is told with its \
-      number and does not keep the others back. Exit status 1: some were not imported.
+      The first line names the columns; all but jid may be missing. A user may have no password if there is an externalId \
+      (the prn of an identity token) or an email to sign in by. Each line that cannot be imported is reported with its \
+      number, and the others are imported. Exit status 1: some were not imported.
 
       Examples:
         parley user import users.csv
@@ -23,14 +24,15 @@ struct UserImport: AsyncParsableCommand {
   func run() async throws {
     try await options.withData { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
-      try await run.run(required: ["jid", "password"], optional: ["name"]) { records in
+      try await run.run(required: ["jid"], optional: ["password", "name", "externalId", "email"]) { records in
         try await context.call(
           ImportUsers.self,
           ImportUsers.Input(
             rows: records.map { record in
               ImportUsers.Row(
                 jid: context.address(record["jid"]), password: record["password"],
-                name: record["name"].isEmpty ? nil : record["name"])
+                name: record["name"].isEmpty ? nil : record["name"], externalId: record["externalId"],
+                email: record["email"])
             }))
       }
       try Import.finish(run, options.output)

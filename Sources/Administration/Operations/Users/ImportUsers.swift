@@ -11,10 +11,15 @@ package enum ImportUsers: AdminOperation {
     let jid: String
     let password: String
     let name: String?
-    package init(jid: String, password: String, name: String?) {
+    /// The backend's id for the user. A user with one, or with an email, needs no password.
+    let externalId: String?
+    let email: String?
+    package init(jid: String, password: String, name: String?, externalId: String? = nil, email: String? = nil) {
       self.jid = jid
       self.password = password
       self.name = name
+      self.externalId = externalId
+      self.email = email
     }
   }
 
@@ -39,7 +44,18 @@ package enum ImportUsers: AdminOperation {
     for (index, row) in input.rows.enumerated() {
       do throws(Problem) {
         let address = try context.account(row.jid)
-        users.append(Accounts.NewUser(address: address, password: row.password, displayName: row.name))
+        var identities: [Identity] = []
+        if let id = try AdminContext.externalID(row.externalId) { identities.append(Identity(.external, id)) }
+        if let email = try AdminContext.email(row.email) { identities.append(Identity(.email, email)) }
+        if row.password.isEmpty, identities.isEmpty {
+          throw Problem(
+            .malformed, "password-empty", "A user has a password, or an externalId or email to sign in by.",
+            field: "password")
+        }
+        users.append(
+          Accounts.NewUser(
+            address: address, password: row.password.isEmpty ? nil : row.password, displayName: row.name,
+            identities: identities))
         places.append(index)
       } catch {
         outcomes[index] = RowOutcome(.failed, error.text)
