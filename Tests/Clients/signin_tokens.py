@@ -94,6 +94,12 @@ def backends(checks, server, provider, keys):
         expect(all(value["code"] == "nonce-invalid" for status, value in answers if status == 401), f"{answers}")
         for made in ["", "x", nonce + "x", nonce[:-1], "a.1.b"]:
             App(server).wrong(401, "nonce-invalid", "POST", "/v1/sessions", {"grant": "jwt", "identityToken": vouch(made, "once", keys["hs"])})
+    with checks.check("tokens: a user imported with an externalId and no password is the one whom a token with that prn signs in"):
+        server.command("user", "import", "-", stdin="jid,externalId,name\nfeste@localhost,4711,Feste\n")
+        app = App(server)
+        user = app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "4711", keys["hs"], name="Feste"))
+        expect(user["id"] == "feste", f"{user}")
+        App(server).wrong(401, "wrong-credentials", "POST", "/v1/sessions", {"grant": "password", "username": "feste", "password": "x"})
     with checks.check("tokens: who may not bring newcomers brings those who are here"):
         app = App(server)
         app.wrong(404, "identity-unknown", "POST", "/v1/sessions",
