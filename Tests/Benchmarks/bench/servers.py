@@ -73,7 +73,7 @@ class Server:
             command += ["--cpu", str(self.cpu)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         if done.returncode:
-            raise SystemExit("%s did not start" % self.name)
+            raise SystemExit("%s cannot be measured: it did not start; the reason is above, or in %s" % (self.name, directory))
         return int(done.stdout.split()[-1])
 
     def start(self, fresh=False):
@@ -101,10 +101,18 @@ class Server:
             command += ["--binary", self.binary]
         done = self.fill(command)
         if done.returncode:
-            raise SystemExit("%s: accounts failed" % self.name)
+            raise SystemExit("%s cannot be measured: its accounts could not be created; the reason is above" % self.name)
         log("%-10s %s" % (self.name, done.stdout.strip()))
         if self.name == "p-sqlite":
             self.restart()  # it caches what was not in its tables
+        self.admit()
+
+    def admit(self):
+        """Ends the run if a user cannot log in, as where the driver of a database is missing: there would be nothing to measure."""
+        done = subprocess.run(self.enter([XLOAD, "login", "--addr", self.address, "--users", "1", *self.security, *self.options()]),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise SystemExit("%s cannot be measured: nobody can log in: %s" % (self.name, (done.stderr.strip() or "no reason").splitlines()[-1]))
 
     def fill(self, command):
         return subprocess.run(command, stdout=subprocess.PIPE, text=True)
