@@ -5,13 +5,14 @@ import contextlib
 import errno
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import urllib.error
 
-from lib.harness import PATIENCE, Failure, expect, free_port
+from lib.harness import PATIENCE, ROOT, Failure, expect, free_port
 from lib.results import CONNECTION, PORT, TIME, Failed, Outcome, Unstable, kind, settle
 from lib.schedule import Schedule, Task
 
@@ -133,6 +134,24 @@ def outcome(label="web", *, failed=None, kind=None, died=""):
                    beside={"long": 9.0, "short": 1.0})
 
 
+def benchmark(folder):
+    """What a benchmark does on a machine on which ejabberd has no driver for PostgreSQL, by programs in the place of dpkg-query and xload."""
+    place = ROOT / "Tests/Benchmarks"
+    for name, script in [
+            ("dpkg-query", '[ "${@: -1}" = erlang-p1-pgsql ] || echo "install ok installed"'),
+            ("xload", 'echo "xload: u0: not-authorized" >&2; exit 1')]:
+        (folder / name).write_text(f"#!/bin/bash\n{script}\n")
+        (folder / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "XLOAD": str(folder / "xload"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [place / "peers/setup", "--missing", "prosody", "ejabberd"], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    expect(done.stdout.split() == ["erlang-p1-pgsql"], f"{done}")
+    done = subprocess.run(
+        [sys.executable, "-c", "from bench.servers import Server; Server('e-pgsql', '.', None, '').admit()"], cwd=place, env=environment,
+        capture_output=True, text=True, timeout=PATIENCE)
+    expect(done.returncode == 1 and done.stderr == "e-pgsql cannot be measured: nobody can log in: xload: u0: not-authorized\n", f"{done}")
+
+
 def run(checks):
     for error, expected in KINDS:
         with checks.check(f"suite: {type(error).__name__}: {str(error).splitlines()[0]} is {expected or 'no matter of the moment'}"):
@@ -161,6 +180,8 @@ def run(checks):
             expect([each.check for each in final.failed] == ["b"] and final.passed == ["a"] and lines, f"{final}")
         with checks.check("suite: processes and files that a script leaves behind are ended, counted and reported"):
             behind(folder)
+        with checks.check("suite: a benchmark asks for missing drivers, and a server that lets nobody in ends it with the reason"):
+            benchmark(folder)
         with checks.check("suite: a script that hangs is ended, and its log says where"):
             hangs(folder)
         with checks.check("suite: scripts run beside each other, but not those that need the same or the machine"):
