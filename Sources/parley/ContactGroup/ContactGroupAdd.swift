@@ -5,7 +5,7 @@ struct ContactGroupAdd: AdminCommand {
   typealias Operation = ChangeContactGroup
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Puts users into a contact group.",
+    abstract: "Adds users to a contact group.",
     discussion: """
       Those who are in it already stay. If one is refused, nobody is added.
 

@@ -14,7 +14,7 @@ struct ContactGroupDelete: AdminCommand {
       """)
 
   @Argument(help: "The group.") var group: String
-  @Flag(name: .long, help: "Does not ask.") var yes = false
+  @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
   @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
   @OptionGroup var options: CommandOptions
 

@@ -5,7 +5,7 @@ struct ContactGroupRemove: AdminCommand {
   typealias Operation = ChangeContactGroup
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Takes users out of a contact group.",
+    abstract: "Removes users from a contact group.",
     discussion: """
       They keep the contacts of their own, and those by other groups. If one is refused, nobody is taken out.
 

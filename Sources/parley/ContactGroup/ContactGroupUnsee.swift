@@ -5,7 +5,7 @@ struct ContactGroupUnsee: AdminCommand {
   typealias Operation = ChangeContactGroup
   static let configuration = CommandConfiguration(
     commandName: "unsee",
-    abstract: "Ends that the members of a group and those of others see each other.",
+    abstract: "Hides the members of a group and those of others from each other again.",
     discussion: """
       They keep the contacts that they have of their own or by another group.
 

@@ -5,7 +5,7 @@ struct DialogAdd: AdminCommand {
   typealias Operation = AddDialogMember
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Puts a user into a dialog.",
+    abstract: "Adds a user to a dialog.",
     discussion: """
       Examples:
         parley dialog add garden@conference.localhost bob@localhost

@@ -5,7 +5,7 @@ struct DialogCreate: AdminCommand {
   typealias Operation = CreateDialog
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Makes a group, or with --public a dialog that anybody may find and join.",
+    abstract: "Creates a group, or with --public a dialog that anybody may find and join.",
     discussion: """
       It is made in the name of its owner, who is told like everybody else. Without a name for the address a random \
       one is made up.

@@ -5,7 +5,7 @@ struct DialogDelete: AdminCommand {
   typealias Operation = DeleteDialog
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Deletes a dialog for everybody, for good. Its address is never given out again.",
+    abstract: "Deletes a dialog for everybody, permanently. Its address is never used again.",
     discussion: """
       On a terminal you are asked first; elsewhere --yes is needed.
 
@@ -15,7 +15,7 @@ struct DialogDelete: AdminCommand {
       """)
 
   @Argument(help: "The dialog.") var dialog: String
-  @Flag(name: .long, help: "Does not ask.") var yes = false
+  @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
   @Option(name: .long, help: "For those who were in it.") var reason: String?
   @OptionGroup var options: CommandOptions
 

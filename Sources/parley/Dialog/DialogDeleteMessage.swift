@@ -18,7 +18,7 @@ struct DialogDeleteMessage: AdminCommand {
 
   @Argument(help: "The dialog; a private one by its id.") var dialog: String
   @Argument(help: "The message's id.") var message: String
-  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @Option(name: .long, help: "The reason that is shown to those who are notified.") var reason: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

@@ -4,7 +4,7 @@ import ArgumentParser
 struct DialogRemove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Takes a user out of a dialog, or lifts their ban.",
+    abstract: "Removes a user from a dialog, or lifts their ban.",
     discussion: """
       Examples:
         parley dialog remove team@conference.localhost bob@localhost
@@ -13,7 +13,7 @@ struct DialogRemove: AsyncParsableCommand {
 
   @Argument(help: "The dialog.") var dialog: String
   @Argument(help: "The user's address.") var jid: String
-  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @Option(name: .long, help: "The reason that is shown to those who are notified.") var reason: String?
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

@@ -5,7 +5,7 @@ struct DialogRoleChange: AdminCommand {
   typealias Operation = SetDialogRole
   static let configuration = CommandConfiguration(
     commandName: "role",
-    abstract: "Changes what a member is to a dialog, or bans a user from it.",
+    abstract: "Changes a member's role in a dialog, or bans a user from it.",
     discussion: """
       Owners may do everything; admins look after members and what the dialog is called; watchers read and do not \
       write. A dialog keeps one owner at least. Somebody who is banned comes back by parley dialog remove, which \
@@ -19,7 +19,7 @@ struct DialogRoleChange: AdminCommand {
   @Argument(help: "The dialog.") var dialog: String
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "What the user becomes.") var role: DialogRole
-  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @Option(name: .long, help: "The reason that is shown to those who are notified.") var reason: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

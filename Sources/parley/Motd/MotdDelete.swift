@@ -5,7 +5,7 @@ struct MotdDelete: AdminCommand {
   typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Takes the message away: nobody is told any more.",
+    abstract: "Removes the message: nobody is shown it any more.",
     discussion: """
       Example:
         parley motd delete

@@ -5,7 +5,7 @@ struct MotdEdit: AdminCommand {
   typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "edit",
-    abstract: "Corrects the message; who was told it before is not told again.",
+    abstract: "Corrects the message, without showing it again to those who have seen it.",
     discussion: """
       Example:
         parley motd edit "We move to a new machine on Saturday."

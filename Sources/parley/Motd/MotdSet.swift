@@ -5,7 +5,7 @@ struct MotdSet: AdminCommand {
   typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "set",
-    abstract: "Sets a new message, which everybody is told once.",
+    abstract: "Sets a new message, shown once to each user.",
     discussion: """
       Example:
         parley motd set "We move to a new machine on Friday."

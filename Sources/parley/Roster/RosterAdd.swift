@@ -4,7 +4,7 @@ import ArgumentParser
 struct RosterAdd: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Puts a contact into a user's roster, or changes its name and groups.",
+    abstract: "Adds a contact to a user's roster, or changes its name and groups.",
     discussion: """
       With --mutual both become contacts of each other and see each other's presence, without being asked.
 

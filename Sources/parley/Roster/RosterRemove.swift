@@ -4,7 +4,7 @@ import ArgumentParser
 struct RosterRemove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Takes a contact out of a user's roster and ends their subscriptions.",
+    abstract: "Removes a contact from a user's roster and ends their subscriptions.",
     discussion: """
       Examples:
         parley roster remove alice@localhost bob@localhost

@@ -15,7 +15,7 @@ struct UserEmail: AdminCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The mail address.") var email: String?
-  @Flag(name: .long, help: "Takes it away.") var remove = false
+  @Flag(name: .long, help: "Removes it.") var remove = false
   @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(email, remove) }
@@ -41,7 +41,7 @@ struct UserPhone: AdminCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The number, with a plus and the country's code.") var phone: String?
-  @Flag(name: .long, help: "Takes it away.") var remove = false
+  @Flag(name: .long, help: "Removes it.") var remove = false
   @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(phone, remove) }

@@ -5,7 +5,7 @@ struct UserExport: AdminCommand {
   typealias Operation = ExportUser
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Makes an archive of all that is a user's, and says where it is fetched.",
+    abstract: "Creates an archive of a user's data, and prints where to download it.",
     discussion: """
       A tar file: profile, contacts, dialogs and messages as JSON lines, the XMPP account as XEP-0227. Whoever knows its \
       address can read it, for seven days; the user's own exports are made the same way.

@@ -17,7 +17,7 @@ struct UserImport: AsyncParsableCommand {
       """)
 
   @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv"])) var file: String
-  @Flag(name: .customLong("skip-existing"), help: "Users that exist are passed over, and are no errors.")
+  @Flag(name: .customLong("skip-existing"), help: "Skips users that exist, instead of reporting errors.")
   var skipExisting = false
   @OptionGroup var options: CommandOptions
 

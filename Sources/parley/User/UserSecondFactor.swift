@@ -4,7 +4,7 @@ import ArgumentParser
 struct UserSecondFactor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "second-factor",
-    abstract: "A user's second factor: off, for who has lost it.",
+    abstract: "A user's second factor: removed for somebody who has lost it.",
     discussion: """
       Examples:
         parley user second-factor off bob@localhost
@@ -14,7 +14,7 @@ struct UserSecondFactor: AsyncParsableCommand {
   struct Off: AdminCommand {
     typealias Operation = RemoveSecondFactorOf
     static let configuration = CommandConfiguration(
-      abstract: "Takes a user's second factor away: the password alone lets them in again.",
+      abstract: "Removes a user's second factor: the password alone is enough again.",
       discussion: """
         Examples:
           parley user second-factor off bob@localhost

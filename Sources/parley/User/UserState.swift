@@ -5,7 +5,7 @@ struct UserDisable: AdminCommand {
   typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "disable",
-    abstract: "Closes an account to its user for a while; nothing is lost.",
+    abstract: "Disables an account; nothing is deleted.",
     discussion: """
       Example:
         parley user disable alice@localhost
@@ -23,7 +23,7 @@ struct UserEnable: AdminCommand {
   typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "enable",
-    abstract: "Opens a disabled account again.",
+    abstract: "Enables a disabled account.",
     discussion: """
       Example:
         parley user enable alice@localhost
@@ -41,7 +41,7 @@ struct UserDelete: AdminCommand {
   typealias Operation = SetUserState
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Deletes an account for good. Its name is never given out again.",
+    abstract: "Deletes an account permanently. Its name is never used again.",
     discussion: """
       What the user wrote stays with those they wrote to; with --erase it is taken back, wherever it was said, and their files \
       go. On a terminal you are asked first; elsewhere --yes is needed. A server that is stopped meanwhile goes on when it \
@@ -53,8 +53,8 @@ struct UserDelete: AdminCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @Flag(name: .long, help: "Takes back all that they said, too.") var erase = false
-  @Flag(name: .long, help: "Does not ask.") var yes = false
+  @Flag(name: .long, help: "Retracts all of their messages, too.") var erase = false
+  @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

@@ -15,9 +15,9 @@ struct WebhookAdd: AdminCommand {
         parley webhook add http://127.0.0.1:9000/hook --event user.created --event user.deleted --json
       """)
 
-  @Argument(help: "Where to: http or https, any host.") var url: String
-  @Option(name: .long, help: "What it is told; may be given several times.") var event: [String]
-  @Option(name: .long, help: "The domain of which it is told; else the first.") var domain: String?
+  @Argument(help: "The URL: http or https, any host.") var url: String
+  @Option(name: .long, help: "An event to send; may be given several times.") var event: [String]
+  @Option(name: .long, help: "The domain whose events are sent; else the first.") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, url: url, events: event) }

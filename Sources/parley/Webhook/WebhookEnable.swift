@@ -5,7 +5,7 @@ struct WebhookEnable: AdminCommand {
   typealias Operation = UpdateWebhook
   static let configuration = CommandConfiguration(
     commandName: "enable",
-    abstract: "Has a webhook go on where it stands, at once; or stops it.",
+    abstract: "Enables a webhook, which continues where it stopped; or stops it.",
     discussion: """
       Examples:
         parley webhook enable 4711
@@ -13,7 +13,7 @@ struct WebhookEnable: AdminCommand {
       """)
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
-  @Flag(name: .long, help: "Stops it. What happens meanwhile it is told when it goes on.") var off = false
+  @Flag(name: .long, help: "Stops it. It receives the events of the meantime when it is enabled again.") var off = false
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
   @OptionGroup var options: CommandOptions
 

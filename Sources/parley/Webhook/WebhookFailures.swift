@@ -5,7 +5,7 @@ struct WebhookFailures: ListCommand {
   typealias Operation = ListWebhookFailures
   static let configuration = CommandConfiguration(
     commandName: "failures",
-    abstract: "Lists events that a webhook did not take; sends them again, or forgets them.",
+    abstract: "Lists events that a webhook did not accept; sends them again, or deletes them.",
     discussion: """
       Examples:
         parley webhook failures 4711
@@ -15,8 +15,8 @@ struct WebhookFailures: ListCommand {
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
   @Flag(name: .long, help: "Sends them again, with the webhook-ids that they had.") var again = false
-  @Flag(name: .long, help: "Forgets them.") var forget = false
-  @Option(name: .long, help: "Only this failure, by its number, is sent again or forgotten.") var failure: Int64?
+  @Flag(name: .long, help: "Deletes them.") var forget = false
+  @Option(name: .long, help: "Only this failure, by its number, is sent again or deleted.") var failure: Int64?
   @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
   @OptionGroup var options: CommandOptions
 

@@ -5,7 +5,7 @@ struct WebhookList: ListCommand {
   typealias Operation = ListWebhooks
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists webhooks and how they stand.",
+    abstract: "Lists webhooks and their states.",
     discussion: """
       Examples:
         parley webhook list

@@ -5,7 +5,7 @@ struct WebhookRemove: AdminCommand {
   typealias Operation = RemoveWebhook
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Takes a webhook away, with its failures.",
+    abstract: "Removes a webhook with its failures.",
     discussion: """
       Example:
         parley webhook remove 4711

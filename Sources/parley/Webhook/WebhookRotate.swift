@@ -5,7 +5,7 @@ struct WebhookRotate: AdminCommand {
   typealias Operation = RotateWebhookSecret
   static let configuration = CommandConfiguration(
     commandName: "rotate",
-    abstract: "Gives a webhook another secret and prints it. For a day the one before signs too.",
+    abstract: "Gives a webhook another secret and prints it. For a day the former one signs, too.",
     discussion: """
       Example:
         parley webhook rotate 4711

@@ -5,7 +5,7 @@ struct WebhookTest: AdminCommand {
   typealias Operation = TestWebhook
   static let configuration = CommandConfiguration(
     commandName: "test",
-    abstract: "Sends webhook.test now, and says what came of it.",
+    abstract: "Sends webhook.test now, and reports the result.",
     discussion: """
       Exit status 1: it was not taken.
 
