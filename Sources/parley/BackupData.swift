@@ -7,7 +7,7 @@ import ServerConfiguration
 struct BackupData: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copies the database, and users' files with it, while the server goes on.",
+    abstract: "Copies the database, and users' files with it, while the server runs.",
     discussion: """
       The copy of the database is one consistent file that needs no other beside it, readable for its owner alone. The \
       running server writes it: the folder must be one that the server may write to.
@@ -29,7 +29,8 @@ struct BackupData: AsyncParsableCommand {
         parley backup --list backups
       """)
 
-  @Argument(help: "The file to make; with --files the folder.", completion: .file(extensions: ["db"])) var path: String?
+  @Argument(help: "The file to create; with --files the folder.", completion: .file(extensions: ["db"]))
+  var path: String?
   @Flag(name: .long, help: "Copies users' files, too.") var files = false
   @Flag(name: .customLong("s3"), help: "Adds the backup to the bucket of the configuration, with users' files.")
   var isInBucket = false

@@ -4,7 +4,7 @@ import ParleyServer
 
 struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Asks the running server how it is.",
+    abstract: "Reports whether the running server is healthy.",
     discussion: """
       Exit status 0: it runs, all its ports are open, it reads its storage and takes messages. 1: it does not; the \
       reason and its code (starting, stopping, overloaded, storage-failed) are printed.

@@ -6,7 +6,7 @@ import ServerConfiguration
 struct Initialize: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Prepares the data folder: database, certificate, and two users to try it with.",
+    abstract: "Prepares the data folder: database, certificate, and two demo users.",
     discussion: """
       The first parley serve does the same. Use this to look at what will be served before it is, or to begin \
       without the two users.
@@ -19,7 +19,7 @@ struct Initialize: AsyncParsableCommand {
   @OptionGroup var options: LocalOptions
   @Flag(
     inversion: .prefixedNo,
-    help: "Makes the users juliet and romeo with random passwords; by default where the domain is localhost.")
+    help: "Creates the users juliet and romeo with random passwords; by default where the domain is localhost.")
   var demo: Bool?
 
   func run() async throws {

@@ -184,7 +184,7 @@ struct PasswordOptions: ParsableArguments {
   @Flag(name: .customLong("password-stdin"), help: "Reads the password from the first line of standard input.")
   var fromInput = false
 
-  @Flag(name: .long, help: "Makes a random password and prints it.")
+  @Flag(name: .long, help: "Generates a random password and prints it.")
   var generate = false
 
   func validate() throws {

@@ -30,7 +30,7 @@ struct Restore: AsyncParsableCommand {
     completion: .file(extensions: ["db"]))
   var backup: String?
   @Flag(name: .customLong("s3"), help: "Reads the backup from the bucket of the configuration.") var isInBucket = false
-  @Flag(name: .long, help: "Takes the place of the data that is in the folder.") var replace = false
+  @Flag(name: .long, help: "Replaces the data in the folder, which is kept aside.") var replace = false
   @OptionGroup var output: OutputOptions
   @OptionGroup var options: LocalOptions
 

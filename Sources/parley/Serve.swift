@@ -21,7 +21,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup var options: LocalOptions
   @Flag(
     inversion: .prefixedNo,
-    help: "On the first start, makes the users juliet and romeo; by default where the domain is localhost.")
+    help: "On the first start, creates the users juliet and romeo; by default where the domain is localhost.")
   var demo: Bool?
 
   func run() async throws {

@@ -5,7 +5,7 @@ struct CertificateShow: AdminCommand {
   typealias Operation = ShowCertificates
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Shows names, issuer and expiry of each certificate, and how the renewal goes.",
+    abstract: "Shows names, issuer and expiry of each certificate, and the state of its renewal.",
     discussion: """
       Examples:
         parley certificate show

@@ -14,7 +14,7 @@ struct FederationQueue: ListCommand {
       """)
 
   @Argument(help: "The domain elsewhere.") var domain: String
-  @Flag(name: .long, help: "Gives up the delivery of all of it: the authors are told.") var drop = false
+  @Flag(name: .long, help: "Gives up the delivery of all of it: the authors are notified.") var drop = false
   @OptionGroup var options: CommandOptions
 
   static let none = "Nothing waits."

@@ -30,7 +30,7 @@ struct ExportPortable: AsyncParsableCommand {
       """)
 
   @Option(name: .long, help: "The domain; else the first one.") var domain: String?
-  @Option(name: .long, help: "The file to make, for its owner alone; else standard output.", completion: .file())
+  @Option(name: .long, help: "The file to create, for its owner alone; else standard output.", completion: .file())
   var output: String?
   @OptionGroup var options: CommandOptions
 

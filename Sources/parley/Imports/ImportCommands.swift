@@ -83,7 +83,7 @@ struct ImportEjabberd: AsyncParsableCommand {
 
   @Argument(help: "The dump, or the SQLite database.", completion: .file()) var source: String
   @Option(
-    name: .long, help: "The domain of the users in an SQL database, whose tables tell it only with new_sql_schema.")
+    name: .long, help: "The domain of the users in an SQL database, whose tables have it only with new_sql_schema.")
   var domain: String?
   @Option(name: .long, help: "The folder of uploaded files (docroot of mod_http_upload).", completion: .directory)
   var uploads: String?
@@ -105,7 +105,7 @@ struct ImportOptions: ParsableArguments {
   var leavesHistory = false
 
   @Option(
-    name: .long, help: "A file for the list of what was not taken, which is else cut off.", completion: .file())
+    name: .long, help: "A file for the complete list of what could not be imported.", completion: .file())
   var report: String?
 
   func run(

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Invite: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Invitations: links that make an account, once, within a week.",
+    abstract: "Invitations: links by which an account can be created, once, within a week.",
     discussion: """
       Examples:
         parley invite create

@@ -5,7 +5,7 @@ struct InviteRevoke: AdminCommand {
   typealias Operation = RevokeInvite
   static let configuration = CommandConfiguration(
     commandName: "revoke",
-    abstract: "Takes an invitation back: its links open nothing any more.",
+    abstract: "Revokes an invitation: its links no longer work.",
     discussion: """
       Example:
         parley invite revoke 7

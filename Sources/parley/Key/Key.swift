@@ -3,7 +3,7 @@ import ArgumentParser
 struct KeyCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "App keys: what backends call /v1/admin with.",
+    abstract: "App keys, with which backends call /v1/admin.",
     discussion: """
       Examples:
         parley key add backend --scope users:read --scope users:write

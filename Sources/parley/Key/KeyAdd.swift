@@ -5,7 +5,7 @@ struct KeyAdd: AdminCommand {
   typealias Operation = AddKey
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Makes a key and prints its secret. Nobody can be shown it again.",
+    abstract: "Creates a key and prints its secret. It is shown only once.",
     discussion: """
       Scopes: users:read, users:write, sessions:write (log users in), dialogs:read, dialogs:write, messages:read, \
       messages:write, messages:moderate, reports, announcements, notifications, webhooks, audit, holds, federation:read, federation:write, \

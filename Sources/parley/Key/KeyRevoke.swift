@@ -5,7 +5,7 @@ struct KeyRevoke: AdminCommand {
   typealias Operation = RevokeKey
   static let configuration = CommandConfiguration(
     commandName: "revoke",
-    abstract: "Takes a key back: it opens nothing any more.",
+    abstract: "Revokes a key: calls with it are refused from now on.",
     discussion: """
       Example:
         parley key revoke 4711

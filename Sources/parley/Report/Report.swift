@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Report: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Reports: what users say of whom they block.",
+    abstract: "Reports: complaints of users about others whom they block.",
     discussion: """
       Examples:
         parley report list

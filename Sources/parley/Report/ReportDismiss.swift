@@ -5,7 +5,7 @@ struct ReportDismiss: AdminCommand {
   typealias Operation = DismissReport
   static let configuration = CommandConfiguration(
     commandName: "dismiss",
-    abstract: "Puts a report away for good, with what it quotes.",
+    abstract: "Deletes a report and what it quotes.",
     discussion: """
       Example:
         parley report dismiss 4

@@ -64,7 +64,7 @@ struct HoldRemove: AdminCommand {
   typealias Operation = RemoveHold
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Removes a hold: what has waited for it goes within the hour.",
+    abstract: "Removes a hold: what it has kept is deleted within the hour.",
     discussion: """
       Example:
         parley hold remove alice@localhost

@@ -58,7 +58,7 @@ struct RetentionRun: AdminCommand {
   typealias Operation = RunRetention
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Removes now what is old enough, and waits for it.",
+    abstract: "Deletes now what is old enough, and waits until it is done.",
     discussion: """
       It goes in small pieces beside the traffic: about a thousand messages a second. What a run has not done when it is \
       interrupted, the next one does.
@@ -68,7 +68,7 @@ struct RetentionRun: AdminCommand {
         parley retention run
       """)
 
-  @Flag(name: .long, help: "Only counts what would go.") var dryRun = false
+  @Flag(name: .long, help: "Only counts what would be deleted.") var dryRun = false
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(onlyCounting: dryRun) }
