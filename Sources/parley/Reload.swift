@@ -6,7 +6,7 @@ struct Reload: AdminCommand {
   static let configuration = CommandConfiguration(
     abstract: "Makes the running server read its configuration and certificates again.",
     discussion: """
-      It reads the file, the environment and the options that it was started with, as on SIGHUP, and tells which keys have \
+      It reads the file, the environment and the options that it was started with, as on SIGHUP, and reports which keys have \
       changed: what takes effect now, and what after a restart. A configuration with an error changes nothing; it is told \
       with its file, line and key, and the exit status is not 0.
 

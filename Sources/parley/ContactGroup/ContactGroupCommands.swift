@@ -8,7 +8,7 @@ struct ContactGroupCommands: AsyncParsableCommand {
     discussion: """
       All members of a group have each other as contacts and see each other online, without having asked; they can \
       neither remove these contacts nor unsubscribe from them. Changes reach connected clients at once. A user's own \
-      contacts stay as they are beneath, and are what remains when the group goes.
+      contacts stay as they are beneath, and are what remains when the group is deleted.
 
       Examples:
         parley contact-group create sales --display-name "Sales"

@@ -7,7 +7,7 @@ struct DialogCreate: AdminCommand {
     commandName: "create",
     abstract: "Creates a group, or with --public a dialog that anybody may find and join.",
     discussion: """
-      It is made in the name of its owner, who is told like everybody else. Without a name for the address a random \
+      It is created in the name of its owner, who is notified like everybody else. Without a name for the address a random \
       one is made up.
 
       Examples:

@@ -8,7 +8,7 @@ struct DialogDeleteMessage: AdminCommand {
     abstract: "Deletes a message for everybody, as in a report.",
     discussion: """
       parley report show names the dialog and the messages of a report. In a group or public dialog the message goes in the \
-      name of the first owner, in a private one in that of its author. Clients are told, but not those of a user who has blocked \
+      name of the first owner, in a private one in that of its author. Clients are notified, but not those of a user who has blocked \
       the author: there it is gone from what the server has.
 
       Examples:

@@ -22,7 +22,7 @@ struct ExportPortable: AsyncParsableCommand {
     abstract: "Writes all users of a domain in the portable format (XEP-0227).",
     discussion: """
       The file has the keys by which the users log in: whoever reads it can try passwords, and can pretend to be this \
-      server. The running server goes on meanwhile. Rooms and files are not in it.
+      server. The server may run meanwhile. Rooms and files are not in it.
 
       Examples:
         parley export xep0227 > everybody.xml

@@ -12,7 +12,7 @@ struct ImportCommands: AsyncParsableCommand {
     abstract: "Moves users in from another server.",
     discussion: """
       Accounts keep their passwords, by their SCRAM keys. An import can be broken off, by Control-C too, and repeated: what is \
-      here already is passed over. docs/guides/production.md tells how to move.
+      here already is passed over. docs/guides/production.md says how to move.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run

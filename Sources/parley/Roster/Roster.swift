@@ -4,7 +4,7 @@ struct Roster: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Contacts of users: list, add, remove, import, export.",
     discussion: """
-      Clients that are connected are told at once. A name without @ belongs to the first domain.
+      Clients that are connected are notified at once. A name without @ belongs to the first domain.
 
       Examples:
         parley roster list alice@localhost

@@ -8,7 +8,7 @@ struct SessionClose: AsyncParsableCommand {
     commandName: "close",
     abstract: "Ends sessions. Their clients may come back at once.",
     discussion: """
-      XMPP clients are told the stream error reset, apps goaway with the reason "ended". To keep somebody out, disable the account: \
+      XMPP clients get the stream error reset, apps goaway with the reason "ended". To keep somebody out, disable the account: \
       parley user disable.
 
       Examples:

@@ -7,7 +7,7 @@ struct UserDisconnect: AdminCommand {
     commandName: "disconnect",
     abstract: "Ends a user's sessions. They may come back at once.",
     discussion: """
-      With a resource only that session ends; parley user show tells the resources.
+      With a resource only that session ends; parley user show lists the resources.
 
       Examples:
         parley user disconnect alice@localhost

@@ -44,7 +44,7 @@ struct UserDelete: AdminCommand {
     abstract: "Deletes an account permanently. Its name is never used again.",
     discussion: """
       What the user wrote stays with those they wrote to; with --erase it is taken back, wherever it was said, and their files \
-      go. On a terminal you are asked first; elsewhere --yes is needed. A server that is stopped meanwhile goes on when it \
+      go. On a terminal you are asked first; elsewhere --yes is needed. A server that is stopped meanwhile continues when it \
       starts again.
 
       Examples:
