@@ -227,9 +227,9 @@ import Testing
       let (process, output, errors) = try Command.start(arguments, in: folder)
       process.waitUntilExit()
       #expect(process.terminationStatus == 2)
-      #expect(try output.fileHandleForReading.readToEnd() == nil)
-      let text = try errors.fileHandleForReading.readToEnd()
-      #expect(String(decoding: text ?? Data(), as: UTF8.self) == line + "\n")
+      #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
+      let text = errors.fileHandleForReading.readDataToEndOfFile()
+      #expect(String(decoding: text, as: UTF8.self) == line + "\n")
     }
   }
 
