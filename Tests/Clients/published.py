@@ -2,10 +2,10 @@
 
 Readers of YAML 1.1 (PyYAML) and of YAML 1.2 (ruamel.yaml) find the same in each. Both OpenAPI files are valid by
 openapi-spec-validator, each without the other, and openapi-python-client generates a client from each in which no operation is
-missing; the clients then talk to a server. AsyncAPI publishes its JSON schema by npm only; so asyncapi.yaml is held to asyncapi3, an
-object model of AsyncAPI 3.0 from PyPI, and its schemas to that of JSON Schema. asyncapi3 refuses dots in the names of messages, which
-AsyncAPI 3.0 allows ("Components Object": ^[a-zA-Z0-9\\.\\-_]+$), and follows no reference; the names are given to it with hyphens, and
-the references are followed here.
+missing; the clients then talk to a server. No package of PyPI has AsyncAPI's own schema; so asyncapi.yaml is held to asyncapi3, an
+object model of AsyncAPI 3.0, and its schemas to that of JSON Schema. asyncapi3 refuses dots in the names of messages, which AsyncAPI's
+schema allows (components.json: ^[\\w\\d\\.\\-_]+$), and follows no reference; the names are given to it with hyphens, and the
+references are followed here.
 """
 import compileall
 import importlib
