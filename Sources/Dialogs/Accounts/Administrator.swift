@@ -38,6 +38,7 @@ extension Problem {
         + "machine: parley user add \(address)", field: "username")
   }
 
+  /// The refusal of an address that a user has, or has had.
   package static func nameTaken(_ address: BareJID) -> Problem {
     Problem(
       .conflict, "name-taken", "\(address) exists, or belonged to a deleted user (names are never reused).",
