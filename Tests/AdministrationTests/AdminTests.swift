@@ -154,6 +154,9 @@ import Testing
       #expect(outcomes.map(\.status) == [.done, .failed, .failed, .done, .failed])
       #expect(outcomes[1].reason == "A user has a password, or an externalId or email to sign in by.")
       #expect(outcomes[2].reason == "Another user has this identity.")
+      let again = try await ImportUsers.perform(
+        ImportUsers.Input(rows: [ImportUsers.Row(jid: "anna@localhost", password: "", name: nil)]), in: context)
+      #expect(again.map(\.status) == [.exists])
       let realm = core.parley.realms[0].id
       let anna = try BareJID("anna@localhost")
       let found = try await core.parley.read { reader in

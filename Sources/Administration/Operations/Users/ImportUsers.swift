@@ -47,15 +47,10 @@ package enum ImportUsers: AdminOperation {
         var identities: [Identity] = []
         if let id = try AdminContext.externalID(row.externalId) { identities.append(Identity(.external, id)) }
         if let email = try AdminContext.email(row.email) { identities.append(Identity(.email, email)) }
-        if row.password.isEmpty, identities.isEmpty {
-          throw Problem(
-            .malformed, "password-empty", "A user has a password, or an externalId or email to sign in by.",
-            field: "password")
-        }
+        // Without any identity an empty password is refused, but not that of a user who exists.
+        let password = row.password.isEmpty && !identities.isEmpty ? nil : row.password
         users.append(
-          Accounts.NewUser(
-            address: address, password: row.password.isEmpty ? nil : row.password, displayName: row.name,
-            identities: identities))
+          Accounts.NewUser(address: address, password: password, displayName: row.name, identities: identities))
         places.append(index)
       } catch {
         outcomes[index] = RowOutcome(.failed, error.text)
@@ -77,7 +72,10 @@ package enum ImportUsers: AdminOperation {
       case .failure(let problem):
         // A failure to write the batch is not an error of its rows.
         if problem.kind == .overloaded { throw problem }
-        outcomes[place] = RowOutcome(.failed, problem.text)
+        outcomes[place] = RowOutcome(
+          .failed,
+          problem.code == "password-empty"
+            ? "A user has a password, or an externalId or email to sign in by." : problem.text)
       }
     }
     return outcomes
