@@ -185,8 +185,10 @@ import Testing
       """)
     let source = EjabberdSource.at(file, domain: "a")
     let (first, flaws) = try all(source, [.accounts, .copies, .rooms])
+    #expect(first.prefix(2) == [room, message("Romy", "romeo@b")])
+    // Accounts wait for the end of the pass, because a ban may stand behind them.
     #expect(
-      first.prefix(4) == [
+      first.suffix(2) == [
         .account(
           AccountRecord(
             jid: "romeo@a",
@@ -194,7 +196,7 @@ import Testing
               SCRAMRecord(
                 mechanism: "SCRAM-SHA-256", iterations: 4096, salt: "c2E=", storedKey: "c3Q=", serverKey: "c2U=")
             ])),
-        .account(AccountRecord(jid: "juliet@a", password: "se\tcret")), room, message("Romy", "romeo@b"),
+        .account(AccountRecord(jid: "juliet@a", password: "se\tcret")),
       ])
     #expect(first.count == 5)
     // Each with its line.

@@ -7,6 +7,7 @@ final class EjabberdReader: RecordReader {
   private let kinds: RecordKinds
   private let nodes: EjabberdNodes?
   private let groups: EjabberdGroups?
+  private let accounts: EjabberdAccounts?
   private var waiting: [Reading] = []
   private var isAtEnd = false
   private var isBegun = false
@@ -16,6 +17,7 @@ final class EjabberdReader: RecordReader {
     self.kinds = kinds
     nodes = kinds.contains(.settings) ? try EjabberdNodes(file.path) : nil
     groups = kinds.contains(.settings) ? EjabberdGroups() : nil
+    accounts = kinds.contains(.accounts) ? try EjabberdAccounts() : nil
   }
 
   var fraction: Double { file.fraction }
@@ -24,6 +26,7 @@ final class EjabberdReader: RecordReader {
     while true {
       if let reading = waiting.popLast() { return reading }
       if isAtEnd {
+        if let account = try accounts?.next() { return account }
         if let group = groups?.next(file.path) { return group }
         return try nodes?.next()
       }
@@ -51,7 +54,18 @@ final class EjabberdReader: RecordReader {
   private func read(_ record: [ErlangTerm], _ place: Place) throws(SourceFailure) -> [Reading] {
     guard let table = record.first?.atom, record.count > 2 else { return [] }
     switch table {
-    case "passwd" where kinds.contains(.accounts): return [EjabberdRecords.account(record, place)]
+    case "passwd":
+      guard let accounts else { return [] }
+      switch EjabberdRecords.account(record) {
+      case .success(let found):
+        let other = try accounts.add(found.account, place)
+        return [found.flaw, other].compactMap { $0 }.map { .flaw(place, "passwd: \(found.account.jid): \($0)") }
+      case .failure(let flaw): return [.flaw(place, flaw.text)]
+      }
+    case "private_storage":
+      let ban = EjabberdRecords.ban(record)
+      if let ban, let accounts { try accounts.ban(ban) }
+      return ban == nil && kinds.contains(.settings) ? [EjabberdRecords.privateXML(record, place)] : []
     case "archive_msg" where kinds.contains(.copies): return EjabberdRecords.archived(record, place)
     case "offline_msg" where kinds.contains(.copies): return [EjabberdRecords.offline(record, place)]
     case "muc_room": return EjabberdRooms.read(record, place, kinds)
@@ -60,7 +74,6 @@ final class EjabberdReader: RecordReader {
       return []
     case "roster" where kinds.contains(.settings): return EjabberdRecords.contact(record, place)
     case "vcard" where kinds.contains(.settings): return [EjabberdRecords.vCard(record, place)]
-    case "private_storage" where kinds.contains(.settings): return [EjabberdRecords.privateXML(record, place)]
     case "privacy" where kinds.contains(.settings): return EjabberdRecords.privacy(record, place)
     case "pubsub_node", "pubsub_item", "pubsub_state":
       guard let flaw = try nodes?.add(record) else { return [] }
@@ -114,13 +127,18 @@ enum EjabberdRecords {
     return node
   }
 
-  static func account(_ record: [ErlangTerm], _ place: Place) -> Reading {
-    guard let jid = jid(record[1]) else { return .flaw(place, "passwd: it has no user") }
-    if let password = record[2].text { return .record(.account(AccountRecord(jid: jid, password: password)), place) }
+  /// Returns an account, and what there is to report of it.
+  static func account(_ record: [ErlangTerm]) -> Result<(account: AccountRecord, flaw: String?), FlawText> {
+    guard let jid = jid(record[1]) else { return .failure(FlawText("passwd: it has no user")) }
+    var account = AccountRecord(jid: jid)
+    if let password = record[2].text {
+      let flaw = account.take(password: password)
+      return .success((account, flaw))
+    }
     let keys = record[2].tuple
     guard keys.count >= 5, keys[0].atom == "scram", let stored = keys[1].text, let server = keys[2].text,
       let salt = keys[3].text, let iterations = keys.last?.integer.flatMap({ Int(exactly: $0) })
-    else { return .flaw(place, "passwd: \(jid) has neither a password nor SCRAM keys") }
+    else { return .failure(FlawText("passwd: \(jid) has neither a password nor SCRAM keys")) }
     // The hash is stated since 20.12.
     let mechanism =
       switch keys.count > 5 ? keys[4].atom : "sha" {
@@ -128,14 +146,19 @@ enum EjabberdRecords {
       case "sha512": "SCRAM-SHA-512"
       default: "SCRAM-SHA-1"
       }
-    return .record(
-      .account(
-        AccountRecord(
-          jid: jid,
-          scram: [
-            SCRAMRecord(
-              mechanism: mechanism, iterations: iterations, salt: salt, storedKey: stored, serverKey: server)
-          ])), place)
+    account.scram = [
+      SCRAMRecord(mechanism: mechanism, iterations: iterations, salt: salt, storedKey: stored, serverKey: server)
+    ]
+    return .success((account, nil))
+  }
+
+  /// Returns the user who is banned by an element of private XML; `nil` for any other element.
+  static func ban(_ record: [ErlangTerm]) -> String? {
+    let key = record[1].tuple
+    guard key.count > 2, key[2].text == XMLNode.banNamespace, let element = element(record[2], within: ""),
+      element.isBan
+    else { return nil }
+    return jid(record[1])
   }
 
   static func contact(_ record: [ErlangTerm], _ place: Place) -> [Reading] {

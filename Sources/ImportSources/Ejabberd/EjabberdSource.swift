@@ -60,6 +60,6 @@ struct EjabberdDatabase: ImportSource {
       tables = try Database()
       rows = try MySQLDump(path, kinds, tables)
     }
-    return EjabberdTables(rows, tables, path, domain, kinds)
+    return try EjabberdTables(rows, tables, path, domain, kinds)
   }
 }

@@ -22,7 +22,9 @@ enum EjabberdTable: String, CaseIterable {
     case .users: .accounts
     case .archive, .spool: .copies
     case .room: [.rooms, .settings]
-    case .vcard, .privateStorage, .group, .groupUser, .contacts, .contactGroups, .defaultList, .lists, .rules, .nodes,
+    // It has the bans of accounts, too.
+    case .privateStorage: [.accounts, .settings]
+    case .vcard, .group, .groupUser, .contacts, .contactGroups, .defaultList, .lists, .rules, .nodes,
       .options, .people, .items:
       .settings
     }
@@ -41,7 +43,7 @@ enum EjabberdTable: String, CaseIterable {
     ["server_host"]
       + {
         switch self {
-        case .users: ["username", "password", "serverkey", "salt", "iterationcount"]
+        case .users: ["username", "password", "serverkey", "salt", "iterationcount", "type"]
         case .archive: ["username", "timestamp", "xml", "kind", "nick", "bare_peer", "id"]
         case .spool: ["username", "xml", "seq"]
         case .vcard: ["username", "vcard"]

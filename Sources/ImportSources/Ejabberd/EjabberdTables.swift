@@ -9,6 +9,7 @@ final class EjabberdTables: RecordReader {
   private let domain: String?
   private let kinds: RecordKinds
   private let groups = EjabberdGroups()
+  private let accounts: EjabberdAccounts?
   private var waiting: [Reading] = []
   /// The queries that follow the rows, the next one last; `nil` before.
   private var queries: [Query]?
@@ -20,7 +21,10 @@ final class EjabberdTables: RecordReader {
     let read: (Database.Statement) throws(SourceFailure) -> [Reading]
   }
 
-  init(_ rows: any EjabberdRows, _ joined: Database, _ path: String, _ domain: String?, _ kinds: RecordKinds) {
+  init(
+    _ rows: any EjabberdRows, _ joined: Database, _ path: String, _ domain: String?, _ kinds: RecordKinds
+  ) throws(SourceFailure) {
+    accounts = kinds.contains(.accounts) ? try EjabberdAccounts() : nil
     self.rows = rows
     self.joined = joined
     self.path = path
@@ -48,7 +52,10 @@ final class EjabberdTables: RecordReader {
         }
         continue
       }
-      guard let next = queries?.popLast() else { return kinds.contains(.settings) ? groups.next(path) : nil }
+      guard let next = queries?.popLast() else {
+        if let account = try accounts?.next() { return account }
+        return kinds.contains(.settings) ? groups.next(path) : nil
+      }
       var isThere = true
       for table in next.tables where isThere { isThere = try joined.hasTable(table.rawValue) }
       if isThere { query = (next.read, try joined.prepare(next.sql)) }
@@ -66,7 +73,13 @@ final class EjabberdTables: RecordReader {
 
   private func read(_ row: EjabberdRow) throws(SourceFailure) -> [Reading] {
     var place = row.place
-    if let text = row.flaw { return row.table == .room ? flaw(place, text, .rooms) : [.flaw(place, text)] }
+    if let text = row.flaw {
+      switch row.table {
+      case .room: return flaw(place, text, .rooms)
+      case .privateStorage: return flaw(place, text, .settings)
+      default: return [.flaw(place, text)]
+      }
+    }
     if row.table == .room {
       guard let options = Self.term(row[3]) else { return flaw(place, "its opts are no term", .rooms) }
       return EjabberdRooms.read(options, of: "\(row[1])@\(row[2])", place, kinds)
@@ -76,7 +89,11 @@ final class EjabberdTables: RecordReader {
     let owner = row[1].contains("@") ? row[1] : "\(row[1])@\(host)"
     place.key = "\(place.key ?? ""), \(owner)"
     switch row.table {
-    case .users: return [account(row, owner, place)]
+    case .users:
+      guard let accounts else { return [] }
+      let found = account(row, owner)
+      let other = try accounts.add(found.account, place)
+      return [found.flaw, other].compactMap { $0 }.map { .flaw(place, $0) }
     case .archive:
       guard let microseconds = Int64(row[2]) else { return [.flaw(place, "its timestamp is damaged")] }
       guard let stanza = XMLNode(parsing: row[3], within: "jabber:client") else {
@@ -99,7 +116,16 @@ final class EjabberdTables: RecordReader {
       }
       return [.record(.vCard(ElementRecord(owner: owner, xml: element.xml)), place)]
     case .privateStorage:
-      guard let element = XMLNode(parsing: row[2], within: "") else { return [.flaw(place, "its data is no element")] }
+      // Only bans are read with the accounts.
+      if !kinds.contains(.settings), !row[2].contains(XMLNode.banNamespace) { return [] }
+      guard let element = XMLNode(parsing: row[2], within: "") else {
+        return flaw(place, "its data is no element", .settings)
+      }
+      if element.isBan {
+        if let accounts { try accounts.ban(owner) }
+        return []
+      }
+      guard kinds.contains(.settings) else { return [] }
       return [.record(.privateXML(ElementRecord(owner: owner, xml: element.xml)), place)]
     case .group:
       guard let options = Self.term(row[2]) else { return [.flaw(place, "its opts are no term")] }
@@ -117,22 +143,28 @@ final class EjabberdTables: RecordReader {
     kinds.isSuperset(of: kind) ? [.flaw(place, text)] : []
   }
 
-  private func account(_ row: EjabberdRow, _ owner: String, _ place: Place) -> Reading {
-    var (stored, mechanism) = (row[2], "SCRAM-SHA-1")
-    guard let iterations = Int(row[5]), iterations > 0, !row[4].isEmpty else {
-      return .record(.account(AccountRecord(jid: owner, password: stored)), place)
+  /// Returns an account, and what there is to report of it. A row with any part of SCRAM keys has no plain password.
+  private func account(_ row: EjabberdRow, _ owner: String) -> (account: AccountRecord, flaw: String?) {
+    var account = AccountRecord(jid: owner)
+    // Newer versions name the hash by a number (`hash_to_num` in ejabberd_auth_sql), which is 1 for a plain password and 0
+    // for a row of an older version.
+    let mechanisms = ["2": "SCRAM-SHA-1", "3": "SCRAM-SHA-256", "4": "SCRAM-SHA-512"]
+    let iterations = Int(row[5]) ?? 0
+    if row[3].isEmpty, row[4].isEmpty, iterations == 0, mechanisms[row[6]] == nil {
+      let flaw = account.take(password: row[2])
+      return (account, flaw)
     }
+    var (stored, mechanism) = (row[2], mechanisms[row[6]] ?? "SCRAM-SHA-1")
     for (prefix, name) in [("sha256:", "SCRAM-SHA-256"), ("sha512:", "SCRAM-SHA-512")] where stored.hasPrefix(prefix) {
       (stored, mechanism) = (String(stored.dropFirst(prefix.count)), name)
     }
-    return .record(
-      .account(
-        AccountRecord(
-          jid: owner,
-          scram: [
-            SCRAMRecord(
-              mechanism: mechanism, iterations: iterations, salt: row[4], storedKey: stored, serverKey: row[3])
-          ])), place)
+    guard iterations > 0, !row[3].isEmpty, !row[4].isEmpty else {
+      return (account, "its SCRAM keys are not complete: \(AccountRecord.locked)")
+    }
+    account.scram = [
+      SCRAMRecord(mechanism: mechanism, iterations: iterations, salt: row[4], storedKey: stored, serverKey: row[3])
+    ]
+    return (account, nil)
   }
 
   // MARK: What is read together

@@ -3,6 +3,8 @@ final class PostgresDump: EjabberdRows {
   private let lines: LineFile
   private let tables: DumpTables
   private var current: DumpTables.Current?
+  /// Whether a comment says that `pg_dump` has written it.
+  private var isOfPostgres = false
 
   init(_ path: String, _ kinds: RecordKinds, _ joined: Database) throws(SourceFailure) {
     lines = try LineFile(path)
@@ -37,9 +39,14 @@ final class PostgresDump: EjabberdRows {
 
   /// Takes a line that stands outside of tables' rows.
   private func begin(_ line: ArraySlice<UInt8>, _ number: Int) throws(SourceFailure) {
+    if line.starts(with: "-- PostgreSQL database dump".utf8) { isOfPostgres = true }
     if line.starts(with: "INSERT INTO".utf8) {
       throw SourceFailure(
-        Place(file: lines.path, line: number), "its rows are INSERTs: write the dump without --inserts")
+        Place(file: lines.path, line: number),
+        isOfPostgres
+          ? "its rows are INSERTs: write the dump without --inserts"
+          : "its rows are INSERTs: what ejabberdctl export2sql writes is not read, import what ejabberdctl dump writes "
+            + "(a dump of pg_dump is written without --inserts)")
     }
     guard line.starts(with: "COPY ".utf8) else { return }
     let text = String(decoding: line, as: UTF8.self)

@@ -19,6 +19,8 @@ final class PortableReader: RecordReader {
     static let mam = "urn:xmpp:mam:2"
     static let forward = "urn:xmpp:forward:0"
     static let include = "http://www.w3.org/2001/XInclude"
+    static let tigase = "tigase:xep-0227:user:0"
+    static let tigasePlain = "tigase:xep-0227:sasl:0#plain"
   }
 
   /// The place of the reader between elements that it reads whole.
@@ -110,7 +112,9 @@ final class PortableReader: RecordReader {
         flaw(place(line), "a <user/> without 'name'")
         return levels.append(.skipped)
       }
-      user = PortableUser(jid: "\(name)@\(host)", password: node["password"], place: place(line, "\(name)@\(host)"))
+      user = PortableUser(
+        jid: "\(name)@\(host)", password: node["password"], status: node["status", NS.tigase],
+        place: place(line, "\(name)@\(host)"))
       levels.append(.user)
     case .server, .host, .user:
       if node.is("include", NS.include) { return levels.append(include(node, line, file)) }
@@ -157,7 +161,9 @@ final class PortableReader: RecordReader {
       flaw(place(line, href), "files include each other too deeply")
       return .skipped
     }
-    return .include("\(file.folder)/\(path)")
+    let (near, far) = ("\(file.folder)/\(path)", "\(files.first?.folder ?? file.folder)/\(path)")
+    // COMPAT(Tigase 8.4): its paths are relative to the folder of the first file, also in the files that are included.
+    return .include(!Files.exists(near) && Files.exists(far) ? far : near)
   }
 
   // MARK: Elements

@@ -8,8 +8,9 @@ final class PortableUser {
   let jid: String
   private let password: String?
   private let place: Place
-  private var scram: [SCRAMRecord] = []
-  private var isDisabled = false
+  private var account: AccountRecord
+  /// What there is to report of the account, beside what was reported at once.
+  private var flaws: [String] = []
   private var forms: [String: String] = [:]
   private var affiliations: [String: [String: String]] = [:]
   /// The configured nodes in their order.
@@ -17,18 +18,26 @@ final class PortableUser {
   private var items: [(item: ItemRecord, Place)] = []
   private var pubsubBytes = 0
 
-  init(jid: String, password: String?, place: Place) {
+  /// - Parameter status: that of an account of Tigase.
+  init(jid: String, password: String?, status: String?, place: Place) {
     self.jid = jid
     self.password = password
     self.place = place
+    account = AccountRecord(jid: jid)
+    // COMPAT(Tigase 8.4): `AuthRepository.AccountStatus`; all others are inactive.
+    if let status, !["active", "vip", "paid", "undefined_active"].contains(status) {
+      account.isDisabled = true
+      if !["disabled", "banned"].contains(status) {
+        flaws.append("its status is \(status), which is not known here: the account is disabled")
+      }
+    }
   }
 
   /// Takes an element of the user, or one of a list in it.
   func take(_ node: XMLNode, in list: String?, at place: Place, _ kinds: RecordKinds) -> [Reading] {
     switch list {
     case NS.roster: kinds.contains(.settings) ? [contact(node, place)] : []
-    case NS.privateXML:
-      kinds.contains(.settings) ? [.record(.privateXML(ElementRecord(owner: jid, xml: node.xml)), place)] : []
+    case NS.privateXML: privateXML(node, place, kinds)
     case NS.pubsub: kinds.contains(.settings) ? published(node, place) : []
     case NS.pubsubOwner: kinds.contains(.settings) ? owned(node, place) : []
     case NS.archive: kinds.contains(.copies) ? [archived(node, place)] : []
@@ -42,13 +51,25 @@ final class PortableUser {
     case ("scram-credentials", NS.scram):
       guard kinds.contains(.accounts) else { return [] }
       do throws(FlawText) {
-        scram.append(try credentials(node))
+        let keys = try credentials(node)
+        if let flaw = account.add([keys]) { return [.flaw(place, flaw)] }
         return []
       } catch {
         return [.flaw(place, "scram-credentials: \(error.text)")]
       }
+    case ("plain-credentials", NS.tigasePlain):
+      guard kinds.contains(.accounts) else { return [] }
+      let encoded = node.first("password", NS.tigasePlain)?.text.filter { !$0.isWhitespace } ?? ""
+      guard let bytes = Base64.decode(encoded.utf8, canonical: false), !bytes.isEmpty,
+        let password = String(validating: bytes, as: UTF8.self)
+      else { return [.flaw(place, "plain-credentials: the password is no text in base 64: \(AccountRecord.locked)")] }
+      if let known = account.password, known != password {
+        return [.flaw(place, "it has two passwords, of which the first is taken")]
+      }
+      account.password = password
+      return []
     case ("disabled", NS.parley):
-      isDisabled = true
+      account.isDisabled = true
       return node.nodes.flatMap { element($0, place, kinds) }
     case ("vCard", NS.vCard):
       return kinds.contains(.settings) ? [.record(.vCard(ElementRecord(owner: jid, xml: node.xml)), place)] : []
@@ -74,9 +95,10 @@ final class PortableUser {
   /// Returns what was held.
   func end(_ kinds: RecordKinds) -> [Reading] {
     if kinds.contains(.accounts) {
-      return [
-        .record(.account(AccountRecord(jid: jid, password: password, scram: scram, isDisabled: isDisabled)), place)
-      ]
+      if let password, let flaw = account.take(password: password) { flaws.append(flaw) }
+      var found: [Reading] = flaws.map { .flaw(place, $0) }
+      found.append(.record(.account(account), place))
+      return found
     }
     guard kinds.contains(.settings) else { return [] }
     var found: [Reading] = configured.filter { $0.node != BookmarkList.node }.map { node, place in
@@ -124,6 +146,14 @@ final class PortableUser {
     var keys = keys
     (keys.salt, keys.storedKey, keys.serverKey) = (salt.text, stored.text, server.text)
     return keys
+  }
+
+  private func privateXML(_ node: XMLNode, _ place: Place, _ kinds: RecordKinds) -> [Reading] {
+    if node.isBan {
+      account.isDisabled = true
+      return []
+    }
+    return kinds.contains(.settings) ? [.record(.privateXML(ElementRecord(owner: jid, xml: node.xml)), place)] : []
   }
 
   private func contact(_ node: XMLNode, _ place: Place) -> Reading {

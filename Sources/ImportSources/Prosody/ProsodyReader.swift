@@ -128,7 +128,10 @@ final class ProsodyReader: RecordReader {
       }
     }
     if kinds.contains(.accounts), let (data, place) = load("accounts") {
-      found.append(ProsodyRecords.account(jid, data, place))
+      found += ProsodyRecords.account(jid, data, place)
+      for store in ["account_roles", "roles"] {
+        if let (data, place) = load(store) { found += ProsodyRecords.roles(data, place) }
+      }
     }
     if kinds.contains(.copies) {
       accounts.append(jid)

@@ -38,19 +38,26 @@ enum ProsodyRecords {
 
   // MARK: accounts
 
-  static func account(_ jid: String, _ data: LuaTable, _ place: Place) -> Reading {
-    var account = AccountRecord(jid: jid, password: data["password"]?.text)
-    if account.password == nil, let stored = data["stored_key"]?.text, let server = data["server_key"]?.text,
+  static func account(_ jid: String, _ data: LuaTable, _ place: Place) -> [Reading] {
+    var account = AccountRecord(jid: jid)
+    // COMPAT(Prosody 13): `disabled` stands beside credentials that are still valid. Anything but nil and false is true in
+    // Lua.
+    switch data["disabled"] {
+    case nil, .some(.none), .some(.boolean(false)): break
+    default: account.isDisabled = true
+    }
+    let password = data["password"]?.text ?? ""
+    if password.isEmpty, let stored = data["stored_key"]?.text, let server = data["server_key"]?.text,
       let salt = data["salt"]?.text, let iterations = data["iteration_count"]?.number.flatMap({ Int(exactly: $0) })
     {
       guard let stored = bytes(ofHex: stored), let server = bytes(ofHex: server) else {
-        return .flaw(place, "stored_key or server_key is no hexadecimal number")
+        return [.flaw(place, "stored_key or server_key is no hexadecimal number")]
       }
       let mechanism: String
       switch stored.count {
       case 20: mechanism = "SCRAM-SHA-1"
       case 32: mechanism = "SCRAM-SHA-256"
-      default: return .flaw(place, "stored_key is of no known hash")
+      default: return [.flaw(place, "stored_key is of no known hash")]
       }
       account.scram = [
         SCRAMRecord(
@@ -58,7 +65,19 @@ enum ProsodyRecords {
           storedKey: Base64.string(stored), serverKey: Base64.string(server))
       ]
     }
-    return .record(.account(account), place)
+    var found: [Reading] = []
+    if let flaw = account.take(password: password) { found.append(.flaw(place, flaw)) }
+    found.append(.record(.account(account), place))
+    return found
+  }
+
+  /// Reports the roles of an account, which are not taken: `_default` has the role since Prosody 13, and each key is one
+  /// before.
+  static func roles(_ data: LuaTable, _ place: Place) -> [Reading] {
+    let named = data["_default"]?.text.map { [$0] } ?? data.fields.filter { $0.value == .boolean(true) }.map(\.key)
+    return named.filter { !["prosody:registered", "prosody:member"].contains($0) }.map {
+      .flaw(place, "its role \($0) is not taken: parley user role makes administrators")
+    }
   }
 
   private static func bytes(ofHex text: String) -> [UInt8]? {

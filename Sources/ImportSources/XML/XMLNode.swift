@@ -29,6 +29,10 @@ struct XMLNode: Sendable, Equatable {
     attributes.first { $0.name == name && $0.namespace.isEmpty }?.value
   }
 
+  subscript(_ name: String, _ namespace: String) -> String? {
+    attributes.first { $0.name == name && $0.namespace == namespace }?.value
+  }
+
   /// The child elements.
   var nodes: [XMLNode] { children.compactMap { if case .node(let node) = $0 { node } else { nil } } }
 
