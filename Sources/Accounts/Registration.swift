@@ -54,6 +54,12 @@ extension Accounts {
       self.displayName = displayName
     }
     var password: String? { if case .password(let password) = secret { password } else { nil } }
+    /// The reason why its password or keys are refused; `nil` if they are not.
+    var refusal: Problem? {
+      if let password { return Accounts.refusal(of: password) }
+      if case .failure(let problem)? = ready { return problem }
+      return nil
+    }
     /// The keys that need no derivation; `nil` for a password.
     var ready: Result<[SCRAMKeys], Problem>? {
       let keys: [SCRAMKeys]
@@ -121,29 +127,56 @@ extension Accounts {
     }
   }
 
+  /// Returns the refusal of each row that `importUsers` would answer with; `nil` for one that it would take. Nothing is
+  /// written.
+  public func refusals(of rows: [NewUser], byOperator: Bool = false) async throws(Problem) -> [Problem?] {
+    let realms = parley.realmTable
+    let now = parley.clock.now
+    return try await parley.read { [self] reader -> [Problem?] in
+      try rows.map { row -> Problem? in
+        if let refusal = row.refusal { return refusal }
+        if let obstacle = try obstacle(to: row, byOperator: byOperator, realms: realms, now: now, reader) {
+          return obstacle
+        }
+        return try reader.user(row.address) == nil ? nil : .nameTaken(row.address)
+      }
+    }
+  }
+
+  /// Returns the reason why a row cannot become an account, whatever its password is; `nil` if it can.
+  private func obstacle(
+    to row: NewUser, byOperator: Bool, realms: RealmTable, now: Timestamp, _ reader: any StoreReader
+  ) throws -> Problem? {
+    guard let realm = realms.realm(domain: row.address.domain), !realm.id.isRemote else {
+      return Problem(.foreign, "domain-not-served", "\(row.address.domain) is not served here.", field: "jid")
+    }
+    guard row.address.local != nil else {
+      return Problem(.malformed, "name-missing", "An account needs a name before the @.", field: "jid")
+    }
+    if let name = row.displayName {
+      do throws(Problem) { try PlainText.check(name, field: "name") } catch { return error }
+      if name.utf8.count > Limits.displayNameBytesMax {
+        return Problem(
+          .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+      }
+    }
+    if let obstacle = try obstacle(
+      to: row.address, row.invite, in: realm.id, byOperator: byOperator, now: now, reader)
+    {
+      return obstacle
+    }
+    return try row.identities.contains { try reader.user(of: $0, in: realm.id) != nil } ? .identityTaken : nil
+  }
+
   private func insert(
     _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, byOperator: Bool, realms: RealmTable, now: Timestamp,
     _ writer: any StoreWriter
   ) throws -> Result<User, Problem> {
     guard case .success(let keys) = keys else { return keys.map { _ in preconditionFailure("a failure has no keys") } }
-    guard let realm = realms.realm(domain: row.address.domain), !realm.id.isRemote else {
-      return .failure(Problem(.foreign, "domain-not-served", "\(row.address.domain) is not served here.", field: "jid"))
-    }
-    guard row.address.local != nil else {
-      return .failure(Problem(.malformed, "name-missing", "An account needs a name before the @.", field: "jid"))
-    }
-    if let name = row.displayName, name.utf8.count > Limits.displayNameBytesMax {
-      return .failure(
-        Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name"))
-    }
-    if let obstacle = try obstacle(
-      to: row.address, row.invite, in: realm.id, byOperator: byOperator, now: now, writer)
-    {
+    if let obstacle = try obstacle(to: row, byOperator: byOperator, realms: realms, now: now, writer) {
       return .failure(obstacle)
     }
-    for identity in row.identities where try writer.user(of: identity, in: realm.id) != nil {
-      return .failure(.identityTaken)
-    }
+    guard let realm = realms.realm(domain: row.address.domain) else { return .failure(Problem.unreachable) }
     do {
       var user = try writer.insertUser(
         row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
@@ -202,16 +235,16 @@ extension Accounts {
   /// the door did so when it admitted the guest.
   func obstacle(
     to address: BareJID, _ invite: Invite?, in realm: RealmID, byOperator: Bool = false, now: Timestamp,
-    _ writer: any StoreWriter
+    _ reader: any StoreReader
   ) throws -> Problem? {
     if parley.registries.administrators.isReserved(address) {
       // An invitation that fixed the name before it was reserved does not stop the operator: nobody else can use it. A
       // name that is taken is refused as any other, so that the refusal does not tell who administers.
-      return try byOperator || writer.user(address) != nil ? nil : .nameReserved(address)
+      return try byOperator || reader.user(address) != nil ? nil : .nameReserved(address)
     }
     if let invite {
-      let isGood = try writer.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
-      guard isGood, invite.realm == realm, try Self.isLetIn(by: invite, writer) else {
+      let isGood = try reader.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
+      guard isGood, invite.realm == realm, try Self.isLetIn(by: invite, reader) else {
         return Problem(.missing, "invitation-unknown", "This invitation is used up or was taken back.", field: "token")
       }
       if let name = invite.name, name != address.local {
@@ -219,7 +252,7 @@ extension Accounts {
       }
     }
     if let name = address.local,
-      let reserving = try writer.invite(reserving: name, in: realm, after: Invites.outlived(now)),
+      let reserving = try reader.invite(reserving: name, in: realm, after: Invites.outlived(now)),
       reserving.id != invite?.id
     {
       return Invites.reserved(address)
@@ -247,4 +280,10 @@ extension Accounts {
           metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
       })
   }
+}
+
+extension Problem {
+  static let passwordRefused = Problem(
+    .malformed, "password-refused",
+    "This password has characters that a password must not have (RFC 8265 4), or is too long.", field: "password")
 }

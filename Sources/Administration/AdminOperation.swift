@@ -26,6 +26,8 @@ package protocol AdminOperation: Sendable {
   static var isReading: Bool { get }
   /// Returns the names of what the operation is about, for the audit; no secret.
   static func object(of input: Input) -> String
+  /// The same after it was performed, where the output has more to say.
+  static func object(of input: Input, after output: Output) -> String
   static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
 }
 
@@ -35,6 +37,7 @@ extension AdminOperation {
   package static var scope: AppKey.Scope? { routes.first?.scope }
   package static var isReading: Bool { !routes.isEmpty && routes.allSatisfy { $0.method == .get } }
   package static func object(of input: Input) -> String { AuditObject.text(of: input) }
+  package static func object(of input: Input, after output: Output) -> String { object(of: input) }
 }
 
 /// The state that operations work on.
@@ -102,12 +105,20 @@ package struct AdminContext: Sendable {
       return try await operation.perform(input, in: self)
     }
     if operation.isReading { return try await perform() }
-    return try await recorded(operation.name, on: operation.object(of: input), perform)
+    return try await recorded(
+      operation.name, on: operation.object(of: input), finally: { operation.object(of: input, after: $0) }, perform)
   }
 
   /// Does the same for an act that is not an operation's own.
   func recorded<Output>(
     _ operation: String, on object: String, _ body: () async throws(Problem) -> Output
+  ) async throws(Problem) -> Output {
+    try await recorded(operation, on: object, finally: { _ in object }, body)
+  }
+
+  /// - Parameter finally: Returns the object of an act that was not refused.
+  private func recorded<Output>(
+    _ operation: String, on object: String, finally: (Output) -> String, _ body: () async throws(Problem) -> Output
   ) async throws(Problem) -> Output {
     guard let actor else { return try await body() }
     let output: Output
@@ -118,7 +129,7 @@ package struct AdminContext: Sendable {
       try? await accounts.note(operation, on: object, by: actor, status: error.kind.status, code: error.code)
       throw error
     }
-    try await accounts.note(operation, on: object, by: actor, status: 200)
+    try await accounts.note(operation, on: finally(output), by: actor, status: 200)
     return output
   }
 

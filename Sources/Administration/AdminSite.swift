@@ -70,7 +70,8 @@ package struct AdminSite: Sendable {
       input.parameters.merge(route.fixed) { $1 }
       let call = try prepare(operation, input)
       if !call.object.isEmpty { object = call.object }
-      let bytes = try await call.perform(within)
+      let (bytes, finalObject) = try await call.perform(within)
+      if !finalObject.isEmpty { object = finalObject }
       response = OperationRunner.response(route.status, bytes)
       // A call that is not in the audit is not acknowledged. The figures that an administrator's page asks for again and
       // again are about nobody, and would be all that is in it.
@@ -107,8 +108,8 @@ package struct AdminSite: Sendable {
   /// A call whose input was read.
   private struct Call: Sendable {
     let object: String
-    /// Performs it, and returns the output as JSON; nil if it is empty.
-    let perform: @Sendable (AdminContext) async throws -> [UInt8]?
+    /// Performs it, and returns the output as JSON, nil if it is empty, and the object that is known then.
+    let perform: @Sendable (AdminContext) async throws -> (bytes: [UInt8]?, object: String)
   }
 
   private func prepare<Operation: AdminOperation>(
@@ -119,7 +120,8 @@ package struct AdminSite: Sendable {
     return Call(object: operation.object(of: input)) { admin in
       // It is in the audit as every call with a key, and not a second time as an act.
       let output = try await operation.perform(input, in: admin)
-      return output is Empty ? nil : try AdminJSON.encode(output)
+      let object = operation.object(of: input, after: output)
+      return (output is Empty ? nil : try AdminJSON.encode(output), object)
     }
   }
 }

@@ -1,7 +1,20 @@
-/// Generates passwords.
+import Accounts
+import Dialogs
+
+/// Generates passwords, and judges those of operators.
 package enum Passwords {
   /// Characters that are easy to distinguish and type: no 0, o, 1, l, i.
   private static let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
+
+  /// Returns a remark on a password that an app would refuse, and an operator may set; nil for any other.
+  package static func remark(on password: String) -> String? {
+    do throws(Problem) {
+      try Accounts.checkNew(password)
+      return nil
+    } catch {
+      return "Apps would refuse this password, which is no error here: \(error.text)"
+    }
+  }
 
   /// Returns a password of four groups of five characters, with 99 random bits.
   package static func make() -> String {

@@ -114,6 +114,42 @@ import Testing
     }
   }
 
+  @Test(
+    "What an app may not set, an operator may not either",
+    arguments: ["a\u{0}b", "a\u{1B}b", "a\u{FFFF}", "a\u{FFFE}b", "\u{7}"])
+  func textsAreJudgedAsThoseOfApps(text: String) async throws {
+    try await withCore { _, context, _ in
+      try await add("alice@localhost", context, name: "Alice")
+      func code(_ body: () async throws -> Void) async throws -> String { try await problem(body).code }
+      #expect(try await code { try await add("bob@localhost", context, name: text) } == "character-not-allowed")
+      #expect(try await code { try await add("bob@localhost", context, password: text) } == "password-refused")
+      #expect(
+        try await code {
+          _ = try await SetPassword.perform(SetPassword.Input(jid: "alice@localhost", password: text), in: context)
+        } == "password-refused")
+      let rows = [("bob@localhost", "secret", text), ("bob@localhost", text, "Bob")]
+        .map { ImportUsers.Row(jid: $0.0, password: $0.1, name: $0.2) }
+      let outcomes = try await ImportUsers.perform(ImportUsers.Input(rows: rows), in: context)
+      #expect(outcomes.map(\.status) == [.failed, .failed])
+      let contacts = [(text, [String]()), ("Bob", [text])]
+        .map { ImportContacts.Row(jid: "alice@localhost", contact: "bob@elsewhere.example", name: $0.0, groups: $0.1) }
+      let linked = try await ImportContacts.perform(ImportContacts.Input(rows: contacts, mutual: false), in: context)
+      #expect(linked.map(\.status) == [.failed, .failed])
+    }
+  }
+
+  @Test(
+    "Keys of another server in a column for passwords are no password",
+    arguments: ["scram:YQ==,Yg==,Yw==,4096", "{SSHA}kD67x7o6BW8b4dJnovX208NIlcE=", "BANNED_ACCOUNT--2008--1--spam"])
+  func keysAreNoPasswords(text: String) async throws {
+    try await withCore { core, context, _ in
+      let row = ImportUsers.Row(jid: "alice@localhost", password: text, name: nil)
+      #expect(try await ImportUsers.perform(ImportUsers.Input(rows: [row]), in: context).map(\.status) == [.failed])
+      let address = try BareJID("alice@localhost")
+      #expect(try await core.parley.read { try $0.user(address) } == nil)
+    }
+  }
+
   @Test func importsTellEachRow() async throws {
     try await withCore { core, context, _ in
       try await add("old@localhost", context)

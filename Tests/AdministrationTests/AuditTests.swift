@@ -41,6 +41,24 @@ import Testing
     }
   }
 
+  @Test func anImportOfManyCountsWhatWasRefused() async throws {
+    try await withCore { core, context, _ in
+      let rows = [("alice@localhost", "secret"), ("a b@localhost", "secret"), ("bob@localhost", "")]
+        .map { ImportUsers.Row(jid: $0.0, password: $0.1, name: nil) }
+      let acting = context.acting(operator1)
+      for _ in 0..<2 { _ = try await acting.perform(ImportUsers.self, ImportUsers.Input(rows: rows)) }
+      let contacts = ["alice@localhost", "nobody@localhost"]
+        .map { ImportContacts.Row(jid: $0, contact: "bob@elsewhere.example", name: nil, groups: []) }
+      _ = try await acting.perform(ImportContacts.self, ImportContacts.Input(rows: contacts, mutual: false))
+      #expect(
+        try await audit(context) == [
+          "uid 1000 roster.import 1 contacts, 1 refused done",
+          "uid 1000 users.import 0 users, 1 here already, 2 refused done",
+          "uid 1000 users.import 1 users, 2 refused done",
+        ])
+    }
+  }
+
   @Test func anImportIsItsBeginningAndItsEnd() async throws {
     try await withCore { _, context, _ in
       let acting = context.acting(operator1)

@@ -11,10 +11,15 @@ import Testing
     try await withScratchFolder { folder in
       _ = try await Command.run("init", "--no-demo", in: folder)
       let added = try await Command.run(
-        "user", "add", "alice@localhost", "--password-stdin", in: folder, input: "secret\n")
+        "user", "add", "alice@localhost", "--password-stdin", in: folder, input: "secret words\n")
       #expect(added.status == 0)
       #expect(added.output == "Added alice@localhost.\n")
       #expect(added.errors == "")
+      // What an app would refuse is set, and remarked on.
+      let short = try await Command.run(
+        "user", "add", "short@localhost", "--password-stdin", in: folder, input: "secret\n")
+      #expect(short.status == 0)
+      #expect(short.errors.contains("at least 8 characters"))
       let bob = try await Command.run("user", "add", "bob", "--generate", "--json", in: folder)
       #expect(bob.status == 0)
       #expect(bob.output.contains("\"jid\" : \"bob@localhost\""))
@@ -177,6 +182,7 @@ import Testing
         users.lines == [
           "users.csv: line 4: 1 fields where the first line has 3",
           "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
+          "3 passwords are shorter than apps allow, which is no error here.",
         ])
       let again = try await Command.run(
         "user", "import", "-", "--skip-existing", "--json", in: folder, input: "jid,password\nbob,x\n")

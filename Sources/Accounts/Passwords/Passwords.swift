@@ -167,16 +167,21 @@ extension Accounts {
 
   /// Returns the keys of all hashes for each password, in their order; an invalid password does not affect the others.
   static func keys(for passwords: [String], iterations: Int) -> [Result<[SCRAMKeys], Problem>] {
-    zip(passwords, SCRAMKeys.deriveKeys(of: passwords, iterations: iterations)).map { password, keys in
-      keys.mapError { _ in
-        if password.isEmpty {
-          return Problem(.malformed, "password-empty", "A password must not be empty.", field: "password")
-        }
-        return Problem(
-          .malformed, "password-refused",
-          "This password has characters that a password must not have (RFC 8265 4), or is too long.",
-          field: "password")
-      }
+    let refusals = passwords.map { refusal(of: $0) }
+    // An empty password costs no derivation.
+    let allowed = zip(passwords, refusals).map { $1 == nil ? $0 : "" }
+    return zip(refusals, SCRAMKeys.deriveKeys(of: allowed, iterations: iterations)).map { refusal, keys in
+      keys.mapError { _ in refusal ?? .passwordRefused }
     }
+  }
+
+  /// Returns the reason why this cannot be a password; `nil` if it can. A client could not log in with a password that
+  /// OpaqueString does not allow.
+  static func refusal(of password: String) -> Problem? {
+    if password.isEmpty {
+      return Problem(.malformed, "password-empty", "A password must not be empty.", field: "password")
+    }
+    let isAllowed = password.utf8.count <= SCRAMKeys.passwordBytesMax && (try? Precis.opaqueString(password)) != nil
+    return isAllowed ? nil : .passwordRefused
   }
 }

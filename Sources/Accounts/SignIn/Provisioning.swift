@@ -27,8 +27,12 @@ extension Accounts {
   public func provision(
     _ provision: Provision, in realm: Realm, byOperator: Bool = false
   ) async throws(Problem) -> User {
-    if let name = provision.displayName, name.utf8.count > Limits.displayNameBytesMax {
-      throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+    if let name = provision.displayName {
+      try PlainText.check(name, field: "name")
+      if name.utf8.count > Limits.displayNameBytesMax {
+        throw Problem(
+          .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+      }
     }
     var address: BareJID?
     if let name = provision.name {

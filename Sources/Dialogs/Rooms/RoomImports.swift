@@ -76,6 +76,7 @@ extension Judge {
       throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "jid")
     }
     if rooms.leases[imported.address] != nil { throw Problem.roomTaken }
+    try PlainText.check(imported.topic, field: "topic")
     guard imported.topic.utf8.count <= Limits.topicBytesMax else {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }

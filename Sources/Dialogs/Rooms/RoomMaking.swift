@@ -216,6 +216,10 @@ extension Judge {
   }
 
   func check(_ settings: RoomSettings, was: RoomSettings? = nil, in realm: RealmID) throws(Problem) {
+    // Older texts must not keep anybody from changing other settings.
+    for (field, value, before) in [("name", settings.name, was?.name), ("about", settings.about, was?.about)] {
+      if let value, value != before { try PlainText.check(value, field: field) }
+    }
     try check(days: settings.retentionDays, was: was?.retentionDays, in: realm, isRoom: true)
     for (field, value, bound) in [
       ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),

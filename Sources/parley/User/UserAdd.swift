@@ -26,6 +26,7 @@ struct UserAdd: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
+    if let remark = Passwords.remark(on: secret.text) { Terminal.note(remark) }
     try await options.withData { context in
       let user = try await context.call(
         AddUser.self, AddUser.Input(jid: context.address(jid), password: secret.text, name: name))

@@ -22,10 +22,12 @@ struct UserImport: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
+    var remarkable = 0
     try await options.withData { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
       try await run.run(required: ["jid"], optional: ["password", "name", "externalId", "email"]) { records in
-        try await context.call(
+        remarkable += records.filter { !$0["password"].isEmpty && Passwords.remark(on: $0["password"]) != nil }.count
+        return try await context.call(
           ImportUsers.self,
           ImportUsers.Input(
             rows: records.map { record in
@@ -34,6 +36,9 @@ struct UserImport: AsyncParsableCommand {
                 name: record["name"].isEmpty ? nil : record["name"], externalId: record["externalId"],
                 email: record["email"])
             }))
+      }
+      if remarkable > 0 {
+        Terminal.note("\(remarkable) passwords are shorter than apps allow, which is no error here.")
       }
       try Import.finish(run, options.output)
     }

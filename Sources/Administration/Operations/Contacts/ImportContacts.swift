@@ -34,6 +34,7 @@ package enum ImportContacts: AdminOperation {
   package typealias Output = [RowOutcome]
 
   package static func object(of input: Input) -> String { "\(input.rows.count) contacts" }
+  package static func object(of input: Input, after output: [RowOutcome]) -> String { output.counted("contacts") }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
     guard input.rows.count <= AdminLimits.importBatchRows else {

@@ -64,6 +64,17 @@ package struct RowOutcome: Codable, Hashable, Sendable {
   }
 }
 
+extension [RowOutcome] {
+  /// Returns the counts for the audit, such as `5 users, 3 refused`.
+  func counted(_ noun: String) -> String {
+    func count(_ status: RowOutcome.Status) -> Int { filter { $0.status == status }.count }
+    var parts = ["\(count(.done)) \(noun)"]
+    if count(.exists) > 0 { parts.append("\(count(.exists)) here already") }
+    if count(.failed) > 0 { parts.append("\(count(.failed)) refused") }
+    return parts.joined(separator: ", ")
+  }
+}
+
 extension AdminContext {
   /// Returns a local account that is not deleted.
   func user(_ jid: String) async throws(Problem) -> User {

@@ -1,6 +1,7 @@
 import Accounts
 import Addresses
 package import Dialogs
+import ImportSources
 
 /// Creates many accounts in one transaction; a row that fails does not affect the others.
 package enum ImportUsers: AdminOperation {
@@ -33,6 +34,7 @@ package enum ImportUsers: AdminOperation {
   package typealias Output = [RowOutcome]
 
   package static func object(of input: Input) -> String { "\(input.rows.count) users" }
+  package static func object(of input: Input, after output: [RowOutcome]) -> String { output.counted("users") }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
     guard input.rows.count <= AdminLimits.importBatchRows else {
@@ -44,6 +46,7 @@ package enum ImportUsers: AdminOperation {
     for (index, row) in input.rows.enumerated() {
       do throws(Problem) {
         let address = try context.account(row.jid)
+        try checkPlain(row.password)
         var identities: [Identity] = []
         if let id = try AdminContext.externalID(row.externalId) { identities.append(Identity(.external, id)) }
         if let email = try AdminContext.email(row.email) { identities.append(Identity(.email, email)) }
@@ -79,5 +82,17 @@ package enum ImportUsers: AdminOperation {
       }
     }
     return outcomes
+  }
+
+  /// Refuses what another server keeps in place of a password: its text must not become one.
+  private static func checkPlain(_ password: String) throws(Problem) {
+    switch StoredPassword(password) {
+    case .none, .plain: return
+    case .keys, .banned, .unknown:
+      throw Problem(
+        .malformed, "password-not-plain",
+        "The password is what another server keeps in place of one (keys, a hash or a mark), and no password.",
+        field: "password")
+    }
   }
 }
