@@ -115,6 +115,59 @@ def peaks(messages):
         return (round(command), round(peak(server.process))), source.stat().st_size
 
 
+# MARK: Repeated
+
+def repeated(checks):
+    with Server() as server, checks.check("repeated: what has been changed or removed since stays and is reported, and a dry run says the same"):
+        file = pathlib.Path(server.folder, "export.xml")
+        file.write_text(f"""<?xml version='1.0' encoding='UTF-8'?>
+<server-data xmlns='urn:xmpp:pie:0'><host jid='{DOMAIN}'>
+<user name='romeo'>{SCRAM}<query xmlns='jabber:iq:roster'>
+<item jid='juliet@{DOMAIN}' name='Juliet' subscription='both'/>
+<item jid='nurse@{DOMAIN}' subscription='both'/>
+</query><vCard xmlns='vcard-temp'><FN>Romeo</FN></vCard></user>
+<user name='juliet'>{SCRAM}</user><user name='nurse'>{SCRAM}</user>
+</host></server-data>
+""")
+        def reported(*options):
+            report = pathlib.Path(server.folder, "report.txt")
+            counts = json.loads(parley(server, "import", "xep0227", file, "--json", "--report", report, *options))
+            return counts["records"] | {"kept": counts["kept"]}, report.read_text().splitlines()
+
+        expect(reported() == ({"imported": 3, "present": 0, "failed": 0, "kept": 0}, []), "the first import")
+        present = {"imported": 0, "present": 3, "failed": 0}
+        expect(reported() == (present | {"kept": 0}, []), "the second import")
+        parley(server, "roster", "add", f"romeo@{DOMAIN}", f"juliet@{DOMAIN}", "--name", "Jule")
+        parley(server, "roster", "remove", f"romeo@{DOMAIN}", f"nurse@{DOMAIN}")
+        for options in (["--dry-run"], []):
+            counts, lines = reported(*options)
+            expect(counts == present | {"kept": 2} and len(lines) == 2, f"{options}: {counts} {lines}")
+            expect("something else" in lines[0] and "no longer here" in lines[1], f"{options}: {lines}")
+        roster = {item["jid"]: item["name"] for item in json.loads(parley(server, "roster", "list", f"romeo@{DOMAIN}", "--json"))}
+        expect(roster == {f"juliet@{DOMAIN}": "Jule"}, f"{roster}")
+
+
+def credentials(checks):
+    with Server() as server, checks.check("credentials: exported keys are no password, and who was disabled stays so"):
+        file = pathlib.Path(server.folder, "export.xml")
+        keys = f"scram:{KEY},{KEY},{SALT},4096"
+        file.write_text(f"""<?xml version='1.0' encoding='UTF-8'?>
+<server-data xmlns='urn:xmpp:pie:0' xmlns:t='tigase:xep-0227:user:0'><host jid='{DOMAIN}'>
+<user name='romeo' password='{keys}'/>
+<user name='juliet' t:status='disabled'>{SCRAM}</user>
+<user name='nurse' password='{{SSHA}}{KEY}'/>
+</host></server-data>
+""")
+        counts = taken(server, ("xep0227", file), [("name='nurse'", file, "{SSHA}")])
+        expect(counts["accounts"]["imported"] == 3, f"{counts}")
+        export = parley(server, "export", "xep0227")
+        romeo = export.split("<user name='romeo'")[1].split("</user>")[0]
+        # Keys that were derived from the text would be of all mechanisms.
+        expect(romeo.count("<scram-credentials") == 1 and KEY in romeo, romeo)
+        states = {user["jid"]: user["state"] for user in json.loads(parley(server, "user", "list", "--json"))}
+        expect(states == {f"romeo@{DOMAIN}": "active", f"juliet@{DOMAIN}": "disabled", f"nurse@{DOMAIN}": "active"}, f"{states}")
+
+
 # MARK: Damaged
 
 def taken(server, source, wrong, *options):
@@ -288,6 +341,8 @@ def bad_rooms(checks):
 def run(checks):
     broken_off(checks)
     large(checks)
+    repeated(checks)
+    credentials(checks)
     bad_portable(checks)
     bad_prosody(checks)
     bad_sql(checks)

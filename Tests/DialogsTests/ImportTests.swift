@@ -128,6 +128,10 @@ import Testing
       .contact(ImportedContact(address: juliet.address, name: "Juliet", groups: ["Loves"], subscription: asked)))
     #expect(try await !stage.parley.post(contact, by: romeo).isRepeat)
     #expect(try await stage.parley.post(contact, by: romeo).isRepeat)
+    // Another one about the same address changes nothing.
+    let unlike = ImportedContact(address: juliet.address, name: "J", groups: [], subscription: .none)
+    let other = try await stage.parley.post(.imported(.contact(unlike)), by: romeo)
+    #expect(other.isRepeat && other.isKept)
     let request = Intent.imported(.request(from: try BareJID("paris@elsewhere.example"), stanza: nil))
     #expect(try await !stage.parley.post(request, by: romeo).isRepeat)
     #expect(try await stage.parley.post(request, by: romeo).isRepeat)

@@ -65,9 +65,9 @@ import Testing
       "<user name='r' password='scram:\(Self.stored),\(Self.server),\(Self.salt),4096'/>")
     #expect(flaws.isEmpty)
     #expect(records == [.account(AccountRecord(jid: "r@a", scram: [Self.keys()]))])
-    let (locked, told) = try portable("<user name='r' password='{SSHA}kD67x7o6BW8b4dJnovX208NIlcE='/>")
+    let (locked, reported) = try portable("<user name='r' password='{SSHA}kD67x7o6BW8b4dJnovX208NIlcE='/>")
     #expect(locked == [.account(AccountRecord(jid: "r@a"))])
-    #expect(told.count == 1 && told[0].contains("{SSHA}"))
+    #expect(reported.count == 1 && reported[0].contains("{SSHA}"))
   }
 
   @Test(
@@ -119,7 +119,7 @@ import Testing
     #expect(others == [.account(AccountRecord(jid: "r@a", password: "secret"))])
   }
 
-  @Test("Two sets of keys of one mechanism are told, and the first counts") func twoSets() throws {
+  @Test("Two sets of keys of one mechanism are reported, and the first counts") func twoSets() throws {
     func element(_ iterations: Int) -> String {
       """
       <scram-credentials xmlns='urn:xmpp:pie:0#scram' mechanism='SCRAM-SHA-1'><iter-count>\(iterations)</iter-count>

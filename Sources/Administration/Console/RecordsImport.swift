@@ -48,6 +48,9 @@ package struct RecordsImport {
     package var expiredFiles = 0
     /// The number of messages that link to a file (XEP-0066) which has not come.
     package var links = 0
+    /// The number of those that were here already, or were brought before, and are not as the source has them; each is
+    /// reported.
+    package var kept = 0
 
     package init() {}
 
@@ -70,6 +73,7 @@ package struct RecordsImport {
       var left =
         expiredFiles == 0
         ? [] : ["\(ProgressBar.grouped(expiredFiles)) files are older than files get here (uploads.days)"]
+      if kept > 0 { left.append("\(ProgressBar.grouped(kept)) were changed or removed here, and stay so") }
       if links > 0 { left.append("\(ProgressBar.grouped(links)) messages link to files that have not come") }
       let counts = [
         line(accounts, "accounts"), line(files, "files"), line(rooms, "rooms"), line(messages, "messages"),
@@ -235,7 +239,9 @@ package struct RecordsImport {
         let isHere = BlobID(formerURL: link).map { files.contains($0.value.high) } ?? false
         if !isHere { report.links += 1 }
       }
-      if outcome.status == .failed {
+      let isKept = outcome.code == ImportRecords.kept
+      if isKept { report.kept += 1 }
+      if outcome.status == .failed || isKept {
         tell("\(Line.safe(place.description)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
       }
     }

@@ -8,7 +8,7 @@ extension Judge {
   mutating func setContact(
     _ post: Post, _ address: BareJID, name: String?, groups: [String], _ subscription: Subscription?
   ) throws {
-    try checkItem(name: name, groups: groups)
+    try Self.checkItem(name: name, groups: groups)
     let owner = post.author
     if subscription != nil, post.component.flatMap(realms.realm)?.domain != address.domain {
       throw Problem(.forbidden, "subscription-implied", "A subscription is made by those whose it is.", field: "jid")
@@ -49,11 +49,14 @@ extension Judge {
     settle(post)
   }
 
-  private func checkItem(name: String?, groups: [String]) throws(Problem) {
-    if let name, name.utf8.count > Limits.displayNameBytesMax {
-      throw Problem(
-        .tooLarge, "contact-name-too-long", "A contact's name has at most \(Limits.displayNameBytesMax) bytes.",
-        field: "name")
+  static func checkItem(name: String?, groups: [String]) throws(Problem) {
+    if let name {
+      try PlainText.check(name, field: "name")
+      if name.utf8.count > Limits.displayNameBytesMax {
+        throw Problem(
+          .tooLarge, "contact-name-too-long", "A contact's name has at most \(Limits.displayNameBytesMax) bytes.",
+          field: "name")
+      }
     }
     if groups.count > Limits.groupsPerContactMax {
       throw Problem(
@@ -63,6 +66,7 @@ extension Judge {
       if group.isEmpty {
         throw Problem(.malformed, "group-empty", "A group's name must not be empty.", field: "groups")
       }
+      try PlainText.check(group, field: "groups")
       if group.utf8.count > Limits.groupBytesMax {
         throw Problem(
           .tooLarge, "group-too-long", "A group's name has at most \(Limits.groupBytesMax) bytes.", field: "groups")
@@ -232,7 +236,7 @@ extension Judge {
 
   /// Requests or accepts a contact from an app: one step for what XMPP does in two.
   mutating func befriend(_ post: Post, _ address: BareJID, name: String?) throws {
-    try checkItem(name: name, groups: [])
+    try Self.checkItem(name: name, groups: [])
     if address == post.author.address {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "userId")
     }
@@ -256,7 +260,7 @@ extension Judge {
   mutating func link(
     _ post: Post, _ address: BareJID, name: String?, groups: [String]?, mutual: Bool
   ) throws {
-    try checkItem(name: name, groups: groups ?? [])
+    try Self.checkItem(name: name, groups: groups ?? [])
     if address == post.author.address {
       throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "contact")
     }
@@ -286,25 +290,37 @@ extension Judge {
     settle(post)
   }
 
-  /// Sets a roster item with all its states, as another server had it. Nobody is asked or told.
+  /// Adds a roster item with all its states, as another server had it, unless there is one. Nobody is asked or notified.
   ///
   /// A contact of this server without an account keeps its name and groups and no subscription: other servers keep those
   /// of deleted users.
   mutating func importContact(_ post: Post, _ imported: ImportedContact) throws {
     let owner = post.author
-    try checkItem(name: imported.name, groups: imported.groups)
-    if imported.address == owner.address {
-      throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "jid")
-    }
+    try Self.checkItem(name: imported.name, groups: imported.groups)
+    try Self.checkOther(imported.address, than: owner.address)
     let before = try item(of: owner, imported.address, creating: true)
+    let isNobodys = try isNobodys(imported.address, of: owner.realm)
+    if before.subscription.isInRoster {
+      // What the user has made of it since stays.
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = true
+      receipt.isKept = !imported.isAs(before, isNobodys: isNobodys)
+      return settle(post, receipt)
+    }
     var contact = before
     contact.name = imported.name
     contact.groups = imported.groups
     // A request that has come meanwhile, or was imported before, waits for its answer.
-    let subscription = try isNobodys(imported.address, of: owner.realm) ? .none : imported.subscription
+    let subscription = isNobodys ? .none : imported.subscription
     contact.subscription = subscription.keepingRequest(of: before.subscription).listed
     if !contact.subscription.pendingIn { contact.request = nil }
     try settle(post, contact, was: before)
+  }
+
+  static func checkOther(_ address: BareJID, than owner: BareJID) throws(Problem) {
+    if address == owner {
+      throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "jid")
+    }
   }
 
   /// Adds a request to see the user's presence that waits for an answer.

@@ -33,7 +33,7 @@ extension Judge {
     if let avatar = draft.avatar ?? nil { try Self.check(avatar) }
     var profile = Profile()
     profile.displayName = draft.displayName ?? nil
-    try check(profile)
+    try Self.check(profile)
     guard var user = try writer.user(known(author, metBy: host).id), user.state == .active else {
       throw Problem.unreachable
     }

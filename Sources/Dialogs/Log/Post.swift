@@ -371,6 +371,8 @@ public struct Receipt: Sendable {
   public var entry: Entry?
   /// Whether the post was a repeat, and nothing was written now.
   public var isRepeat = false
+  /// For `imported`: whether something else is here already, and stays; it is a repeat, too.
+  public var isKept = false
   public var dialog: Dialog?
   public var room: Room?
   /// Whether the message is in a room whose addresses the author may not see.

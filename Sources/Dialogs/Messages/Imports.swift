@@ -3,7 +3,7 @@ public import Basics
 
 /// A thing that a user had on another server, and that the posts of users cannot say.
 public enum ImportIntent: Sendable {
-  /// Sets a roster item. `Receipt.isRepeat` tells that nothing changed.
+  /// Adds a roster item. `Receipt.isRepeat` means that there is one already, and `isKept` that it is another one.
   case contact(ImportedContact)
   /// Adds a subscription request that waits for the author's answer; `stanza` as in `Intent.subscription`.
   case request(from: BareJID, stanza: [UInt8]?)
@@ -31,6 +31,17 @@ public struct ImportedContact: Sendable {
     self.name = name
     self.groups = groups
     self.subscription = subscription
+  }
+}
+
+extension ImportedContact {
+  /// Whether a roster item says the same.
+  ///
+  /// - Parameter isNobodys: whether its address is one of this server without an account.
+  public func isAs(_ here: Contact, isNobodys: Bool) -> Bool {
+    let expected = isNobodys ? Subscription.none : subscription
+    return name == here.name && Set(groups) == Set(here.groups)
+      && expected.keepingRequest(of: here.subscription).listed == here.subscription
   }
 }
 
@@ -170,6 +181,35 @@ extension Judge {
       if let entry = try writer.entry(Position(number), in: .server(dialog, .rules)), wanted(entry) { return entry }
     }
     return nil
+  }
+}
+
+extension Intent {
+  /// Checks what a user brings from elsewhere by those rules that need nothing from the store: for a dry run, which has no
+  /// accounts yet.
+  public func checkAlone(by author: BareJID) throws(Problem) {
+    switch self {
+    case .imported(.contact(let contact)):
+      try Judge.checkItem(name: contact.name, groups: contact.groups)
+      try Judge.checkOther(contact.address, than: author)
+    case .profile(let draft):
+      try Judge.checkTexts(of: draft)
+      var profile = Profile()
+      profile.displayName = draft.displayName ?? nil
+      profile.status = draft.status ?? nil
+      try Judge.check(profile)
+      try Judge.check(fullName: draft.fullName ?? nil)
+      if let avatar = draft.avatar ?? nil { try Judge.check(avatar) }
+      try Judge.check(vCard: draft.vCard)
+    case .setPrivateXML(let drafts): for draft in drafts { try Judge.check(draft) }
+    case .node(.create(let name, _), _), .node(.configure(let name, _), _): _ = try Judge.name(name)
+    case .node(.publish(let publication), _):
+      let name = try Judge.name(publication.node)
+      guard let item = publication.item else { return }
+      try Judge.check(item, in: name)
+      try Judge.check(stored: item.stored, in: name)
+    default: return
+    }
   }
 }
 

@@ -88,7 +88,7 @@ extension Judge {
     if case .bookmark(let bookmark) = item.content, old == nil {
       item.content = .bookmark(try adopting(bookmark, of: owner))
     }
-    if !isMirror { try check(item, in: node) }
+    if !isMirror { try Self.check(stored: item, in: node.name) }
     let configuration = node.configuration
     guard configuration.persistsItems else {
       try writer.put(node)
@@ -125,20 +125,21 @@ extension Judge {
     if case .bookmark(let bookmark) = item.content { try follow(bookmark, of: owner) }
   }
 
-  private func check(_ item: NodePublication.Item, in node: Node) throws(Problem) {
+  /// Checks an item as it is stored.
+  static func check(stored item: NodePublication.Item, in name: String) throws(Problem) {
     guard !item.id.isEmpty, item.id.utf8.count <= Limits.itemIDBytesMax else {
       throw Problem(.malformed, "item-id-invalid", "An item's id has 1 to \(Limits.itemIDBytesMax) bytes.")
     }
     guard item.content.byteCount <= Limits.itemBytesMax else { throw Problem.payloadTooBig }
     switch item.content {
-    case .opaque: if node.name == Bookmark.node { throw Problem.payloadInvalid }
+    case .opaque: if name == Bookmark.node { throw Problem.payloadInvalid }
     case .bookmark(let bookmark):
-      guard node.name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
-    case .displayed: guard node.name == Displayed.node else { throw Problem.payloadInvalid }
+      guard name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
+    case .displayed: guard name == Displayed.node else { throw Problem.payloadInvalid }
     case .bookmarks: throw Problem.payloadInvalid
     case .nickname, .avatar, .avatarMetadata, .card: break
     }
-    try Self.check(item, in: node.name)
+    try check(item, in: name)
   }
 
   private mutating func retract(
@@ -299,7 +300,7 @@ extension Judge {
   }
 
   /// Returns the name of a node that can be written to.
-  private static func name(_ name: String) throws(Problem) -> String {
+  static func name(_ name: String) throws(Problem) -> String {
     guard !name.isEmpty, name.utf8.count <= Limits.nodeNameBytesMax else {
       throw Problem(.malformed, "node-name-invalid", "A node's name has 1 to \(Limits.nodeNameBytesMax) bytes.")
     }
@@ -383,12 +384,7 @@ extension Judge {
     var count = try writer.valueCount(of: owner, node: ValueKey.privateXML)
     var named: Set<String> = []
     for draft in drafts where named.insert(draft.name).inserted {
-      guard draft.name.utf8.count <= Limits.nodeNameBytesMax else {
-        throw Problem(.malformed, "name-too-long", "A name has at most \(Limits.nodeNameBytesMax) bytes.")
-      }
-      guard draft.bytes?.count ?? 0 <= Limits.privateXMLBytesMax else {
-        throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.privateXMLBytesMax) bytes.")
-      }
+      try Self.check(draft)
       let isThere = try writer.value(of: owner, node: ValueKey.privateXML, item: draft.name) != nil
       if draft.bytes != nil, !isThere { count += 1 }
       if draft.bytes == nil, isThere { count -= 1 }
@@ -398,6 +394,15 @@ extension Judge {
     }
     for draft in drafts { try writer.setValue(of: owner, node: ValueKey.privateXML, item: draft.name, draft.bytes) }
     settle(post)
+  }
+
+  static func check(_ draft: PrivateXMLDraft) throws(Problem) {
+    guard draft.name.utf8.count <= Limits.nodeNameBytesMax else {
+      throw Problem(.malformed, "name-too-long", "A name has at most \(Limits.nodeNameBytesMax) bytes.")
+    }
+    guard draft.bytes?.count ?? 0 <= Limits.privateXMLBytesMax else {
+      throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.privateXMLBytesMax) bytes.")
+    }
   }
 }
 

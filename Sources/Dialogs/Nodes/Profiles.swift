@@ -33,12 +33,11 @@ extension Judge {
     if let metadata = draft.metadata { user.profile.metadata = metadata }
     if let avatar = draft.avatar { user.profile.avatarHash = avatar?.hash }
     if let url = draft.avatarURL { user.profile.avatarURL = url }
-    try check(user.profile)
+    try Self.checkTexts(of: draft)
+    try Self.check(user.profile)
     try Self.check(fullName: fullName)
     if let avatar = draft.avatar ?? nil { try Self.check(avatar) }
-    if let vCard = draft.vCard, vCard.count > Limits.vCardBytesMax {
-      throw Problem(.tooLarge, "vcard-too-large", "A vCard has at most \(Limits.vCardBytesMax) bytes.")
-    }
+    try Self.check(vCard: draft.vCard)
 
     let isRecarded = try draft.vCard.map {
       try $0 != writer.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes) ?? []
@@ -85,7 +84,13 @@ extension Judge {
 
   // MARK: Bounds
 
-  func check(_ profile: Profile) throws(Problem) {
+  /// Checks the texts that are set anew: older ones must not keep a user from changing others.
+  static func checkTexts(of draft: ProfileDraft) throws(Problem) {
+    if let name = draft.displayName ?? nil { try PlainText.check(name, field: "name") }
+    if let status = draft.status ?? nil { try PlainText.check(status, field: "status") }
+  }
+
+  static func check(_ profile: Profile) throws(Problem) {
     for (field, value, bound) in [
       ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
       ("metadata", profile.metadata, Limits.metadataBytesMax),
@@ -97,9 +102,15 @@ extension Judge {
     }
   }
 
-  private static func check(fullName: String?) throws(Problem) {
+  static func check(fullName: String?) throws(Problem) {
     if let fullName, fullName.utf8.count > Limits.displayNameBytesMax {
       throw Problem(.tooLarge, "name-too-long", "A name has at most \(Limits.displayNameBytesMax) bytes.")
+    }
+  }
+
+  static func check(vCard: [UInt8]?) throws(Problem) {
+    if let vCard, vCard.count > Limits.vCardBytesMax {
+      throw Problem(.tooLarge, "vcard-too-large", "A vCard has at most \(Limits.vCardBytesMax) bytes.")
     }
   }
 

@@ -16,6 +16,8 @@ public enum ValueKey {
   public static let privateXML = "private"
   /// The content of a list of bookmarks beside rooms, under `bytes`.
   public static let bookmarks = "bookmarks"
+  /// The notes of what imports have brought (docs/decisions/0036), by kind.
+  public static let imported = "imported"
   /// The reasons of a room's bans of addresses that are no user's, by address.
   static let bans = "bans"
   /// `ArchivePreferences`, under `bytes`.

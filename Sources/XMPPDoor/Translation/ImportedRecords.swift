@@ -64,8 +64,14 @@ public struct ImportedRecords: Sendable {
       throw Self.refusal("it names ids of the former server's archive", field: "node")
     }
     let element: Element? = if let payload { try Self.element(payload) } else { nil }
-    let item = try Self.refused("item") { () throws(StanzaError) in
+    var item = try Self.refused("item") { () throws(StanzaError) in
       try PEP.item(PublishRequest.Item(id: id, payload: element), in: node)
+    }
+    if id == nil, case .opaque(let bytes) = item.content {
+      // It has the same id each time, so that a repeat finds it.
+      var digest = Digest64()
+      bytes.withUnsafeBytes { digest.combine($0) }
+      item.id = String(digest.finish(), radix: 16)
     }
     return NodePublication(node: node, item: item, conditions: conditions)
   }

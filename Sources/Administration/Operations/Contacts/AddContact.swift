@@ -1,5 +1,6 @@
 import Addresses
 package import Dialogs
+import HTTPPort
 
 /// Adds a contact to a user's roster, or changes its name and groups. With `mutual` both users get each other as
 /// contacts with mutual subscriptions and without a request. Connected clients are informed at once.

@@ -50,6 +50,7 @@ package enum ImportRecords: AdminOperation {
   ) async throws(Problem) {
     var users: [Accounts.NewUser] = []
     var places: [Int] = []
+    var areDisabled: [Bool] = []
     for (place, record) in input.records.enumerated() {
       guard case .account(let account) = record else { continue }
       do throws(Problem) {
@@ -59,26 +60,50 @@ package enum ImportRecords: AdminOperation {
         }
         users.append(try newUser(account, at: address))
         places.append(place)
+        areDisabled.append(account.isDisabled)
       } catch {
         outcomes[place] = RowOutcome(error)
       }
     }
     if users.isEmpty { return }
     let addresses = users.map(\.address)
-    let known = try await context.parley.read { reader in
-      try addresses.map { try reader.user($0).map { $0.state != .deleted } ?? false }
+    let states = try await context.parley.read { reader in
+      try addresses.map { try reader.user($0)?.state }
     }
-    for (place, exists) in zip(places, known) where exists { outcomes[place] = RowOutcome(.exists) }
-    let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
-    if input.isTrial || fresh.isEmpty { return }
-    let results = await context.accounts.importUsers(fresh.map(\.0), byOperator: context.isOperator)
-    for ((_, place), result) in zip(fresh, results) {
+    // A source may name an account twice: the first one counts.
+    var seen: [BareJID: Bool] = [:]
+    var fresh: [(user: Accounts.NewUser, place: Int)] = []
+    for (index, place) in places.enumerated() {
+      let isDisabledHere: Bool? =
+        if let state = states[index], state != .deleted { state == .disabled } else { seen[addresses[index]] }
+      if let isDisabledHere {
+        outcomes[place] =
+          areDisabled[index] && !isDisabledHere
+          ? RowOutcome(.exists, "the account is active here, and stays so: the source has it as disabled", code: kept)
+          : RowOutcome(.exists)
+      } else {
+        seen[addresses[index]] = areDisabled[index]
+        fresh.append((users[index], place))
+      }
+    }
+    if fresh.isEmpty { return }
+    let rows = fresh.map(\.user)
+    if input.isTrial {
+      let refusals = try await context.accounts.refusals(of: rows, byOperator: context.isOperator)
+      for (row, refusal) in zip(fresh, refusals) { if let refusal { outcomes[row.place] = RowOutcome(refusal) } }
+      return
+    }
+    let results = await context.accounts.importUsers(rows, byOperator: context.isOperator)
+    for (row, result) in zip(fresh, results) {
       if case .failure(let problem) = result {
         if problem.kind == .overloaded { throw problem }
-        outcomes[place] = RowOutcome(problem)
+        outcomes[row.place] = RowOutcome(problem)
       }
     }
   }
+
+  /// The code of what is here already and is not as the source has it.
+  package static let kept = "kept"
 
   private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
     if let password = account.password {
@@ -120,7 +145,7 @@ package enum ImportRecords: AdminOperation {
 
   // MARK: Everything else
 
-  /// The intent of a record, which its owner posts.
+  /// The intents of a record, which its owner posts.
   private struct Wish: Sendable {
     let place: Int
     let owner: Party
@@ -161,44 +186,88 @@ package enum ImportRecords: AdminOperation {
           throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "owner")
         }
         let intents = try intents(for: record, of: address, reading, &outcomes[place])
+        if input.isTrial { for intent in intents { try intent.checkAlone(by: address) } }
         if let party { wishes.append(Wish(place: place, owner: party, intents: intents)) }
       } catch {
         outcomes[place] = RowOutcome(error)
       }
     }
-    if input.isTrial || wishes.isEmpty { return }
-    for (place, outcome) in try await post(wishes, context.parley) where outcomes[place].status != .failed {
-      outcomes[place] = outcome
+    if wishes.isEmpty { return }
+    let found = try await input.isTrial ? rehearse(wishes, context.parley) : post(wishes, context.parley)
+    for (place, outcome) in found where outcomes[place].status != .failed { outcomes[place] = outcome }
+  }
+
+  /// Returns the outcomes of what is here already. Nothing is posted.
+  private static func rehearse(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
+    try await parley.read { reader -> [Int: RowOutcome] in
+      var notes = ImportNotes()
+      var outcomes: [Int: RowOutcome] = [:]
+      for wish in wishes {
+        switch try ImportDecision(wish.intents, of: wish.owner, &notes, reader) {
+        case .post: break
+        case .here: outcomes[wish.place] = RowOutcome(.exists)
+        case .kept(let reason, _): outcomes[wish.place] = RowOutcome(.exists, reason, code: kept)
+        }
+      }
+      return outcomes
     }
   }
 
-  /// Posts everything in one transaction. What the store has already is left alone.
+  /// Posts everything in one transaction. What is here already, or was brought by an import before, is left alone. The
+  /// notes follow in a transaction of their own, when it is known what was taken: if the machine dies between them, only
+  /// what a user has removed meanwhile would come again.
   private static func post(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
     let results = Results()
     let work = WriteTransaction(following: { writer in
+      var notes = ImportNotes()
       var posts: [Post] = []
       for wish in wishes {
-        for intent in wish.intents {
-          if try intent.isDone(for: wish.owner, writer) {
-            results.add(RowOutcome(.exists), wish.place)
-          } else {
+        let about: [ImportedThing]
+        switch try ImportDecision(wish.intents, of: wish.owner, &notes, writer) {
+        case .here(let things):
+          results.add(RowOutcome(.exists), wish.place)
+          about = things
+        case .kept(let reason, let things):
+          results.add(RowOutcome(.exists, reason, code: kept), wish.place)
+          about = things
+        case .post(let intents, let things):
+          about = things
+          for intent in intents {
             posts.append(
               Post(
                 author: wish.owner, intent: intent,
                 completion: .callback { results.add(outcome($0), wish.place) }))
           }
         }
+        let unknown = try about.filter { try !notes.contains($0, of: wish.owner.id, writer) }
+        results.note(unknown, of: wish.owner.id, wish.place)
       }
       return ((), posts)
     })
     try await parley.post(.work(work), by: Parley.nobody)
+    let taken = results.things
+    if !taken.isEmpty { try await parley.work(keepingCaches: true) { try ImportNotes.add(taken, $0) } }
     return results.all
   }
 
   /// The outcomes of the posts of one batch.
   private final class Results: Sendable {
     private let outcomes = Mutex<[Int: RowOutcome]>([:])
+    private let notes = Mutex<[(place: Int, owner: UserID, thing: ImportedThing)]>([])
     var all: [Int: RowOutcome] { outcomes.withLock(\.self) }
+
+    /// What is to be noted: all that was not refused.
+    var things: [(owner: UserID, thing: ImportedThing)] {
+      let known = all
+      return notes.withLock { notes in
+        let taken = notes.filter { note in known[note.place].map { $0.status != .failed } ?? false }
+        return taken.map { (owner: $0.owner, thing: $0.thing) }
+      }
+    }
+
+    func note(_ things: [ImportedThing], of owner: UserID, _ place: Int) {
+      notes.withLock { notes in notes += things.map { (place: place, owner: owner, thing: $0) } }
+    }
 
     /// A record has failed if one of its posts has, and was there already if all were.
     func add(_ outcome: RowOutcome, _ place: Int) {
@@ -212,6 +281,7 @@ package enum ImportRecords: AdminOperation {
 
   private static func outcome(_ result: Result<Receipt, Problem>) -> RowOutcome {
     switch result {
+    case .success(let receipt) where receipt.isKept: RowOutcome(.exists, ImportDecision.changed, code: kept)
     case .success(let receipt): RowOutcome(receipt.isRepeat ? .exists : .done)
     // A node that exists is configured by the next post.
     case .failure(let problem) where problem.code == Problem.nodeTaken.code: RowOutcome(.exists)
@@ -339,7 +409,10 @@ package enum ImportRecords: AdminOperation {
     var flaws: [String] = []
     for field in ["roomname", "roomdesc", "lang", "maxusers"] {
       guard let value = fields[field] else { continue }
-      do throws(Problem) { _ = try imported([field: value], topic: "") } catch {
+      do throws(Problem) {
+        try PlainText.check(value, field: field)
+        _ = try imported([field: value], topic: "")
+      } catch {
         fields[field] = nil
         flaws.append(error.text)
       }
@@ -347,6 +420,10 @@ package enum ImportRecords: AdminOperation {
     if topic.utf8.count > Limits.topicBytesMax {
       topic = ""
       flaws.append("the subject has more than \(Limits.topicBytesMax) bytes")
+    }
+    do throws(Problem) { try PlainText.check(topic, field: "subject") } catch {
+      topic = ""
+      flaws.append(error.text)
     }
     if !flaws.isEmpty {
       outcome = RowOutcome(.failed, "the room is taken without this: \(flaws.joined(separator: "; "))")
@@ -401,22 +478,6 @@ extension ImportRecord {
     case .copy(let record): record.owner
     case .message(let record): record.owner
     case .file(let record): record.owner
-    }
-  }
-}
-
-extension Intent {
-  /// Whether the store is already as the intent would make it, where the core itself does not look: a publication and a
-  /// vCard always are entries.
-  fileprivate func isDone(for owner: Party, _ reader: any StoreReader) throws -> Bool {
-    switch self {
-    case .node(.publish(let draft), _):
-      guard let item = draft.item else { return false }
-      return try reader.item(item.id, in: draft.node, of: owner.id)?.content == item.content
-    case .profile(let draft):
-      // Names and picture may have been changed since, by the user or by a node.
-      return try draft.vCard == reader.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes)
-    default: return false
     }
   }
 }

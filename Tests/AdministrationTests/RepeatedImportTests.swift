@@ -1,0 +1,221 @@
+import Addresses
+import Dialogs
+import ImportSources
+import ParleyServer
+import ServerFixtures
+import Testing
+
+@testable import Administration
+
+/// An import that is repeated leaves alone what its users have changed or removed since (docs/decisions/0036), and a dry
+/// run finds what the run finds.
+@Suite struct RepeatedImportTests {
+  private static let romeo = "romeo@localhost"
+  private static let hall = "hall@conference.localhost"
+  private static let form = """
+    <x xmlns='jabber:x:data' type='submit'><field var='FORM_TYPE'>\
+    <value>http://jabber.org/protocol/pubsub#node_config</value></field>\
+    <field var='pubsub#access_model'><value>open</value></field>\
+    <field var='pubsub#max_items'><value>5</value></field></x>
+    """
+
+  private static func account(_ name: String, isDisabled: Bool = false) -> ImportRecord {
+    .account(AccountRecord(jid: "\(name)@localhost", password: "secret words", isDisabled: isDisabled))
+  }
+
+  private static func item(_ id: String, _ text: String) -> ImportRecord {
+    .item(
+      ItemRecord(owner: romeo, node: "urn:x", form: form, id: id, payload: "<note xmlns='urn:x'>\(text)</note>"))
+  }
+
+  private static func bookmarks(_ rooms: String...) -> ImportRecord {
+    let list = rooms.map { "<conference jid='\($0)' name='A room' autojoin='true'/>" }.joined()
+    return .privateXML(ElementRecord(owner: romeo, xml: "<storage xmlns='storage:bookmarks'>\(list)</storage>"))
+  }
+
+  /// One record of each kind, with the name of what a test changes of it.
+  private static let settings: [ImportRecord] = [
+    .contact(
+      ContactRecord(owner: romeo, jid: "juliet@localhost", name: "Juliet", groups: ["Loves"], subscription: "both")),
+    .contact(ContactRecord(owner: romeo, jid: "nurse@localhost", subscription: "both")),
+    .vCard(ElementRecord(owner: romeo, xml: "<vCard xmlns='vcard-temp'><FN>Romeo</FN></vCard>")),
+    .privateXML(ElementRecord(owner: romeo, xml: "<prefs xmlns='x'>old</prefs>")),
+    bookmarks(hall, "garden@conference.localhost"),
+    .node(NodeRecord(owner: romeo, name: "urn:x", form: form)), item("a", "old"), item("b", "old"),
+    .block(BlockRecord(owner: romeo, jids: ["paris@localhost", "tybalt@localhost"])),
+  ]
+
+  private func run(
+    _ records: [ImportRecord], _ context: AdminContext, isTrial: Bool = false
+  ) async throws -> [RowOutcome] {
+    try await ImportRecords.perform(
+      ImportRecords.Input(records: records, source: "xep0227 /export.xml", isTrial: isTrial), in: context)
+  }
+
+  private func party(_ jid: String, _ parley: Parley) async throws -> Party {
+    let address = try BareJID(jid)
+    return try #require(try await parley.read { try $0.user(address) }).party
+  }
+
+  @Test func whatUsersHaveChangedOrRemovedStays() async throws {
+    try await withCore { core, context, _ in
+      let parley = core.parley
+      let accounts = ["romeo", "juliet", "nurse"].map { Self.account($0) }
+      #expect(try await run(accounts + Self.settings, context).allSatisfy { $0.status == .done })
+      // Nothing has changed: all of it is here.
+      let repeated = try await run(accounts + Self.settings, context)
+      #expect(repeated.allSatisfy { $0.status == .exists && $0.code == nil }, "\(repeated)")
+
+      let romeo = try await party(Self.romeo, parley)
+      let juliet = try BareJID("juliet@localhost")
+      let card = Array("<vCard xmlns='vcard-temp'><FN>R.</FN></vCard>".utf8)
+      let changes: [Intent] = [
+        .contact(address: juliet, name: "Jule", groups: []), .removeContact(try BareJID("nurse@localhost")),
+        .profile(ProfileDraft(displayName: "R.", vCard: card)),
+        .setPrivateXML([PrivateXMLDraft(name: "x prefs", bytes: Array("<prefs xmlns='x'>new</prefs>".utf8))]),
+        .node(.retract(node: Bookmark.node, item: Self.hall, notifies: true)),
+        .node(.configure(node: "urn:x", [.access(.presence)])),
+        .node(
+          .publish(
+            NodePublication(
+              node: "urn:x",
+              item: NodePublication.Item(id: "a", content: .opaque(Array("<note xmlns='urn:x'>new</note>".utf8)))))),
+        .node(.retract(node: "urn:x", item: "b", notifies: true)),
+        .unblock([BlockPattern(try #require(JID(parsing: "paris@localhost")))]),
+      ]
+      for change in changes { _ = try await parley.post(change, by: romeo) }
+
+      for isTrial in [true, false] {
+        let outcomes = try await run(Self.settings, context, isTrial: isTrial)
+        for (record, outcome) in zip(Self.settings, outcomes) {
+          #expect(outcome.status == .exists && outcome.code == ImportRecords.kept, "\(record): \(outcome)")
+        }
+      }
+      let (contacts, here) = try await parley.read { reader in
+        try (
+          reader.ownContacts(of: romeo.id),
+          (
+            card: reader.value(of: romeo.id, node: ValueKey.vCard, item: ValueKey.bytes),
+            prefs: reader.value(of: romeo.id, node: ValueKey.privateXML, item: "x prefs"),
+            node: reader.node("urn:x", of: romeo.id), blocks: reader.blocks(of: romeo.id),
+            items: reader.items(in: "urn:x", of: romeo.id, newest: true, limit: 9),
+            bookmarks: reader.items(in: Bookmark.node, of: romeo.id, newest: true, limit: 9)
+          )
+        )
+      }
+      #expect(contacts.map(\.name) == ["Jule"])
+      #expect(contacts.first?.groups == [])
+      #expect(here.card == card)
+      #expect(here.prefs == Array("<prefs xmlns='x'>new</prefs>".utf8))
+      #expect(here.node?.configuration.access == .presence)
+      #expect(here.items.map(\.id) == ["a"])
+      #expect(here.items.first?.content == .opaque(Array("<note xmlns='urn:x'>new</note>".utf8)))
+      #expect(here.bookmarks.map(\.id) == ["garden@conference.localhost"])
+      #expect(here.blocks.map { "\($0.jid)" } == ["tybalt@localhost"])
+    }
+  }
+
+  /// Whoever uses the server already keeps what they have, and gets what they do not have.
+  @Test func aUsedAccountKeepsItsOwn() async throws {
+    try await withCore { core, context, _ in
+      _ = try await run([Self.account("romeo"), Self.account("juliet")], context)
+      let romeo = try await party(Self.romeo, core.parley)
+      let own = Bookmark(address: try BareJID("own@conference.localhost"), name: "Mine")
+      for intent: Intent in [
+        .contact(address: try BareJID("juliet@localhost"), name: "Jule", groups: []),
+        .profile(ProfileDraft(displayName: "R.")),
+        .node(
+          .publish(
+            NodePublication(
+              node: Bookmark.node,
+              item: NodePublication.Item(id: own.address.description, content: .bookmark(own))))),
+      ] { _ = try await core.parley.post(intent, by: romeo) }
+      let outcomes = try await run(Self.settings, context)
+      #expect(
+        outcomes.map(\.code) == [
+          ImportRecords.kept, nil, ImportRecords.kept, nil, nil, nil, nil, nil, nil,
+        ], "\(outcomes)")
+      let bookmarks = try await core.parley.read {
+        try $0.items(in: Bookmark.node, of: romeo.id, newest: true, limit: 9).map(\.id)
+      }
+      #expect(Set(bookmarks) == [own.address.description, Self.hall, "garden@conference.localhost"])
+    }
+  }
+
+  @Test func listsOfBookmarksAreMerged() async throws {
+    try await withCore { core, context, _ in
+      let item = ImportRecord.item(
+        ItemRecord(
+          owner: Self.romeo, node: Bookmark.node, id: Self.hall,
+          payload: "<conference xmlns='urn:xmpp:bookmarks:1' name='The hall'/>"))
+      // In one batch, and in two.
+      let first = [Self.account("romeo"), item, Self.bookmarks("a@b"), Self.bookmarks("c@d", Self.hall)]
+      #expect(try await run(first, context).map(\.status) == [.done, .done, .done, .done])
+      #expect(try await run([Self.bookmarks("e@f", "a@b")], context).map(\.status) == [.done])
+      let romeo = try await party(Self.romeo, core.parley)
+      let found = try await core.parley.read {
+        try $0.items(in: Bookmark.node, of: romeo.id, newest: true, limit: 9).map(\.id)
+      }
+      #expect(Set(found) == [Self.hall, "a@b", "c@d", "e@f"])
+    }
+  }
+
+  /// An import that was broken off goes on: what did not come yet has no note.
+  @Test func aRefusedRecordIsTakenLater() async throws {
+    try await withCore { (_, context, _) async throws in
+      let contact = ImportRecord.contact(
+        ContactRecord(owner: Self.romeo, jid: "juliet@localhost", subscription: "both"))
+      #expect(try await run([contact], context).map(\.status) == [.failed])
+      #expect(try await run([Self.account("romeo"), contact], context).map(\.status) == [.done, .done])
+      let long = ImportRecord.contact(
+        ContactRecord(
+          owner: Self.romeo, jid: "nurse@localhost", name: String(repeating: "n", count: 100_000), subscription: "to"))
+      #expect(try await run([long], context).map(\.status) == [.failed])
+      let short = ImportRecord.contact(
+        ContactRecord(owner: Self.romeo, jid: "nurse@localhost", name: "n", subscription: "to"))
+      #expect(try await run([short], context).map(\.status) == [.done])
+    }
+  }
+
+  @Test func anAccountOfTwoStatesIsReported() async throws {
+    try await withCore { core, context, _ in
+      let twice = [Self.account("romeo"), Self.account("romeo", isDisabled: true)]
+      for isTrial in [true, false] {
+        let outcomes = try await run(twice, context, isTrial: isTrial)
+        #expect(outcomes.map(\.status) == [.done, .exists])
+        #expect(outcomes.map(\.code) == [nil, ImportRecords.kept])
+      }
+      // Whoever is disabled here since stays so, whatever the source says.
+      _ = try await SetUserState.perform(SetUserState.Input(jid: Self.romeo, state: .disabled), in: context)
+      #expect(try await run(twice, context).map(\.code) == [nil, nil])
+      let address = try BareJID(Self.romeo)
+      #expect(try await core.parley.read { try $0.user(address)?.state } == .disabled)
+      #expect(try await run([Self.account("paris", isDisabled: true)], context).map(\.status) == [.done])
+      let paris = try BareJID("paris@localhost")
+      #expect(try await core.parley.read { try $0.user(paris)?.state } == .disabled)
+    }
+  }
+
+  /// What the run refuses, a dry run refuses, too.
+  @Test func aDryRunAsksTheSameRules() async throws {
+    try await withCore { _, context, _ in
+      _ = try await run([Self.account("romeo"), Self.account("gone")], context)
+      _ = try await DeleteUser.perform(DeleteUser.Input(jid: "gone@localhost", erase: false), in: context)
+      let long = String(repeating: "x", count: 70_000)
+      let records: [ImportRecord] = [
+        .account(AccountRecord(jid: "empty@localhost", password: "")), Self.account("gone"),
+        .account(AccountRecord(jid: "odd@localhost", password: "a\u{0}bcdefgh")),
+        .account(AccountRecord(jid: "x@elsewhere.example", password: "secret words")),
+        .contact(ContactRecord(owner: Self.romeo, jid: Self.romeo, subscription: "both")),
+        .contact(ContactRecord(owner: Self.romeo, jid: "a@b", name: long, subscription: "both")),
+        .contact(ContactRecord(owner: Self.romeo, jid: "c@b", name: "a\u{1B}b", subscription: "both")),
+        .contact(ContactRecord(owner: Self.romeo, jid: "d@b", groups: ["a", "a"], subscription: "both")),
+        .privateXML(ElementRecord(owner: Self.romeo, xml: "<prefs xmlns='x'>\(long)</prefs>")),
+        .item(ItemRecord(owner: Self.romeo, node: "urn:y", id: long, payload: "<note xmlns='urn:y'/>")),
+      ]
+      let trial = try await run(records, context, isTrial: true)
+      #expect(trial.allSatisfy { $0.status == .failed }, "\(trial)")
+      #expect(try await run(records, context).map(\.code) == trial.map(\.code))
+    }
+  }
+}
