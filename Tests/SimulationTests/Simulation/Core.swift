@@ -479,6 +479,16 @@ extension Action {
     }
   }
 
+  /// The earlier message whose entry it names.
+  var target: Int? {
+    switch self {
+    case .forward(_, let target, _, _), .change(_, _, _, let target, _), .mark(_, _, let target), .hide(_, let target),
+      .expire(let target, _), .age(_, let target):
+      target
+    default: nil
+    }
+  }
+
   /// Where it is known from the action alone.
   var place: Model.Place? {
     switch self {

@@ -155,6 +155,9 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
 
   /// - Returns: whether it is done; false: what was posted before it is to be committed first.
   private func perform(_ action: Action) -> Bool {
+    // A repeat of a message that has gone is a new entry. Until the core has answered with it, this step would be about the
+    // former entry to the core, and about the new one to the model.
+    if let target = action.target, batch.contains(where: { $0.text == target }) { return false }
     switch action {
     case .come(let user, let door):
       let key = SessionKey(user: user, door: door)
