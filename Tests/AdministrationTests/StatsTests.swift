@@ -68,6 +68,12 @@ import Testing
   @Test(arguments: [(0.0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (40_000_000, "40 MB"), (2_500_000_000, "2.5 GB")])
   func bytesAsText(bytes: Double, text: String) { #expect(StatsText.bytes(bytes) == text) }
 
+  /// The names end as Prometheus has them for points in time.
+  @Test func pointsInTimeAreDates() {
+    let text = StatsText.table(stats(counter("parley_certificate_expiry_time_seconds", ["tls": 1_800_000_000])))
+    #expect(text.contains("2027-01-15T08:00:00.000Z"))
+  }
+
   @Test func theTableLeavesOutWhatIsZero() {
     let text = StatsText.table(stats(counter("parley_m", ["app": 30, "xmpp": 0]), times((10, 0, 0), sum: 0.2)))
     #expect(

@@ -148,7 +148,7 @@ def holds(checks, server):
     for number in range(MANY):
         romeo.say(dialog, f"evidence {number}")
     with checks.check("hold: nothing of a held user or dialog goes, over kill -9 and any run"):
-        server.command("hold", "add", JULIET, "--note", "case 17")
+        server.command("hold", "add", JULIET.partition("@")[0], "--note", "case 17")
         server.command("hold", "add", dialog)
         age(server, 10)
         server.kill()

@@ -1,3 +1,5 @@
+import Basics
+
 /// Numbers of statistics as text.
 package enum StatsText {
   /// Returns a table of everything that is not 0, for `parley stats`.
@@ -25,7 +27,10 @@ package enum StatsText {
   }
 
   private static func value(_ value: Double, _ name: String) -> String {
-    if name == "process_start_time_seconds" { return count(value) }
+    // A point in time, as its name says.
+    if name.hasSuffix("_time_seconds"), let seconds = UInt32(exactly: value.rounded()) {
+      return Timestamp(milliseconds: Int64(seconds) * 1_000).description
+    }
     if name.hasSuffix("_bytes") || name.hasSuffix("_bytes_total") { return bytes(value) }
     if name.hasSuffix("_seconds") { return duration(value) }
     return count(value)

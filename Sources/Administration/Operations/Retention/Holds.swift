@@ -82,7 +82,10 @@ extension AdminContext {
   fileprivate func holdSubject(_ text: String) async throws(Problem) -> (Hold.Subject, RealmID) {
     let (parley, own) = (parley, realm)
     let realms = own.map { [$0] } ?? parley.realms
-    let address = text.contains("@") ? BareJID(parsing: text) : nil
+    // A name without @ belongs to the first domain, as in all commands, unless it is the id of a dialog.
+    let isName = !text.contains("@") && PublicID(text) == nil
+    let written = isName ? realms.first.map { "\(text)@\($0.domain)" } ?? text : text
+    let address = written.contains("@") ? BareJID(parsing: written) : nil
     let found = try await parley.read { reader -> (Hold.Subject, RealmID)? in
       if let address {
         if realms.contains(where: { $0.rooms == address.domain }) {
