@@ -61,16 +61,22 @@ struct ForwardedFields: Sendable, Equatable {
   /// The name of what cannot be read at all.
   private static let unreadable = "unreadable"
 
-  /// The elements of a list, of which empty ones do not count (RFC 9110 5.6.1.2).
+  /// The elements of a list, of which empty ones do not count (RFC 9110 5.6.1.2). It is split by scalars: some join with the
+  /// comma behind them to one character, so that a client could have its own element swallow that of a proxy.
   private static func list(_ text: String) -> [String] {
-    text.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
+    text.unicodeScalars.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
   }
 
   /// Reads a node (RFC 7239 6): the port is left out, since it differs with each connection. `X-Forwarded-For` has no
   /// grammar, and IPv6 addresses stand there with brackets and without.
   private static func node(_ text: String) -> Node {
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return .name(unreadable) }
     var name = Substring(text)
     if name.first == "[", let end = name.firstIndex(of: "]") {
+      let rest = name[name.index(after: end)...]
+      guard rest.isEmpty || rest.first == ":" && rest.dropFirst().utf8.allSatisfy({ isNameByte($0) }) else {
+        return .name(unreadable)
+      }
       name = name[name.index(after: name.startIndex)..<end]
     } else if name.count(where: { $0 == ":" }) == 1 {
       name = name.prefix { $0 != ":" }
@@ -114,18 +120,18 @@ struct ForwardedFields: Sendable, Equatable {
       return true
     }
 
-    for character in text {
-      switch character {
+    for scalar in text.unicodeScalars {
+      switch scalar {
       case _ where isEscaped:
-        value.append(character)
+        value.unicodeScalars.append(scalar)
         isEscaped = false
       case "\\" where isQuoted: isEscaped = true
       case "\"": isQuoted.toggle()
-      case _ where isQuoted: value.append(character)
+      case _ where isQuoted: value.unicodeScalars.append(scalar)
       case ",": guard endElement() else { return nil }
       case ";": guard endPair() else { return nil }
       case "=" where name == nil: (name, value) = (value, "")
-      default: value.append(character)
+      default: value.unicodeScalars.append(scalar)
       }
     }
     return !isQuoted && endElement() ? elements : nil

@@ -25,6 +25,10 @@ import Testing
     // Names: not the address that all clients of the proxy share, and not what the client may have made up.
     ("127.0.0.1", "6.6.6.6, unknown", "unknown"), ("127.0.0.1", "6.6.6.6, _hidden:4711", "_hidden"),
     ("127.0.0.1", "6.6.6.6, \"quoted\"", "unreadable"), ("127.0.0.1", "6.6.6.6, [2001", "unreadable"),
+    ("127.0.0.1", "[2001:db8::1]x", "unreadable"), ("127.0.0.1", "[2001:db8::1]:_port", "20:1:d:b8:0:0:0:0"),
+    // A scalar that joins with the comma behind it to one character must not swallow what the proxy has added.
+    ("127.0.0.1", "[6.6.6.6]\u{600}, 198.51.100.1", "198.51.100.1"),
+    ("127.0.0.1", "6.6.6.6%\u{600},198.51.100.1", "198.51.100.1"), ("127.0.0.1", "6.6.6.6:1\u{600}", "unreadable"),
   ])
   func limitsCountTheClientsAddress(remote: String, forwarded: String?, expected: String) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
@@ -42,6 +46,7 @@ import Testing
     ("host=\"a,for=6.6.6.6\";for=192.0.2.43", "192.0.2.43"), ("for=\"192.0.2\\.43:1\"", "192.0.2.43"),
     // The client's own quote, and the pair that the proxy has added.
     ("for=6.6.6.6;x=\", for=192.0.2.43", "unreadable"), ("for=6.6.6.6;for=192.0.2.43", "unreadable"),
+    ("for=6.6.6.6%\u{600}, for=192.0.2.43", "192.0.2.43"),
   ])
   func theStandardFieldIsRead(forwarded: String, expected: String) throws {
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
