@@ -32,7 +32,7 @@ enum DoorLimits {
   /// wait in the log, its requests unread); from this bound on it loses presence updates.
   static let waitingBytesMax = 1024 * 1024
   /// The unread bytes at which a client is disconnected, since stanzas that are in no log (presence of rooms) still
-  /// accumulate. Its session can be resumed.
+  /// accumulate. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
   static let unreadBytesMax = 4 * 1024 * 1024
   /// The unacknowledged stanzas (XEP-0198) at which a session lags: it reads later messages from the log once the
   /// client has acknowledged half of them. It is a quarter of the stanzas that are kept at all, which leaves room for

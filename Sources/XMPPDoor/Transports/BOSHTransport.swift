@@ -21,6 +21,8 @@ final class BOSHTransport: StreamTransport {
   /// Whether the stream's error was sent (XEP-0206 6).
   private var hasFailed = false
   private var isWritable = true
+  /// The bytes of the requests that have come since the connection last read all it had.
+  private var unreadBytes = 0
   private var timer: (scheduled: Scheduled<Void>, deadline: Int)?
 
   ///
@@ -50,8 +52,14 @@ final class BOSHTransport: StreamTransport {
   func received(_ request: BOSHRequest, as exchange: Int, byteCount: Int, answer: @escaping Answer) {
     exchanges[exchange] = answer
     connection.noteLife()
+    unreadBytes += byteCount
     work { transport in
       var request = request
+      // A client that abandons its requests is not held back by how many it may have.
+      if transport.unreadBytes > DoorLimits.unreadBytesMax {
+        request.payloads = []
+        transport.connection.fail(StreamError(.policyViolation, "more is sent than the server reads"))
+      }
       if byteCount > transport.connection.limits.stanzaBytes + DoorLimits.bodyOverheadBytes {
         request.payloads = []
         transport.connection.received(.violation(.limit("the body is too large")))
@@ -79,7 +87,9 @@ final class BOSHTransport: StreamTransport {
     connection.flush()
     // A response may make room for input, whose processing may make another response due.
     while true {
-      let due = machine.answer(now: Self.now, isBusy: !connection.mayRead())
+      let mayRead = connection.mayRead()
+      if mayRead { unreadBytes = 0 }
+      let due = machine.answer(now: Self.now, isBusy: !mayRead)
       due.forEach(perform)
       regulate()
       if due.isEmpty { break }
