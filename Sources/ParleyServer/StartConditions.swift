@@ -37,7 +37,8 @@ package struct StartConditions {
 
   /// Returns a sentence for each thing that the server will be refused.
   package func doubts(_ settings: Settings) -> [String] {
-    let unit = unit.flatMap { $0.configuration != nil && $0.configuration == settings.file ? $0 : nil }
+    let file = settings.file.map { Files.absolute($0) }
+    let unit = unit.flatMap { $0.configuration != nil && $0.configuration == file ? $0 : nil }
     var texts = lowPorts(settings, unit)
     let server = unit?.user.flatMap { SystemUser(named: $0) } ?? user
     let isSelf = server.id == user.id
