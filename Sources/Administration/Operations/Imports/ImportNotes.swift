@@ -16,6 +16,9 @@ struct ImportedThing: Hashable, Sendable {
     self.name = name
   }
 
+  /// The profile that an import has set. The profile itself gets a note also where the user's own stayed.
+  static let profileSet = ImportedThing(.profile, "set")
+
   static func item(_ id: String, in node: String) -> ImportedThing { ImportedThing(.item, "\(node)\u{0}\(id)") }
 
   fileprivate var digest: UInt64 {
@@ -120,7 +123,8 @@ enum ImportDecision {
         self = .kept(card == nil ? Self.removed : Self.changed, [thing])
       } else {
         let isNamed = try reader.user(owner.id)?.profile.displayName != nil
-        self = card != nil || isNamed ? .kept(Self.changed, [thing]) : .post(intents, things: [thing])
+        self =
+          card != nil || isNamed ? .kept(Self.changed, [thing]) : .post(intents, things: [thing, .profileSet])
       }
     case .setPrivateXML(let drafts)?:
       let thing = ImportedThing(.privateXML, drafts.first?.name ?? "")
@@ -215,8 +219,10 @@ enum ImportDecision {
   ) throws -> ImportDecision {
     guard let item = publication.item else { return .post(intents, things: []) }
     let thing = ImportedThing.item(item.id, in: publication.node)
-    // What the server has made of an imported vCard is not the user's yet.
-    let isMirror = try ProfileNode(rawValue: publication.node) != nil && isNoted(ImportedThing(.profile))
+    // What the server has made of an imported profile is not the user's yet.
+    let view = ProfileNode(rawValue: publication.node)
+    let isMirror = try view != nil && isNoted(.profileSet)
+    let things = view == nil ? [thing] : [thing, .profileSet]
     let wasBrought = try isNoted(thing)
     if let here = try reader.item(item.id, in: publication.node, of: owner.id)?.content {
       if here == item.content { return .here([thing]) }
@@ -225,9 +231,17 @@ enum ImportDecision {
       {
         return .here([thing])
       }
-      return isMirror && !wasBrought ? .post(intents, things: [thing]) : .kept(changed, [thing])
+      return isMirror && !wasBrought ? .post(intents, things: things) : .kept(changed, [thing])
     }
     if wasBrought { return .kept(removed, [thing]) }
+    if let view, !isMirror, let profile = try reader.user(owner.id)?.profile {
+      let isHere =
+        switch view {
+        case .nickname, .vCard4: profile.displayName != nil
+        case .avatarData, .avatarMetadata: profile.avatarHash != nil
+        }
+      if isHere { return .kept(changed, [thing]) }
+    }
     // An item of the past must not take the place of one that was published here.
     if !isMirror, let node = try reader.node(publication.node, of: owner.id),
       node.itemCount > 0, node.itemCount >= node.configuration.capacity,
@@ -236,7 +250,7 @@ enum ImportDecision {
     {
       return .kept(changed, [thing])
     }
-    return .post(intents, things: [thing])
+    return .post(intents, things: things)
   }
 }
 
