@@ -196,8 +196,9 @@ extension Query {
   private static let retractedCount = """
     CASE WHEN d.retracted_ordinal > \(displayedOrdinal) THEN (
       SELECT count(*) FROM retracted t
-      WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.author <> m.user AND NOT EXISTS (
-        SELECT 1 FROM hidden h WHERE h.user = m.user AND h.position = t.position AND h.counts = 1)
+      WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.author <> m.user AND (
+        m.hidden = 0 OR NOT EXISTS (
+          SELECT 1 FROM hidden h WHERE h.user = m.user AND h.position = t.position AND h.counts = 1))
     ) ELSE 0 END
     """
   static let markColumns = """
