@@ -107,13 +107,20 @@ export const dialogs = {
 
   async sendNow(dialogId, message) {
     const clientId = message.clientId ?? uuid();
-    const answer = new Promise((resolve, reject) => this.queue.waiters.set(clientId, { resolve, reject }));
-    answer.catch(() => {});
+    const { waiters } = this.queue;
+    const isFirst = !waiters.has(clientId);
+    if (isFirst) {
+      const waiter = {};
+      waiter.answer = new Promise((resolve, reject) => Object.assign(waiter, { resolve, reject }));
+      waiter.answer.catch(() => {});
+      waiters.set(clientId, waiter);
+    }
+    const { answer } = waiters.get(clientId);
     try {
       await this.send(dialogId, { ...(typeof message === "string" ? { text: message } : message), clientId });
       return await answer;
     } catch (error) {
-      this.queue.waiters.delete(clientId);
+      if (isFirst) waiters.delete(clientId);
       if (error.code !== "client-id-reused") await this.discard(clientId);
       throw error;
     }

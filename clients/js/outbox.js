@@ -42,8 +42,11 @@ export class Outbox {
   async add(dialogId, body, files) {
     const { client } = this;
     const waiting = this.entries.get(body.clientId);
-    // Whoever gets an event again answers it again: the first answer is sent.
-    if (waiting?.dialogId === dialogId) return this.shown(waiting);
+    // Whoever gets an event again answers it again: the first answer is sent, also if it was refused before.
+    if (waiting?.dialogId === dialogId) {
+      if (waiting.state === "failed") await this.retry(waiting.clientId);
+      return this.shown(waiting);
+    }
     if (waiting) throw new ParleyError("client-id-reused", "A message with this clientId waits for another dialog.");
     this.last = Math.max(this.last + 1, Date.now());
     const entry = {

@@ -69,7 +69,7 @@ export class History {
     if (this.isClosed || this.isSeeking) return;
     const { messages, isFresh } = this.view;
     const { me } = this.screen.dialog ?? {};
-    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? this.readBefore ?? me.readMessageId ?? "" : undefined;
+    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? this.readBefore ?? me.readMessageId ?? this.beforeUnread(me.unreadCount) : undefined;
     const first = this.firstUnread(messages);
     const isMissing = this.unreadAfter !== undefined && first < 0;
     const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
@@ -80,7 +80,10 @@ export class History {
       this.isAtEnd = false;
       this.hold = { key: messages[first].key, top: 110 };
     }
-    if (this.isLed) this.readSeq = messages.find((message) => message.id && message.id === me?.readMessageId)?.seq ?? Infinity;
+    if (this.isLed) {
+      this.readSeq = messages.find((message) => message.id && message.id === me?.readMessageId)?.seq ?? Infinity;
+      this.skipTo(this.ledSeq);
+    }
     else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.id)?.seq ?? 0;
     else if (first >= 0) this.readSeq = messages.slice(0, first).findLast((message) => message.id)?.seq ?? 0;
     this.isStale = true;
@@ -285,6 +288,27 @@ export class History {
     return one.senderId === other.senderId && isSpeech(one) && isSpeech(other) && new Date(other.sentAt) - new Date(one.sentAt) < TOGETHER;
   }
 
+  /**
+   * Returns the message before the first unread one of who has read nothing: "" if that is the first of all. A group counts from the
+   * moment at which one has joined, and has messages from before; of more unread ones than a page none is known.
+   */
+  beforeUnread(count) {
+    if (this.screen.dialog?.type === "private") return "";
+    const { messages, hasOlder, isFresh } = this.view;
+    let left = count;
+    for (let index = messages.length - 1; index >= 0; index -= 1) {
+      const { id, senderId, content } = messages[index];
+      if (id && senderId !== this.screen.app.parley.userId && content.type !== "system" && content.type !== "deleted") left -= 1;
+      if (left === 0) return messages[index - 1]?.id ?? (hasOlder ? undefined : "");
+    }
+    return isFresh && hasOlder ? undefined : "";
+  }
+
+  /** What lies between the last message that was read and one that somebody jumps to is not read by that. */
+  skipTo(seq) {
+    if (seq > this.readSeq) this.readSeq = Infinity;
+  }
+
   /** Returns the index of the first message that was unread when the dialog was opened; -1 if that is not known. */
   firstUnread(messages) {
     if (this.unreadAfter === undefined) return -1;
@@ -350,6 +374,7 @@ export class History {
   async toEnd() {
     this.isLed = true;
     if (this.view.hasNewer) await this.view.toEnd();
+    this.hasBegun ||= this.view.isFresh;
     this.isAtEnd = true;
     this.hold = undefined;
     this.draw();
@@ -358,13 +383,26 @@ export class History {
 
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
+    const wasLed = this.isLed || this.hasBegun;
+    const sought = () => this.view.messages.find((each) => each.id === messageId);
     this.isLed = true;
-    if (!this.view.messages.some((message) => message.id === messageId)) {
+    if (!sought()) {
       this.isJumping = true;
-      try { await this.view.jump(messageId); } finally { this.isJumping = false; }
+      try {
+        await this.view.jump(messageId);
+      } finally {
+        this.isJumping = false;
+        // A link to what is gone: the dialog opens as without it.
+        if (!sought() && !wasLed) {
+          this.isLed = this.hasBegun = false;
+          this.begin();
+        }
+      }
     }
-    const message = this.view.messages.find((each) => each.id === messageId);
+    const message = sought();
     if (!message) return;
+    this.ledSeq = message.seq;
+    this.skipTo(message.seq);
     this.isAtEnd = false;
     this.isStale = true;
     this.hold = { key: message.key, top: 0 };
