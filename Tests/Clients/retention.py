@@ -148,7 +148,7 @@ def holds(checks, server):
     for number in range(MANY):
         romeo.say(dialog, f"evidence {number}")
     with checks.check("hold: nothing of a held user or dialog goes, over kill -9 and any run"):
-        server.command("hold", "add", JULIET.partition("@")[0], "--note", "case 17")
+        server.command("hold", "add", JULIET, "--note", "case 17")
         server.command("hold", "add", dialog)
         age(server, 10)
         server.kill()
@@ -167,7 +167,7 @@ def holds(checks, server):
     with checks.check("retention: cut off by kill -9 in the middle, the next start goes on"):
         server.command("user", "enable", JULIET)
         server.command("hold", "remove", dialog)
-        server.command("hold", "remove", JULIET)
+        server.command("hold", "remove", JULIET.partition("@")[0])
         before = count(server)
         run = subprocess.Popen(
             [str(server.binary), "retention", "run", "--config", server.configuration], env=server.environment(),
