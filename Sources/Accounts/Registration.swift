@@ -22,7 +22,7 @@ extension Accounts {
     public let displayName: String?
     let invite: Invite?
     let isDisabled: Bool
-    /// What the user signs in by besides a password.
+    /// The identities by which the user signs in, besides a password.
     let identities: [Identity]
     /// The password, or what another server has kept of it.
     enum Secret: Sendable {

@@ -25,7 +25,7 @@ public struct TrustedProxies: Sendable, Hashable {
 package enum ClientAddress {
   /// Returns the nearest address that is not a trusted proxy's.
   ///
-  /// What a trusted proxy names otherwise counts as a client by that name: a name that hides an address differs with the
+  /// A client that a trusted proxy names otherwise counts by that name: a name that hides an address differs with the
   /// client (RFC 7239 6.3). Neither the proxy's address, which all of its clients share, nor what stands before the name,
   /// which the client may have made up, may take its place.
   static func of(_ fields: ForwardedFields, _ remote: SocketAddress?, _ proxies: TrustedProxies) -> String {

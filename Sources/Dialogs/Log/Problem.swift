@@ -18,7 +18,7 @@ public struct Problem: Error, Hashable, Sendable {
   public let code: String
   public let text: String
   public let field: String?
-  /// What an operator needs to know besides the text. It may name paths, buckets and other servers: commands on the
+  /// The details for an operator, besides the text. It may name paths, buckets and other servers: commands on the
   /// server's machine show it, and no door does.
   public let reason: String?
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).

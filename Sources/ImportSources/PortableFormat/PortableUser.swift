@@ -9,7 +9,7 @@ final class PortableUser {
   private let password: String?
   private let place: Place
   private var account: AccountRecord
-  /// What there is to report of the account, beside what was reported at once.
+  /// The flaws of the account to report, besides those that were reported at once.
   private var flaws: [String] = []
   private var forms: [String: String] = [:]
   private var affiliations: [String: [String: String]] = [:]

@@ -5,7 +5,7 @@ struct MotdDelete: AdminCommand {
   typealias Operation = SetMessageOfTheDay
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Removes the message: nobody is shown it any more.",
+    abstract: "Removes the message, which is no longer shown to anyone.",
     discussion: """
       Example:
         parley motd delete

@@ -79,13 +79,13 @@ struct ImportNotes {
   }
 }
 
-/// What becomes of a record, by what is here.
+/// The treatment of a record of an import, which depends on what is here.
 enum ImportDecision {
   /// The intents are posted; `things` get notes if none of them is refused.
   case post([Intent], things: [ImportedThing])
   /// All of it is here as it was there.
   case here([ImportedThing])
-  /// What is here is something else, or was removed here, and stays so. The text is for the report.
+  /// The record differs from what is here, or was removed here, and is not taken. The text is for the report.
   case kept(String, [ImportedThing])
 
   static let changed = "it is something else here, which stays"
@@ -111,7 +111,7 @@ enum ImportDecision {
       if try !isNoted(thing) {
         self = .post(intents, things: [thing])
       } else {
-        // Whoever has accepted it has a contact.
+        // A request that was accepted has become a contact.
         self = try reader.ownContact(of: owner.id, address) == nil ? .kept(Self.removed, [thing]) : .here([thing])
       }
     case .profile(let draft)?:

@@ -256,7 +256,7 @@ package enum ImportRecords: AdminOperation {
     private let notes = Mutex<[(place: Int, owner: UserID, thing: ImportedThing)]>([])
     var all: [Int: RowOutcome] { outcomes.withLock(\.self) }
 
-    /// What is to be noted: all that was not refused.
+    /// The things that get a note: all that were not refused.
     var things: [(owner: UserID, thing: ImportedThing)] {
       let known = all
       return notes.withLock { notes in
