@@ -105,7 +105,9 @@ def company(logs):
     seen = {label: {line.split()[0] for line in (logs / f"{label}.log").read_text().splitlines() if line} for label in found}
     expect(seen["alone"] == {"alone"} and list(found)[-1] == "alone", f"{seen}, {list(found)}")
     expect("other" not in seen["one"] and "one" not in seen["other"], f"{seen}")
-    expect("long" in seen["one"] | seen["other"] and set(found["long"].beside) >= {"one"}, f"{seen}, {found['long']}")
+    # On a busy machine one of the two has ended before the other begins to look.
+    expect("long" in seen["one"] | seen["other"] or {"one", "other"} & seen["long"], f"{seen}")
+    expect(set(found["long"].beside) >= {"one"}, f"{found['long']}")
     expect(all(len(outcome.beside) <= 4 and "alone" not in outcome.beside for outcome in found.values()), f"{found}")
 
 
