@@ -11,6 +11,8 @@ import compileall
 import importlib
 import io
 import json
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -113,9 +115,10 @@ def same_components():
 def generate(name, package, folder):
     """A client, generated as a developer does it. What the generator leaves out, it says: it knows no type of a picture, so that a
     picture is sent as application/octet-stream, and read from the answer's bytes."""
+    programs = pathlib.Path(sys.executable).parent  # it runs ruff, which is there as well
     done = subprocess.run(
-        ["openapi-python-client", "generate", "--path", DOCS / name, "--output-path", f"{folder}/{package}", "--meta", "none"],
-        capture_output=True, text=True, timeout=300)
+        [programs / "openapi-python-client", "generate", "--path", DOCS / name, "--output-path", f"{folder}/{package}", "--meta", "none"],
+        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}, capture_output=True, text=True, timeout=300)
     said = done.stdout + done.stderr
     expect(done.returncode == 0, f"{name}: {said[-2000:]}")
     left_out = [line for line in said.splitlines() if re.match(r"WARNING|ERROR|Unable to|ruff failed", line)]
