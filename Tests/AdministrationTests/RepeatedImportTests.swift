@@ -160,6 +160,25 @@ import Testing
     }
   }
 
+  /// A vCard that gave way to the user's own name makes no other part of the profile the import's, in a later batch either.
+  @Test func aNameThatTheUserHasStaysInAllNodes() async throws {
+    try await withCore { core, context, _ in
+      let card = ImportRecord.vCard(
+        ElementRecord(owner: Self.romeo, xml: "<vCard xmlns='vcard-temp'><FN>Old</FN></vCard>"))
+      let nick = ImportRecord.item(
+        ItemRecord(
+          owner: Self.romeo, node: "http://jabber.org/protocol/nick", id: "current",
+          payload: "<nick xmlns='http://jabber.org/protocol/nick'>Old</nick>"))
+      _ = try await run([Self.account("romeo")], context)
+      let romeo = try await party(Self.romeo, core.parley)
+      _ = try await core.parley.post(.profile(ProfileDraft(displayName: "R.")), by: romeo)
+      for record in [card, nick] {
+        #expect(try await run([record], context).map(\.code) == ["kept"])
+      }
+      #expect(try await core.parley.read { try $0.user(romeo.id)?.profile.displayName } == "R.")
+    }
+  }
+
   /// An import that was broken off goes on: what did not come yet has no note.
   @Test func aRefusedRecordIsTakenLater() async throws {
     try await withCore { (_, context, _) async throws in

@@ -42,7 +42,7 @@ export class Outbox {
   async add(dialogId, body, files) {
     const { client } = this;
     const waiting = this.entries.get(body.clientId);
-    // Whoever gets an event again answers it again: the first answer is sent, also if it was refused before.
+    // A bot that gets an event again answers it again. The first answer is sent, even if it was refused before.
     if (waiting?.dialogId === dialogId) {
       if (waiting.state === "failed") await this.retry(waiting.clientId);
       return this.shown(waiting);

@@ -98,8 +98,8 @@ public struct BOSHMachine: Sendable {
     return outputs
   }
 
-  /// Handles the end of the connection of a request that is not responded to. It counts no longer as held (11, 12), and
-  /// what is to be sent waits for the next request. Its own response is empty, and kept for a client that asks again (14.3).
+  /// Handles the end of the connection of a request that is not responded to. It no longer counts as held (11, 12), and
+  /// pending output waits for the next request. Its response is empty, and kept in case the client repeats it (14.3).
   public mutating func abandoned(_ exchange: Int, now: Int) -> [BOSHOutput] {
     if let index = held.firstIndex(where: { $0.exchange == exchange }) { return [respond(now, at: index, with: [])] }
     if let rid = early.first(where: { $0.value.exchange == exchange })?.key { early[rid]?.isAbandoned = true }

@@ -270,7 +270,7 @@ test("an event comes again until the promise of its listener has ended", async (
   await second.bot.close();
   const third = await begin(async () => {});
   assert.deepEqual(third.heard, []);
-  // Whoever answers again while the first answer waits has answered once.
+  // A second answer while the first one waits is the first one.
   const [one, other] = await Promise.all(["Here", "There"].map((words) => third.bot.send(id, { text: words, clientId: "working" })));
   assert.deepEqual([other.key, other.content.text], [one.key, "Here"]);
   await third.bot.sent();
