@@ -114,17 +114,20 @@ release: packages ## .build-static/parley, a stripped binary without Swift libra
 # Warnings are errors here. PARLEY_ variables are for one command each: a server
 # that a test starts would take one that it does not know for a mistake.
 .PHONY: test
-test: built swift-units $(VENV)/ready ## everything that must pass: all Swift tests, then third-party clients
+test: built swift-units ## everything that must pass: all Swift tests, then third-party clients
 	@$(CLIENTS) --beside fuzzing 'make --no-print-directory swift-fuzzing'
 
 .PHONY: check
-check: built swift-units $(VENV)/ready ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
+check: built swift-units ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
 	@$(CLIENTS) --often
 
+# The Python packages are installed beside the build, which seldom keeps all processors busy.
 .PHONY: built
 built: packages
 	@$(call install,$(TEST_PACKAGES))
-	PARLEY_STRICT=1 swift build --build-tests
+	$(MAKE) --no-print-directory $(VENV)/ready & python=$$!
+	PARLEY_STRICT=1 swift build --build-tests || { status=$$?; wait "$$python"; exit "$$status"; }
+	wait "$$python"
 
 .PHONY: unit
 unit: built swift-units swift-fuzzing
@@ -149,11 +152,12 @@ clients: $(VENV)/ready
 repeat: $(VENV)/ready ## each script with third-party clients REPEAT=10 times, half of them under load; SCRIPTS='NAME...' for some
 	@$(CLIENTS) --repeat $(REPEAT) $(SCRIPTS)
 
+# Python compiles a module when it is first imported: few of the packages' are.
 $(VENV)/ready: Makefile
 	@rm -rf $(VENV)
 	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
-	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps $(PYTHON_PACKAGES_ALONE)
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-compile $(PYTHON_PACKAGES)
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-compile --no-deps $(PYTHON_PACKAGES_ALONE)
 	touch $@
 
 .PHONY: fuzz
