@@ -1,3 +1,4 @@
+import { delay } from "./connection.js";
 import { signedOut } from "./errors.js";
 import { path, uuid } from "./requests.js";
 import { timeOf } from "./store.js";
@@ -57,19 +58,19 @@ export const dialogs = {
     if (this.fetching >= FETCHES) return;
     this.fetching++;
     queueMicrotask(async () => {
+      let attempts = 0;
       for (const next of this.missing) {
         this.missing.delete(next);
         const asked = this.store.clock;
         try {
           const dialog = await this.request("GET", path`/dialogs/${next}`);
+          attempts = 0;
           if (dialog.me && this.store.putDialogs([dialog], asked).length) this.missing.add(next);
         } catch (error) {
           if (error.status === 404 || error.status === 403) this.store.removeDialog(next);
-          else if (error.status === 429) { this.missing.add(next); await this.pause(error.retryAfter * 1000 || 1000); }
-          else if (error.code === "network") {
-            // It is asked for again when the client has caught up.
+          else if (error.temporary) {
             this.missing.add(next);
-            break;
+            await this.pause(error.retryAfter * 1000 || delay(attempts++), true);
           } else if (error.code !== "signed-out") this.failed(error);
         }
       }

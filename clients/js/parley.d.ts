@@ -575,13 +575,13 @@ export interface DialogView {
   readonly hasNewer: boolean;
   /** Whether the first answer of the server has arrived; before, `messages` are what was kept locally. */
   readonly isFresh: boolean;
-  /** The reason why the first answer is missing (offline, say); it is asked again when the client is connected. */
+  /** The reason why the first answer is missing (offline, say); after a temporary one it is asked again, at the latest when the client is connected. */
   readonly error?: ParleyError;
-  /** Resolves with the first answer, or rejects with its error. */
+  /** Resolves with the first answer, or rejects with its error; with `aborted` if the view is closed before. */
   readonly fresh: Promise<void>;
   /** Calls the listener after each change of `messages`, `members` and `pins`. */
   onChange(listener: () => void): () => void;
-  /** Returns whether there are more. */
+  /** Returns whether there are more. One page at a time: while one is loading, another call waits for it. */
   loadOlder(limit?: number): Promise<boolean>;
   loadNewer(limit?: number): Promise<boolean>;
   /** Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`; with an empty id the first ones. */

@@ -226,13 +226,15 @@ export class Parley {
     for (const timer of this.timers.values()) clearTimeout(timer);
     this.timers.clear();
     for (const entry of this.queue.entries.values()) this.queue.gone(entry);
-    for (const views of this.store.views.values()) for (const view of [...views]) view.close();
+    this.closeViews();
     const { storage, options, hooks } = this.store;
     this.store = new Store(storage, options, hooks);
     this.calls = new Calls(this);
     this.sorted = undefined;
     this.handled.clear();
   }
+
+  closeViews() { for (const views of this.store.views.values()) for (const view of [...views]) view.close(); }
 
   /** The login has ended: what was not sent stays until somebody else signs in. */
   async ended(error) {
@@ -275,6 +277,7 @@ export class Parley {
     if (this.isClosed) return;
     await this.disconnect();
     this.isClosed = true;
+    this.closeViews();
     for (const pause of this.pauses) pause.end();
     for (const timer of this.timers.values()) clearTimeout(timer);
     this.tabs.close();

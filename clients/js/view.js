@@ -1,3 +1,5 @@
+import { delay } from "./connection.js";
+import { aborted } from "./errors.js";
 import { insert, newer } from "./store.js";
 
 /** How many live messages a view holds beyond what was loaded on purpose. */
@@ -136,27 +138,34 @@ export class View {
     try { return [await request, arrived]; } finally { this.collectors.delete(arrived); }
   }
 
-  /** Loads the newest messages in place of all others. */
+  /** Loads the newest messages in place of all others. After a temporary error it is asked again: with the connection, at the latest after a while. */
   async reload() {
-    const { client } = this, asked = client.store.clock, late = this.late = [];
-    const attempt = this.attempt = {};
-    try {
-      const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
-      if (this.attempt !== attempt) return;
-      this.took(page, asked, late);
-      this.replace(page.items, page.nextCursor, undefined, arrived);
-      client.store.changeTail(this.dialogId, () => this.list);
-      client.later();
-      this.isFresh = true;
-      this.error = undefined;
-      this.resolve();
-    } catch (error) {
-      if (this.attempt !== attempt) return;
-      this.error = error;
-      this.late = undefined;
-      this.changed();
-      // After a temporary error it is asked again with the connection.
-      if (!error.temporary) this.reject(error);
+    const { client } = this, attempt = this.attempt = this.asked = {};
+    this.isShown = false;
+    for (let n = 0; this.asked === attempt && !client.isClosed; n++) {
+      const asked = client.store.clock, late = this.late = [];
+      try {
+        const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
+        if (this.asked !== attempt) return;
+        this.took(page, asked, late);
+        // A jump since then replaces the messages, not the members and pins.
+        if (this.attempt === attempt) {
+          this.replace(page.items, page.nextCursor, undefined, arrived);
+          client.store.changeTail(this.dialogId, () => this.list);
+        }
+        client.later();
+        this.isFresh = true;
+        this.error = undefined;
+        this.changed();
+        return this.resolve();
+      } catch (error) {
+        if (this.asked !== attempt) return;
+        this.error = error;
+        this.late = undefined;
+        this.changed();
+        if (!error.temporary) return this.reject(error);
+        await client.pause(error.retryAfter * 1000 || delay(n), true);
+      }
     }
   }
 
@@ -180,6 +189,7 @@ export class View {
     this.newerCursor = newerCursor;
     this.hasOlder = older !== undefined;
     this.hasNewer = newerCursor !== undefined;
+    this.isShown = true;
     this.bound = LIVE_MAX + this.list.length;
     this.locals.clear();
     this.merge(this.hasNewer ? [] : arrived);
@@ -191,11 +201,8 @@ export class View {
     this.changed();
   }
 
-  async loadOlder(limit = 50) {
-    if (!this.hasOlder || this.isLoading) return this.hasOlder;
-    this.isLoading = true;
-    const { attempt } = this;
-    try {
+  loadOlder(limit = 50) {
+    return this.loading("hasOlder", async (attempt) => {
       const before = this.olderCursor ?? this.list[0]?.id;
       const page = await this.client.listMessages(this.dialogId, { before, limit });
       if (this.attempt !== attempt) return this.hasOlder;
@@ -204,14 +211,11 @@ export class View {
       this.hasOlder = page.nextCursor !== undefined;
       this.merge(page.items);
       return this.hasOlder;
-    } finally { this.isLoading = false; }
+    });
   }
 
-  async loadNewer(limit = 50) {
-    if (!this.hasNewer || this.isLoading) return this.hasNewer;
-    this.isLoading = true;
-    const { attempt } = this;
-    try {
+  loadNewer(limit = 50) {
+    return this.loading("hasNewer", async (attempt) => {
       const [page, arrived] = await this.asking(
         this.client.listMessages(this.dialogId, { after: this.newerCursor, limit }));
       if (this.attempt !== attempt) return this.hasNewer;
@@ -220,24 +224,41 @@ export class View {
       this.hasNewer = page.nextCursor !== undefined;
       this.merge(this.hasNewer ? page.items : [...page.items, ...arrived]);
       return this.hasNewer;
-    } finally { this.isLoading = false; }
+    });
+  }
+
+  /** One page at a time. Another call waits for the running one, or a loop over the pages would block all else. */
+  async loading(has, load) {
+    if (!this[has]) return false;
+    if (this.running) {
+      await this.running.catch(() => {});
+      return this[has];
+    }
+    this.running = load(this.attempt);
+    try { return await this.running; } finally { this.running = undefined; }
   }
 
   async jump(messageId, limit = 50) {
     const attempt = this.attempt = {};
-    if (!messageId) {
-      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after: "", limit }));
-      if (this.attempt === attempt) this.replace(page.items, undefined, page.nextCursor, arrived);
-      return;
-    }
-    const half = Math.max(1, Math.floor(limit / 2));
-    const [[message, older, after], arrived] = await this.asking(Promise.all([
-      this.client.message(this.dialogId, messageId),
-      this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
-      this.client.listMessages(this.dialogId, { after: messageId, limit: half }),
-    ]));
-    if (this.attempt === attempt) {
-      this.replace([...after.items, message, ...older.items], older.nextCursor, after.nextCursor, arrived);
+    try {
+      if (!messageId) {
+        const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after: "", limit }));
+        if (this.attempt === attempt) this.replace(page.items, undefined, page.nextCursor, arrived);
+        return;
+      }
+      const half = Math.max(1, Math.floor(limit / 2));
+      const [[message, older, after], arrived] = await this.asking(Promise.all([
+        this.client.message(this.dialogId, messageId),
+        this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
+        this.client.listMessages(this.dialogId, { after: messageId, limit: half }),
+      ]));
+      if (this.attempt === attempt) {
+        this.replace([...after.items, message, ...older.items], older.nextCursor, after.nextCursor, arrived);
+      }
+    } catch (error) {
+      // The newest messages were not shown because of the jump.
+      if (this.attempt === attempt && !this.isShown) this.reload();
+      throw error;
     }
   }
 
@@ -269,6 +290,7 @@ export class View {
     views.get(this.dialogId)?.delete(this);
     if (!views.get(this.dialogId)?.size) views.delete(this.dialogId);
     this.listeners.clear();
-    this.attempt = undefined;
+    this.attempt = this.asked = undefined;
+    this.reject(aborted());
   }
 }

@@ -178,7 +178,10 @@ test("history in pages, a jump into it, and back to the end", async () => {
   const view = await juliet.view(group.id, { limit: 20 });
   await view.fresh;
   assert.equal(view.messages.length, 20);
+  // A second reader, as a screen that is scrolled meanwhile, waits for the first.
+  const first = view.loadOlder(20);
   while (await view.loadOlder(20));
+  assert.equal(await first, true);
   const texts = view.messages.filter((each) => each.content.type === "text").map((each) => each.content.text);
   assert.deepEqual(texts, Array.from({ length: 60 }, (_, i) => `line ${i}`));
   const all = view.messages.map((each) => each.seq);
@@ -213,6 +216,69 @@ test("history in pages, a jump into it, and back to the end", async () => {
   await romeo.removeMember(group.id, "juliet");
   await gone;
   view.close();
+});
+
+test("a first answer that fails, or comes after a jump", async () => {
+  const group = await romeo.createDialog({ type: "group", name: "Churchyard", memberIds: ["juliet"] });
+  for (let i = 0; i < 12; i++) await romeo.send(group.id, `step ${i}`);
+  await romeo.sent();
+  let answer = fetch;
+  const later = await person("juliet", { fetch: (address, input) => answer(address, input) });
+  const texts = (view) => view.messages.filter((each) => each.content.type === "text").map((each) => each.content.text);
+  /** Answers the next such request otherwise. */
+  const once = (part, other) => {
+    answer = (address, input) => {
+      if (!address.includes(part)) return fetch(address, input);
+      answer = fetch;
+      return other(address, input);
+    };
+  };
+  const busy = async () => new Response("{}", { status: 503, headers: { "Content-Type": "application/json" } });
+  const held = () => {
+    let release;
+    const gate = new Promise((resolve) => { release = resolve; });
+    once("include=", async (...request) => { await gate; return fetch(...request); });
+    return release;
+  };
+
+  // The connection stands, so that nothing else asks again.
+  once("include=", busy);
+  const view = await later.view(group.id, { limit: 5 });
+  await view.fresh;
+  assert.equal(view.error, undefined);
+  assert.deepEqual(texts(view), ["step 7", "step 8", "step 9", "step 10", "step 11"]);
+  while (await view.loadOlder());
+  const second = view.messages.find((each) => each.content.text === "step 2");
+  view.close();
+
+  let release = held();
+  const led = await later.view(group.id, { limit: 5 });
+  await led.jump(second.id, 2);
+  release();
+  await led.fresh;
+  assert.deepEqual([texts(led), [...led.members.keys()].sort(), led.hasNewer], [["step 1", "step 2", "step 3"], ["juliet", "romeo"], true]);
+  led.close();
+
+  release = held();
+  const lost = await later.view(group.id, { limit: 5 });
+  await assert.rejects(lost.jump("00000000-0000-4000-8000-000000000000"), ParleyError);
+  release();
+  await lost.fresh;
+  assert.deepEqual(texts(lost), ["step 7", "step 8", "step 9", "step 10", "step 11"]);
+  lost.close();
+
+  release = held();
+  const left = await later.view(group.id);
+  left.close();
+  await refuses(left.fresh, "aborted");
+  release();
+
+  once("/v1/dialogs/", busy);
+  const known = later.next("dialogs", () => later.dialogs.some((each) => each.name === "Monument"));
+  await romeo.createDialog({ type: "group", name: "Monument", memberIds: ["juliet"] });
+  await known;
+  assert.deepEqual(later.errors, []);
+  await later.close();
 });
 
 test("typing, presence, unread numbers, drafts, settings", async () => {
