@@ -293,6 +293,40 @@ import XMLStream
     #expect(machine.requestIsDue() == false)
   }
 
+  /// XEP-0198 4: the answer to a request is withheld for nothing but a timeout.
+  @Test func anUnansweredRequest() {
+    var machine = Self.enabled()
+    // A few hundred stanzas, of which some are acknowledged, are below any bound of their number.
+    for item in 1...512 { #expect(machine.sending(item, byteCount: 0) == true) }
+    #expect(machine.isOverdue(at: 100, bound: 60, isUnread: false) == false)
+    #expect(machine.requestIsDue() == true)
+    #expect(machine.isOverdue(at: 200, bound: 60, isUnread: false) == false)
+    #expect(machine.acknowledged(212) == .released(212))
+    // The time of a later request begins anew.
+    #expect(machine.requestIsDue() == true)
+    #expect(machine.isOverdue(at: 260, bound: 60, isUnread: false) == false)
+    #expect(machine.isOverdue(at: 319, bound: 60, isUnread: false) == false)
+    #expect(machine.outbound.count == 300)
+    #expect(machine.isOverdue(at: 320, bound: 60, isUnread: false) == true)
+    // An answer is one, however little it acknowledges.
+    #expect(machine.acknowledged(212) == .released(0))
+    #expect(machine.isOverdue(at: 400, bound: 60, isUnread: false) == false)
+  }
+
+  @Test func aRequestThatIsUnread() {
+    var machine = Self.enabled()
+    #expect(machine.sending(1, byteCount: 0) == true)
+    #expect(machine.requestIsDue() == true)
+    #expect(machine.isOverdue(at: 0, bound: 60, isUnread: true) == false)
+    #expect(machine.isOverdue(at: 90, bound: 60, isUnread: true) == false)
+    #expect(machine.isOverdue(at: 95, bound: 60, isUnread: false) == false)
+    #expect(machine.isOverdue(at: 154, bound: 60, isUnread: false) == false)
+    #expect(machine.isOverdue(at: 155, bound: 60, isUnread: false) == true)
+    // On a new stream nothing has been requested.
+    #expect(machine.resume(handled: 0) == .resumed(handled: 0, replay: 1))
+    #expect(machine.isOverdue(at: 300, bound: 60, isUnread: false) == false)
+  }
+
   // MARK: Resuming
 
   /// XEP-0198 5: counters go on, what is unhandled goes again.

@@ -128,6 +128,8 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
   /// The seconds for which the session waits after its connection broke.
   public private(set) var resumptionSeconds: UInt32 = 0
   @usableFromInline var isRequestOutstanding = false
+  /// The time at which `isOverdue` first saw the outstanding request, in nanoseconds.
+  @usableFromInline var awaitedSince: UInt64?
 
   /// Creates a machine with stream management disabled.
   public init(
@@ -215,6 +217,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     _ h: UInt32, released: (Item) -> Void = { _ in }
   ) -> AcknowledgementQueue<Item>.Outcome {
     isRequestOutstanding = false
+    awaitedSince = nil
     let outcome = queue.acknowledge(through: h, released: released)
     if queue.isEmpty { queue.shrink() }
     return outcome
@@ -228,6 +231,24 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     return true
   }
 
+  /// Returns whether the peer has left a request unanswered for too long: it may withhold the answer for nothing but a
+  /// timeout (XEP-0198 4), however few stanzas wait. It is called every few seconds; the time counts from the first call
+  /// that finds the request.
+  ///
+  /// - Parameters:
+  ///   - now: the time of a monotonic clock, in nanoseconds.
+  ///   - bound: the time that the peer has, in nanoseconds.
+  ///   - isUnread: whether the peer has not read what was sent before the request. Its time begins when it has.
+  public mutating func isOverdue(at now: UInt64, bound: UInt64, isUnread: Bool) -> Bool {
+    guard isRequestOutstanding, !isUnread else {
+      awaitedSince = nil
+      return false
+    }
+    let since = awaitedSince ?? now
+    awaitedSince = since
+    return now >= since && now - since >= bound
+  }
+
   /// Handles `<resume/>` with this machine's id on a new stream. The counters continue (XEP-0198 5).
   public mutating func resume(handled h: UInt32, released: (Item) -> Void = { _ in }) -> ResumeDecision {
     guard id != nil else { return .failed(.itemNotFound, handled: nil) }
@@ -235,6 +256,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     case .tooHigh(let error): return .close(error)
     case .released:
       isRequestOutstanding = false
+      awaitedSince = nil
       return .resumed(handled: inbound.durable, replay: queue.count)
     }
   }

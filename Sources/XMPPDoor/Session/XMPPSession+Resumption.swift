@@ -23,7 +23,6 @@ extension XMPPSession {
       var last = Position.zero
       let outcome = management.acknowledged(handled) { last = max(last, confirmed(by: $0)) }
       if case .tooHigh(let error) = outcome { return error }
-      owesSince = nil
       heard()
       confirmed(last)
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }

@@ -47,8 +47,6 @@ final class XMPPSession {
   /// The session that takes over this one, from the request to resume until the handover.
   var successor: Successor?
   var suspendedAt: NIODeadline?
-  /// The time since when a connected client at the bound of unacknowledged stanzas has acknowledged none.
-  var owesSince: NIODeadline?
   /// The time since when a client with push enabled has left a request for acknowledgement unanswered; `isDeaf` if that
   /// is too long.
   var deafSince: NIODeadline?
@@ -589,12 +587,11 @@ final class XMPPSession {
         if confirmation.isOwed { askForSign() }
         if let (id, kind) = confirmation.tick() { askToConfirm(id, kind) }
       }
-      if owes(DoorLimits.unacknowledgedMax) {
-        let since = owesSince ?? now
-        owesSince = since
-        if now >= since + DoorLimits.answer {
-          outlet.fail(StreamError(.policyViolation, "stanzas are not acknowledged"))
-        }
+      let isSlow = isUnread && !owes(DoorLimits.unacknowledgedMax)
+      let bound = UInt64(DoorLimits.answer.nanoseconds)
+      if management.isOverdue(at: now.uptimeNanoseconds, bound: bound, isUnread: isSlow) {
+        // RFC 6120 4.9.3.4.
+        outlet.fail(StreamError(.connectionTimeout, "a request for acknowledgement was not answered"))
       }
     }
     postConfirmation()
