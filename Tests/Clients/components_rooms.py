@@ -76,6 +76,14 @@ class House(Gateway):
         error.send()
 
 
+def bounce(client, to, name):
+    """What a local client answers that calls itself gone."""
+    error = client.make_message(mto=to, mtype="error")
+    error.append(ElementTree.fromstring(
+        f"<error xmlns='jabber:client' type='cancel'><{name} xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>"))
+    error.send()
+
+
 async def enter(checks, house, romeo):
     with checks.check("components' people: enter a room, and are seen with their address"):
         own = await house.inside(BOB, VERONA, "Bob")
@@ -202,12 +210,14 @@ async def vanish(checks, house, romeo, port):
         await romeo.presence(VERONA, "Bob", lambda p: p["type"] == "unavailable" and codes(p) == {333})
         await house.presence(BOB, VERONA, "Bob", lambda p: told(p) == {110, 333})
     with checks.check("components' people: an error of a local client removes nobody"):
-        error = romeo.make_message(mto=f"{VERONA}/Romeo", mtype="error")
-        error.append(ElementTree.fromstring(
-            "<error xmlns='jabber:client' type='cancel'><gone xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>"))
-        error.send()
+        # One that does not say that the client is gone.
+        bounce(romeo, f"{VERONA}/Romeo", "not-acceptable")
         romeo.say(VERONA, "it is I")
         await romeo.message(VERONA, "it is I")
+    with checks.check("components' people: an error of delivery removes a local client, too"):
+        bounce(romeo, f"{VERONA}/Romeo", "gone")
+        await romeo.presence(VERONA, "Romeo", lambda p: p["type"] == "unavailable" and codes(p) == {110, 333})
+        await romeo.enter(VERONA, "Romeo")
     with checks.check("components' people: when their server goes they leave the rooms, and come back with it"):
         await house.inside(BOB, VERONA, "Bob")
         await house.leave()

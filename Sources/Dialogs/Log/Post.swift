@@ -203,7 +203,7 @@ extension Intent {
   /// Whether a session leaves, which it may whatever has become of its user.
   var isLeaving: Bool {
     switch self {
-    case .room(.vacate), .room(.exit), .leave: true
+    case .room(.vacate), .room(.exit), .room(.lose), .leave: true
     default: false
     }
   }

@@ -354,8 +354,11 @@ extension Judge {
 
   // MARK: Leaving
 
+  /// Removes the author's session, also from a room that is being set up.
+  ///
+  /// - Parameter codes: status code 333 if it is not the client that leaves (XEP-0045 11.1).
   mutating func exit(
-    _ post: Post, _ reference: RoomReference, _ presence: Presence?
+    _ post: Post, _ reference: RoomReference, _ presence: Presence?, codes: [UInt16] = []
   ) throws {
     let session = session(of: post)
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.session.id == session {
@@ -363,14 +366,7 @@ extension Judge {
       return settle(post)
     }
     let state = try find(reference, for: post.author)
-    guard let session, leave(state.room, session, presence, isHeard: true) else { throw Problem.notOccupant }
-    settle(post)
-  }
-
-  /// Removes a session whose client is gone; it is told all the same (11.1).
-  mutating func lose(_ post: Post, _ reference: RoomReference) throws {
-    let state = try find(reference, for: post.author)
-    guard let session = session(of: post), leave(state.room, session, nil, isHeard: true, codes: [333]) else {
+    guard let session, leave(state.room, session, presence, isHeard: true, codes: codes) else {
       throw Problem.notOccupant
     }
     settle(post)

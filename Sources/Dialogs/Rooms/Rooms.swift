@@ -43,7 +43,7 @@ extension Judge {
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
     case .vacate(let session, let isLost): try vacate(session, isLost: isLost, post)
-    case .lose(let room): try lose(post, room)
+    case .lose(let room): try exit(post, room, nil, codes: [333])
     }
     try endLeftRooms()
   }

@@ -8,31 +8,13 @@ import XMPP
 /// handles its stanzas as a local client's does (`RoomInbound`); others may do what a local user may who is in no room.
 enum RemoteRooms {
   static func received(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
-    let stanza = arrival.stanza
     if let refusal = arrival.parley.hub.refusalOfRooms(to: arrival.sender) { throw StanzaError(inRoom: refusal) }
     guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
       return try visit(arrival, work)
     }
     if resident.rooms[arrival.to.bare] == nil, let join = join(arrival) { return try enter(arrival, join, work) }
-    if hasLost(stanza) {
-      resident.post(.room(.lose(.address(arrival.to.bare))), then: nil)
-    } else {
-      resident.received(stanza)
-    }
+    resident.received(arrival.stanza)
     work.residents.flushed(resident)
-  }
-
-  /// Returns whether an error shows that an occupant is gone. Those conditions are the errors of delivery (XEP-0045
-  /// 17.3 "Ghost Users"); a server answers `service-unavailable` for a resource that has ended (RFC 6121 8.5.3.2.1).
-  /// An IQ's error may be the answer of a client that is there.
-  static func hasLost(_ stanza: Stanza) -> Bool {
-    guard stanza.isError, stanza.kind != .iq else { return false }
-    switch StanzaError(reportedBy: stanza)?.condition {
-    case .gone, .itemNotFound, .recipientUnavailable, .redirect, .remoteServerNotFound, .remoteServerTimeout,
-      .serviceUnavailable:
-      return true
-    default: return false
-    }
   }
 
   /// Handles a stanza of somebody who is in no room here.

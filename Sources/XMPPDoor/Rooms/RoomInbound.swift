@@ -149,6 +149,33 @@ enum RoomInbound {
     session.rooms.leaveAll()
   }
 
+  // MARK: Errors
+
+  /// Handles an error with which a client, or its server, answers a message or a presence of the room: if it shows that
+  /// the client is gone, this session alone is removed from the room, whomever the error is addressed to.
+  static func bounced(_ turn: Turn, in address: BareJID) {
+    let session = turn.session
+    guard hasLost(turn.stanza) else { return }
+    session.afterPosts {
+      guard session.rooms[address] != nil else { return }
+      session.post(.room(.lose(.address(address))), then: nil)
+    }
+  }
+
+  /// Returns whether an error shows that an occupant is gone: by the delivery-related conditions of XEP-0045 17.3
+  /// ("Ghost Users"), and those that servers use for the same. RFC 6121 8.5.3.2.1 has `service-unavailable` for a
+  /// resource that has ended; `internal-server-error`, `jid-malformed` and no `<error/>` at all mean that the stanza has
+  /// not been delivered either. An IQ's error may be the answer of a client that is there.
+  private static func hasLost(_ stanza: Stanza) -> Bool {
+    guard stanza.isError, stanza.kind != .iq else { return false }
+    switch StanzaError(reportedBy: stanza)?.condition {
+    case nil, .gone, .internalServerError, .itemNotFound, .jidMalformed, .recipientUnavailable, .redirect,
+      .remoteServerNotFound, .remoteServerTimeout, .serviceUnavailable:
+      return true
+    default: return false
+    }
+  }
+
   // MARK: Messages
 
   static func message(_ turn: Turn, _ to: JID) throws(StanzaError) {
@@ -160,9 +187,8 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // An occupant whose client bounces stanzas stays in the room: it is a session of this server, and ends by
-      // itself. Those of other servers do not (`RemoteRooms.hasLost`).
       session.management.handledUnlessPost()
+      bounced(turn, in: to.bare)
     case .groupchat:
       guard to.isBare else {
         session.management.handledUnlessPost()

@@ -254,7 +254,10 @@ enum Inbound {
       for onlineSession in shown {
         if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
       }
-    case .error: break
+    case .error:
+      if let to = turn.to, to.local != nil, isElsewhere(to, session), session.isRooms(to.domain) {
+        RoomInbound.bounced(turn, in: to.bare)
+      }
     }
   }
 
