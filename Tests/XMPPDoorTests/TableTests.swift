@@ -94,6 +94,9 @@ struct TableTests {
       written { LastActivity.write(milliseconds: 903_999, into: &$0) }
         == "<query xmlns='jabber:iq:last' seconds='903'/>")
     #expect(
+      written { LastActivity.write(milliseconds: 903_999, status: "Heading & Home", into: &$0) }
+        == "<query xmlns='jabber:iq:last' seconds='903'>Heading &amp; Home</query>")
+    #expect(
       written { LastActivity.write(milliseconds: -5, into: &$0) } == "<query xmlns='jabber:iq:last' seconds='0'/>")
     #expect(
       written { Delay.write(someTime, by: "capulet.lit", into: &$0) }

@@ -22,9 +22,11 @@ extension Hub {
     // An unavailable presence of an unavailable session is not relayed.
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
     if presence.isAvailable {
-      if !change.before.isAvailable { setLastSeen(nil, of: party.id) }
+      if !change.before.isAvailable { setLastPresence(nil, of: party.id) }
     } else if change.before.isAvailable {
-      if change.online.presences.isEmpty { setLastSeen(presence.time, of: party.id) }
+      if change.online.presences.isEmpty {
+        setLastPresence(LastPresence(time: presence.time, status: presence.status), of: party.id)
+      }
       endTyping(of: party.address, resource: presence.resource)
     }
     var batch = LaneBatch()

@@ -108,16 +108,27 @@ public final class Hub: Sendable {
 
   /// Returns the time at which a user was last available, as those who saw them were told.
   public func lastSeen(of user: User) -> Timestamp? {
-    shard(user.id).lastSeen.withLock { $0[user.id] } ?? user.lastSeenAt
+    shard(user.id).lastSeen.withLock { $0[user.id]?.time } ?? user.lastSeenAt
   }
+
+  /// Returns the status of the unavailable presence with which a user has left.
+  ///
+  /// - Parameter stored: the one in the store, which may be older.
+  public func lastStatus(of user: UserID, stored: String?) -> String? {
+    guard let known = lastPresence(of: user) else { return stored }
+    return known.status
+  }
+
+  /// Returns how a user was last available, as far as this process knows.
+  func lastPresence(of user: UserID) -> LastPresence? { shard(user).lastSeen.withLock { $0[user] } }
 
   /// Notes that the store has the time at which a user was last available.
   func lastSeenWasStored(_ time: Timestamp, of user: UserID) {
     shard(user).lastSeen.withLock { $0.wasStored(time, of: user) }
   }
 
-  func setLastSeen(_ time: Timestamp?, of user: UserID) {
-    shard(user).lastSeen.withLock { $0[user] = time }
+  func setLastPresence(_ presence: LastPresence?, of user: UserID) {
+    shard(user).lastSeen.withLock { $0[user] = presence }
   }
 
   public var counts: (users: Int, sessions: Int) {
@@ -321,7 +332,7 @@ public final class Hub: Sendable {
     guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return }
     // The loss of one that has lingered is in the store already.
     if wasAvailable, gone.online.presences.isEmpty, !(gone.last && gone.lingered) {
-      setLastSeen(gone.time, of: party.id)
+      setLastPresence(LastPresence(time: gone.time), of: party.id)
     }
     let unavailable = Presence(
       from: party, resource: gone.onlineSession.resource, availability: .offline, time: gone.time)

@@ -251,8 +251,10 @@ struct Judge {
     case .confirm(let position):
       try writer.setDelivered(position, for: post.author.id)
       settle(post)
-    case .leave(let time):
+    case .leave(let time, let status):
       try writer.setLastSeen(time, for: post.author.id)
+      try writer.setValue(
+        of: post.author.id, node: ValueKey.lastStatus, item: ValueKey.bytes, status.map { Array($0.utf8) })
       settle(post)
     case .endTyping:
       effects.append(.typingOverdue)

@@ -380,7 +380,7 @@ public final class Parley: Sendable {
     submitSurely(Post(author: party, intent: .room(.vacate(session, isLost: isLost)), completion: .none))
   }
 
-  /// Records the user's last-seen time if the ended session was the last one.
+  /// Records when and with which words the user has left, if the ended session was the last one.
   public func leave(_ party: Party, session: SessionID, at time: Timestamp) {
     vacate(party, session: session)
     leave(party, at: time)
@@ -392,7 +392,7 @@ public final class Parley: Sendable {
     let hub = hub
     submitSurely(
       Post(
-        author: party, intent: .leave(time),
+        author: party, intent: .leave(time, status: hub.lastPresence(of: party.id)?.status),
         completion: .callback { _ in hub.lastSeenWasStored(time, of: party.id) })
     )
   }

@@ -187,8 +187,8 @@ public enum Intent: Sendable {
   case signal(Signal, to: SignalTarget)
   /// Records that a client of the author has received all inbound entries up to here.
   case confirm(Position)
-  /// Records the time at which the author's last session has ended.
-  case leave(Timestamp)
+  /// Records the time at which the author's last session has ended, and the status with which they left.
+  case leave(Timestamp, status: String? = nil)
   /// Ends the typing whose time is over.
   case endTyping
   /// Adds what the author had on another server.

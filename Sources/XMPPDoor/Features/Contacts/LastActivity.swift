@@ -4,11 +4,15 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0012: the time since a user was last online, and the server's uptime. A query to a full JID goes to that client,
-/// if the requester may see the user's presence (4).
+/// XEP-0012: the time since a user was last online with the status with which they left, and the server's uptime. A query
+/// to a full JID goes to that client, if the requester may see the user's presence (4).
 struct LastActivity: Feature {
   static let xep = XEP(
-    12, "2.0", "Last Activity", note: "The status text of the last unavailable presence is not kept (3, a MAY).")
+    12, "2.0", "Last Activity",
+    note: """
+      The answer has no status text while a client of the user is connected (3), so users who ask about themselves get \
+      none.
+      """)
   static let query = Name("query", NS.lastActivity)
 
   func register(in table: inout FeatureTable) {
@@ -29,9 +33,13 @@ struct LastActivity: Feature {
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader in
       let access = try reader.presenceAccess(to: address, for: viewer, at: jid.jid)
-      return (access, try reader.showsLastSeen(access, to: viewer))
-    } reply: { (access, isShown) throws(StanzaError) in
+      let isShown = try reader.showsLastSeen(access, to: viewer)
+      // The status is part of the presence, which a user may show to fewer than the time.
+      guard isShown, case .reads(let user) = access else { return (access, isShown, nil as String?) }
+      return (access, isShown, try reader.lastStatus(of: user.id))
+    } reply: { (access, isShown, stored) throws(StanzaError) in
       let user: User
+      var status: String?
       switch access {
       // RFC 6121 8.5.1.
       case .none: throw StanzaError(.serviceUnavailable)
@@ -43,13 +51,14 @@ struct LastActivity: Feature {
         if isShown, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }
         }
+        status = turn.parley.hub.lastStatus(of: known.id, stored: stored)
       }
       guard isShown else { throw StanzaError(.forbidden) }
       guard let seen = turn.parley.hub.lastSeen(of: user) else {
         throw StanzaError(.itemNotFound, "this user has not been here yet")
       }
       let gone = turn.parley.clock.now.milliseconds - seen.milliseconds
-      turn.reply { write(milliseconds: gone, into: &$0) }
+      turn.reply { write(milliseconds: gone, status: status, into: &$0) }
     }
   }
 
@@ -58,7 +67,10 @@ struct LastActivity: Feature {
     !payload.is(query) || hub.sessions(of: to, seenBy: viewer) != nil
   }
 
-  static func write(milliseconds: Int64, into writer: inout ElementWriter) {
-    writer.element(query) { $0.attribute("seconds", max(0, milliseconds / 1_000)) }
+  static func write(milliseconds: Int64, status: String? = nil, into writer: inout ElementWriter) {
+    writer.element(query) { writer in
+      writer.attribute("seconds", max(0, milliseconds / 1_000))
+      if let status { writer.text(status) }
+    }
   }
 }
