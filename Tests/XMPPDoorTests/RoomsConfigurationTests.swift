@@ -213,6 +213,35 @@ struct RoomsConfigurationTests {
     #expect(try ConfigurationForm.read(form, of: room, owners: owners, admins: admins).members.isEmpty)
   }
 
+  @Test func fieldsOfOtherServersAreRead() throws {
+    let invites = "{http://prosody.im/protocol/muc}roomconfig_allowmemberinvites"
+    let form = configuration([
+      ("muc#roomconfig_historylength", ["20"]), ("muc#roomconfig_defaulthistorymessages", ["10"]), (invites, ["1"]),
+      ("muc#roomconfig_allowpm", ["moderator"]), ("{xmpp:prosody.im}muc#allow_modpm", ["1"]),
+      ("muc#roomconfig_enablearchiving", ["1"]), ("mam", ["1"]), ("muc#roomconfig_mam", ["1"]),
+      ("members_by_default", ["1"]), ("muc#roomconfig_allowvisitorstatus", ["1"]),
+    ])
+    var room = RoomSettings.open
+    room.membersInvite = false
+    var expected = room
+    expected.historyMax = 20
+    expected.membersInvite = true
+    expected.whispers = .moderators
+    #expect(try settings(form, of: room) == expected)
+    let words: [(String, RoomSettings.Whispers)] = [("visitor", .anyone), ("participant", .participants)]
+    for (word, whispers) in words {
+      #expect(try settings(configuration([("muc#roomconfig_allowpm", [word])]), of: room).whispers == whispers)
+    }
+    // The name of the XEP comes first.
+    let both = configuration([
+      (invites, ["1"]), ("muc#roomconfig_allowinvites", ["0"]), ("muc#roomconfig_historylength", ["20"]),
+      ("muc#maxhistoryfetch", ["5"]),
+    ])
+    expected = room
+    expected.historyMax = 5
+    #expect(try settings(both, of: room) == expected)
+  }
+
   @Test func emptyFieldsTakeAway() throws {
     var room = RoomSettings.group
     room.name = "A Dark Cave"
@@ -246,6 +275,10 @@ struct RoomsConfigurationTests {
     ("parley#retention", "1.5"),
     ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
     ("muc#roomconfig_presencebroadcast", "moderator"), ("muc#roomconfig_pubsub", "xmpp:pubsub.localhost?;node=coven"),
+    // Of Prosody and ejabberd.
+    ("muc#roomconfig_historylength", "101"), ("muc#roomconfig_historylength", "many"),
+    ("{http://prosody.im/protocol/muc}roomconfig_allowmemberinvites", "yes"), ("muc#roomconfig_allowpm", "affiliated"),
+    ("muc#roomconfig_enablearchiving", "0"), ("mam", "false"), ("muc#roomconfig_mam", "0"),
   ])
   func wrongValuesAreRefused(field: String, value: String) {
     let error = #expect(throws: StanzaError.self) { try settings(configuration([(field, [value])])) }

@@ -10,7 +10,8 @@ struct MultiUserChat: Feature {
     45, "1.35.5", "Multi-User Chat",
     note: """
       A room that the app has made, or has made a member of, stays persistent. Private messages are in the archives of \
-      both users. Users elsewhere make no rooms.
+      both users. Users elsewhere make no rooms. A configuration with public logs, without an archive or with hidden \
+      presence of a role is refused ([details](xep-0045.md)).
       """)
 
   func register(in table: inout FeatureTable) {

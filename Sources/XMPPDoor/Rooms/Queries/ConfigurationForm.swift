@@ -7,6 +7,9 @@ import XMPP
 /// Fields that this server does not support are left out, and refused where they ask for something: public logs, hiding
 /// the presence of some roles, a publish-subscribe node. The affiliation and `whois` decide who may see the member list
 /// (5.2.1).
+///
+/// Clients that were written for other servers send the fields of these without a look at the form. Those of Prosody and
+/// ejabberd that mean a setting of this server are read as well, and none of them is offered.
 enum ConfigurationForm {
   enum Key {
     static let name = "muc#roomconfig_roomname"
@@ -38,6 +41,12 @@ enum ConfigurationForm {
     static let broadcast = "muc#roomconfig_presencebroadcast"
     static let listReaders = "muc#roomconfig_getmemberlist"
     static let node = "muc#roomconfig_pubsub"
+    /// Prosody's name of `historyMax`.
+    static let historyLength = "muc#roomconfig_historylength"
+    /// Prosody's name of `membersInvite`.
+    static let memberInvites = "{http://prosody.im/protocol/muc}roomconfig_allowmemberinvites"
+    /// Whether the room has an archive: the names of Prosody, ejabberd, and ejabberd's hosting.
+    static let archives = ["muc#roomconfig_enablearchiving", "mam", "muc#roomconfig_mam"]
   }
 
   // MARK: Offering
@@ -142,8 +151,8 @@ enum ConfigurationForm {
   // MARK: Reading
 
   /// Returns the changes in a filled-in form. A missing field, or one without a value that needs one, changes nothing;
-  /// an emptied text is removed. Fields that XEP-0045 does not know are ignored (XEP-0004 3.2). An empty form accepts the
-  /// room as it is (10.1.2), a new one as a temporary one.
+  /// an emptied text is removed. Other unknown fields are ignored (XEP-0004 3.2). An empty form accepts the room as it
+  /// is (10.1.2), a new one as a temporary one.
   ///
   /// The lists of people become changes: an owner who is no longer named becomes admin, an admin member (10.2: "admin";
   /// "member" or "none", of which the former does not remove them from a members-only room). An owner among the admins
@@ -171,7 +180,7 @@ enum ConfigurationForm {
       isMembersOnly: try form.boolean(Key.isMembersOnly), isModerated: try form.boolean(Key.isModerated),
       password: try password(form, hasOne: settings.password != nil), showsAddresses: try showsAddresses(form),
       occupantsMax: try occupantsMax(form), whispers: try whispers(form),
-      membersInvite: try form.boolean(Key.membersInvite), participantsSetTopic: try form.boolean(Key.changeSubject),
+      membersInvite: try membersInvite(form), participantsSetTopic: try form.boolean(Key.changeSubject),
       history: try history(form), historyMax: try historyMax(form), slowModeSeconds: try slowMode(form),
       acceptsRemote: try form.boolean(Key.acceptsRemote), retentionDays: try retention(form))
     let members = try people(form, owners: owners, admins: admins)
@@ -225,6 +234,9 @@ enum ConfigurationForm {
   private static func checkUnsupported(_ form: DataForm) throws(StanzaError) {
     if try form.boolean(Key.publicLog) == true {
       throw unacceptable(Key.publicLog, "is set, and there are no public logs")
+    }
+    for key in Key.archives {
+      if try form.boolean(key) == false { throw unacceptable(key, "is not set, and every room has an archive") }
     }
     if let roles = form[Key.broadcast]?.values, !Set(roles).isSuperset(of: ["moderator", "participant", "visitor"]) {
       throw unacceptable(Key.broadcast, "leaves out a role, and everybody's presence is shown")
@@ -298,12 +310,18 @@ enum ConfigurationForm {
     return number
   }
 
+  private static func membersInvite(_ form: DataForm) throws(StanzaError) -> Bool? {
+    if let value = try form.boolean(Key.membersInvite) { return value }
+    return try form.boolean(Key.memberInvites)
+  }
+
+  /// Returns who may send private messages, in the words of 16.5.3 or, one role each, of Prosody.
   private static func whispers(_ form: DataForm) throws(StanzaError) -> RoomSettings.Whispers? {
     switch form.value(Key.whispers) {
     case nil: return nil
-    case "anyone": return .anyone
-    case "participants": return .participants
-    case "moderators": return .moderators
+    case "anyone", "visitor": return .anyone
+    case "participants", "participant": return .participants
+    case "moderators", "moderator": return .moderators
     case "none": return RoomSettings.Whispers.none
     default: throw unacceptable(Key.whispers, "is none of 'anyone', 'participants', 'moderators', 'none'")
     }
@@ -328,10 +346,10 @@ enum ConfigurationForm {
   }
 
   private static func historyMax(_ form: DataForm) throws(StanzaError) -> Int?? {
-    guard form[Key.historyMax] != nil else { return nil }
-    guard let number = try form.integer(Key.historyMax) else { return .some(nil) }
+    guard let key = [Key.historyMax, Key.historyLength].first(where: { form[$0] != nil }) else { return nil }
+    guard let number = try form.integer(key) else { return .some(nil) }
     guard (0...DoorLimits.historyMax).contains(number) else {
-      throw unacceptable(Key.historyMax, "is no number from 0 to \(DoorLimits.historyMax)")
+      throw unacceptable(key, "is no number from 0 to \(DoorLimits.historyMax)")
     }
     return .some(number == DoorLimits.historyMax ? nil : number)
   }
