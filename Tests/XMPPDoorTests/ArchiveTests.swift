@@ -141,6 +141,8 @@ struct ArchiveTests {
     #expect(refusal(field("{http://example.com/}free-text-search", "x")) == .featureNotImplemented)
     #expect(refusal(field("include-groupchat", "true")) == nil)
     #expect(refusal(field("include-groupchat", "perhaps")) == .notAcceptable)
+    #expect(refusal(field("with", "romeo@montague.lit") + field("with", "juliet@capulet.lit")) == .badRequest)
+    #expect(refusal(field("with", "romeo@montague.lit", "juliet@capulet.lit")) == .notAcceptable)
     #expect(refusal("", set("<index>3</index>")) == .featureNotImplemented)
   }
 

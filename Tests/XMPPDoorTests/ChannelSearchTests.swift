@@ -118,6 +118,8 @@ struct ChannelSearchTests {
   @Test func formsThatAreNone() throws {
     #expect(refusal(field("q", "x") + field("min_users", "some"))?.condition == .notAcceptable)
     #expect(refusal(field("q", "x") + field("sinname", "maybe"))?.condition == .notAcceptable)
+    #expect(refusal(field("q", "x") + field("q", "y"))?.condition == .badRequest)
+    #expect(refusal(field("q", "x", "y"))?.condition == .notAcceptable)
     for form in [
       DataForm(.submit, formType: "urn:example", fields: [DataForm.Field("q", nil, "x")]),
       DataForm(.cancel, fields: [DataForm.Field("q", nil, "x")]),

@@ -199,6 +199,22 @@ struct PEPTests {
     #expect(refusal { _ = try NodeForm.options(form("urn:other", [])) }?.condition == .badRequest)
   }
 
+  /// XEP-0004 3.2: only the groups are a list.
+  @Test func severalValuesWhereOneIsMeantAreRefused() throws {
+    let type = NodeForm.formType
+    for field in [
+      "pubsub#access_model", "pubsub#max_items", "pubsub#persist_items", "pubsub#title", "pubsub#description",
+      "pubsub#type", "pubsub#publish_model", "pubsub#itemreply", "pubsub#tempsub",
+    ] {
+      let error = refusal { _ = try NodeForm.options(form(type, [(field, ["0", "0"])])) }
+      #expect(error?.condition == .notAcceptable && error?.text?.contains(field) == true, "\(field)")
+    }
+    #expect(
+      try NodeForm.options(form(type, [("pubsub#roster_groups_allowed", ["a", "b"])])) == [.groups(["a", "b"])])
+    let twice = form(Self.optionsForm, [("pubsub#tempsub", ["0", "0"])])
+    #expect(refusal { _ = try NodeForm.conditions(twice) }?.application?.local == "precondition-not-met")
+  }
+
   /// XEP-0060 7.1.5.
   @Test func unknownOptionsAreNotPromised() throws {
     let options = Self.optionsForm
@@ -288,6 +304,10 @@ struct PEPTests {
     #expect(try read(form) == .decided(node: "n", jid, isAllowed: false))
     form.fields = form.fields.map { $0.name == "pubsub#allow" ? DataForm.Field("pubsub#allow", true) : $0 }
     #expect(try read(form) == .decided(node: "n", jid, isAllowed: true))
+    let answer = form
+    form.fields.append(DataForm.Field("pubsub#allow", false))
+    #expect(try read(form) == nil, "yes and no")
+    form = answer
     form.kind = .cancel
     #expect(try read(form) == .undecided)
     form.kind = .submit

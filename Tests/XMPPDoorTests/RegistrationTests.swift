@@ -121,6 +121,11 @@ import XMPP
     #expect(try terms("<email>juliet@localhost</email><nick/>") == ["juliet"])
     #expect(try terms("<nick>*</nick>") == [])
     #expect(throws: StanzaError.self) { try terms("<nick/>") }
+    let twice = DataForm(.submit, fields: [DataForm.Field("nick", values: ["romeo", "juliet"])])
+    let query = try stanza("<query xmlns='jabber:iq:search'/>")
+    #expect(throws: StanzaError(.notAcceptable, "the field 'nick' has more than one value")) {
+      try UserSearch.terms(query, twice, domain: "localhost")
+    }
   }
 
   /// Many users with one name precede the user that two terms name.

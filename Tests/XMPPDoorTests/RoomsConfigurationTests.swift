@@ -286,6 +286,19 @@ struct RoomsConfigurationTests {
     #expect(error?.text?.contains(field) == true)
   }
 
+  /// XEP-0004 3.2. Whichever value was taken, the other one would be lost.
+  @Test(arguments: [
+    "muc#roomconfig_roomname", "muc#roomconfig_roomdesc", "muc#roomconfig_lang", "muc#roomconfig_roomsecret",
+    "muc#roomconfig_whois", "muc#roomconfig_allowpm", "muc#roomconfig_maxusers", "muc#roomconfig_membersonly",
+    "muc#roomconfig_slow_mode_duration", "muc#maxhistoryfetch", "parley#history", "parley#retention",
+    "muc#roomconfig_enablelogging",
+  ])
+  func severalValuesWhereOneIsMeantAreRefused(field: String) {
+    let error = #expect(throws: StanzaError.self) { try settings(configuration([(field, ["1", "1"])])) }
+    #expect(error?.condition == .notAcceptable)
+    #expect(error?.text?.contains(field) == true)
+  }
+
   @Test(arguments: [
     ("muc#roomconfig_roomname", Limits.displayNameBytesMax),
     ("muc#roomconfig_roomdesc", Limits.statusBytesMax),

@@ -367,6 +367,12 @@ struct RoomsMessageTests {
     #expect(refusal { _ = try voice(allow) } == .badRequest)
     #expect(refusal { _ = try voice("") } == .badRequest)
     #expect(refusal { _ = try voice("<field var='muc#role'/>") } == .badRequest)
+    // Whichever answer was taken, the other one may be meant.
+    let nick = "<field var='muc#roomnick'><value>thirdwitch</value></field>"
+    let deny = "<field var='muc#request_allow'><value>0</value></field>"
+    let both = "<field var='muc#request_allow'><value>1</value><value>0</value></field>"
+    #expect(refusal { _ = try voice(nick + allow + deny) } == .badRequest)
+    #expect(refusal { _ = try voice(nick + both) } == .notAcceptable)
     #expect(
       refusal { _ = try voice("<field var='muc#roomnick'><value/></field>\(allow)") } == .jidMalformed)
   }
@@ -439,6 +445,11 @@ struct RoomsMessageTests {
     ] { #expect(refusal { _ = try register(content) } == .badRequest, "\(content)") }
     let nick = "<field var='muc#register_roomnick'><value> </value></field>"
     #expect(refusal { _ = try register("<x xmlns='jabber:x:data' type='submit'>\(type)\(nick)</x>") } == .jidMalformed)
+    #expect(
+      refusal { _ = try register("<x xmlns='jabber:x:data' type='submit'>\(type)\(nick)\(nick)</x>") } == .badRequest)
+    let nicks = "<field var='muc#register_roomnick'><value>a</value><value>b</value></field>"
+    #expect(
+      refusal { _ = try register("<x xmlns='jabber:x:data' type='submit'>\(type)\(nicks)</x>") } == .notAcceptable)
   }
 
   @Test("XEP-0077 3.2") func registrationEnds() throws {

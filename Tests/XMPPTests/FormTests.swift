@@ -113,7 +113,11 @@ import XMLStream
     ("<x xmlns='jabber:x:data' type='submit'><field/></x>", "a field without the attribute 'var'"),
     ("<x xmlns='jabber:x:data' type='form'><field var='a'><option/></field></x>", "an option without a value"),
     (
-      "<x xmlns='jabber:x:data' type='submit'>\(String(repeating: "<field var='a'/>", count: 257))</x>",
+      "<x xmlns='jabber:x:data' type='result'>\(String(repeating: "<field var='a'/>", count: 257))</x>",
+      "a form of too many fields"
+    ),
+    (
+      "<x xmlns='jabber:x:data' type='submit'>\(String(repeating: "<field type='fixed'/>", count: 10_000))</x>",
       "a form of too many fields"
     ),
     (
@@ -128,6 +132,44 @@ import XMLStream
   func refused(xml: String, text: String) throws {
     let source = try element(xml)
     #expect(throws: StanzaError(.badRequest, text)) { try DataForm(source) }
+  }
+
+  /// XEP-0004 3.2: the name identifies the field. A client that is shown two of one name loses nothing of the others.
+  @Test func twoFieldsOfOneNameAreRefused() throws {
+    let fields = "<field type='fixed'/><field var='b'/><field type='fixed'/>"
+    let twice = "<field var='a'><value>1</value></field><field var='a'><value>0</value></field>"
+    for type in ["", "type='submit'", "type='form'", "type='cancel'"] {
+      let source = try element("<x xmlns='jabber:x:data' \(type)>\(fields)\(twice)</x>")
+      #expect(throws: StanzaError(.badRequest, "the field 'a' is there twice")) { try DataForm(source) }
+      #expect(try DataForm(element("<x xmlns='jabber:x:data' \(type)>\(fields)</x>")).fields.count == 3)
+    }
+    let result = try DataForm(element("<x xmlns='jabber:x:data' type='result'>\(fields)\(twice)</x>"))
+    #expect(result.fields.count == 5 && result.value("a") == "1")
+  }
+
+  /// XEP-0004 3.2: only lists and hidden fields have several values.
+  @Test func severalValuesWhereOneIsMeantAreRefused() throws {
+    let form = DataForm(
+      .submit,
+      fields: [
+        DataForm.Field("a", values: ["1", "0"]), DataForm.Field("b", values: ["1"]), DataForm.Field("c", values: []),
+      ])
+    let refused = StanzaError(.notAcceptable, "the field 'a' has more than one value")
+    #expect(throws: refused) { try form.single("a") }
+    #expect(throws: refused) { try form.boolean("a") }
+    #expect(throws: refused) { try form.integer("a") }
+    #expect(try form.single("b") == "1")
+    #expect(try form.single("c") == nil)
+    #expect(try form.single("d") == nil)
+    for kind in DataForm.FieldKind.allCases {
+      let offered = DataForm(.form, fields: [DataForm.Field("a", kind), DataForm.Field("b", .textSingle)])
+      switch kind {
+      case .hidden, .jidMulti, .listMulti, .textMulti:
+        #expect(throws: Never.self, "\(kind)") { try offered.check(form) }
+      case .boolean, .fixed, .jidSingle, .listSingle, .textPrivate, .textSingle:
+        #expect(throws: refused, "\(kind)") { try offered.check(form) }
+      }
+    }
   }
 }
 

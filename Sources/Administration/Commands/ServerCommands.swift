@@ -125,8 +125,12 @@ extension DataForm {
     return password
   }
 
+  /// Returns the accounts that the form names, each once (XEP-0004 3.3).
   func accounts() throws(Problem) -> [String] {
-    let values = values("accountjids").filter { !$0.isEmpty }
+    var seen: Set<String> = []
+    let values = values("accountjids").filter {
+      !$0.isEmpty && seen.insert(JID(parsing: $0)?.description ?? $0).inserted
+    }
     guard !values.isEmpty else { throw Problem(.malformed, "field-missing", "Name an account.", field: "accountjids") }
     guard values.count <= AdminLimits.commandAccountsMax else {
       throw Problem(

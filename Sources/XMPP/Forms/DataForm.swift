@@ -55,6 +55,14 @@ public struct DataForm: Payload, Equatable {
       case .textSingle: "text-single"
       }
     }
+
+    /// Whether a field of this type may have more than one value (XEP-0004 3.2).
+    var mayHaveSeveral: Bool {
+      switch self {
+      case .hidden, .jidMulti, .listMulti, .textMulti: true
+      case .boolean, .fixed, .jidSingle, .listSingle, .textPrivate, .textSingle: false
+      }
+    }
   }
 
   /// One choice of a list field.
@@ -162,13 +170,31 @@ public struct DataForm: Payload, Equatable {
   /// Returns the first value of a field; `nil` if the field or the value is missing.
   public func value(_ name: String) -> String? { self[name]?.value }
 
+  /// Returns the value of a field that has at most one; `nil` if the field or the value is missing.
+  /// - Throws: `not-acceptable` (XEP-0004 4) for several values, which only lists may have (XEP-0004 3.2).
+  public func single(_ name: String) throws(StanzaError) -> String? {
+    guard let field = self[name] else { return nil }
+    guard field.values.count <= 1 else {
+      throw StanzaError(.notAcceptable, "the field '\(name)' has more than one value")
+    }
+    return field.value
+  }
+
+  /// Checks a submission of this form: its fields have no more values than their types allow.
+  /// - Throws: `not-acceptable` (XEP-0004 4) as `single` does.
+  public func check(_ submission: DataForm) throws(StanzaError) {
+    for field in fields where field.kind?.mayHaveSeveral == false {
+      if let name = field.name { _ = try submission.single(name) }
+    }
+  }
+
   /// Returns all values of a field; empty if it is missing.
   public func values(_ name: String) -> [String] { self[name]?.values ?? [] }
 
   /// Returns a boolean (XEP-0004 3.3); `nil` if the field or the value is missing.
-  /// - Throws: `not-acceptable` (XEP-0004 4) for any other value.
+  /// - Throws: `not-acceptable` (XEP-0004 4) for any other value, or several.
   public func boolean(_ name: String) throws(StanzaError) -> Bool? {
-    switch value(name) {
+    switch try single(name) {
     case nil: return nil
     case "1", "true": return true
     case "0", "false": return false
@@ -179,7 +205,7 @@ public struct DataForm: Payload, Equatable {
   /// Returns a whole number; `nil` if the field or the value is missing or empty.
   /// - Throws: `not-acceptable` (XEP-0004 4) for anything else.
   public func integer(_ name: String) throws(StanzaError) -> Int? {
-    guard let text = value(name), !text.isEmpty else { return nil }
+    guard let text = try single(name), !text.isEmpty else { return nil }
     var copy = text
     guard let value = copy.withUTF8({ Decimal.signed(UnsafeRawBufferPointer($0)) }) else {
       throw StanzaError(.notAcceptable, "the field '\(name)' is no whole number")
@@ -205,18 +231,24 @@ public struct DataForm: Payload, Equatable {
 
   /// Reads a form. One without a type is a submission, which is what others send here: XEP-0004 3.1 demands the type,
   /// and clients that build forms by hand leave it out.
-  /// - Throws: `bad-request` for an unknown type of form, a field without name, an option without value, or more than
-  ///   `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
+  /// - Throws: `bad-request` for an unknown type of form, a field without name, an option without value, two fields
+  ///   of one name except in a result, or more than `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
   public init(_ element: Element) throws(StanzaError) {
     let isTyped = element.withAttribute("type", { _ in true }) ?? false
     guard let kind = isTyped ? Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) : .submit else {
       throw StanzaError(.badRequest, "a form of an unknown type")
     }
     var budget = Budget()
+    var names: Set<String> = []
     self.init(kind)
     for child in element.children {
       if child.is(.dataFormField) {
-        fields.append(try Field(child, &budget))
+        let field = try Field(child, &budget)
+        // XEP-0004 3.2: the name identifies the field. Whichever of two was taken, the other one would be lost.
+        if kind != .result, let name = field.name, !names.insert(name).inserted {
+          throw StanzaError(.badRequest, "the field '\(name)' is there twice")
+        }
+        fields.append(field)
       } else if child.is(.dataFormTitle) {
         title = title ?? child.text
       } else if child.is(.dataFormInstructions) {

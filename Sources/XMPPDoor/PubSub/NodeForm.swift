@@ -133,13 +133,13 @@ enum NodeForm {
   /// empty value or none, empties a text, a list or a bound, and changes nothing where one value must be chosen. Fields
   /// of other names are ignored.
   ///
-  /// - Throws: `not-acceptable` (8.2.5.2) for an unsupported value.
+  /// - Throws: `not-acceptable` (8.2.5.2) for an unsupported value, or several in a field that has one.
   static func options(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     if let type = form.formType, type != formType {
       throw StanzaError(.badRequest, "the form is no configuration of a node")
     }
     for field in fixed {
-      if let value = form.value(field.key), !value.isEmpty, !field.values.contains(value) {
+      if let value = try form.single(field.key), !value.isEmpty, !field.values.contains(value) {
         throw StanzaError(.notAcceptable, "\(field.key) is \(field.values[0])")
       }
     }
@@ -157,7 +157,7 @@ enum NodeForm {
     for field in form.fields {
       guard let name = field.name, name != "FORM_TYPE" else { continue }
       if let fixed = fixed.first(where: { $0.key == name }) {
-        if let value = field.value, fixed.values.contains(value) { continue }
+        if field.values.count == 1, fixed.values.contains(field.values[0]) { continue }
         throw StanzaError(.conflict, pubsub: "precondition-not-met", "\(name) is \(fixed.values[0])")
       }
       if !names.contains(name) {
@@ -176,7 +176,7 @@ enum NodeForm {
   /// Returns the options in the fields that are known here, whatever else the form contains.
   static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     var options: [NodeOption] = []
-    if let text = words(form, Key.access) {
+    if let text = try words(form, Key.access) {
       guard let access = NodeConfiguration.Access.allCases.first(where: { self.text($0) == text }) else {
         // 8.1.2.
         throw StanzaError(.notAcceptable, pubsub: "unsupported-access-model")
@@ -186,7 +186,7 @@ enum NodeForm {
     if form[Key.groups] != nil { options.append(.groups(form.values(Key.groups).filter { !$0.isEmpty })) }
     if let value = try flag(form, Key.persistsItems) { options.append(.persistsItems(value)) }
     if form[Key.itemsMax] != nil {
-      options.append(.itemsMax(form.value(Key.itemsMax) == max ? nil : try form.integer(Key.itemsMax)))
+      options.append(.itemsMax(try form.single(Key.itemsMax) == max ? nil : form.integer(Key.itemsMax)))
     }
     if let value = try choice(form, Key.whenFull, NodeConfiguration.WhenFull.allCases, text) {
       options.append(.whenFull(value))
@@ -199,9 +199,9 @@ enum NodeForm {
     if let value = try flag(form, Key.notifiesRetract) { options.append(.notifiesRetract(value)) }
     if let value = try flag(form, Key.notifiesDelete) { options.append(.notifiesDelete(value)) }
     if let value = try flag(form, Key.notifiesConfiguration) { options.append(.notifiesConfiguration(value)) }
-    if form[Key.title] != nil { options.append(.title(words(form, Key.title))) }
-    if form[Key.about] != nil { options.append(.about(words(form, Key.about))) }
-    if form[Key.type] != nil { options.append(.type(words(form, Key.type))) }
+    if form[Key.title] != nil { options.append(.title(try words(form, Key.title))) }
+    if form[Key.about] != nil { options.append(.about(try words(form, Key.about))) }
+    if form[Key.type] != nil { options.append(.type(try words(form, Key.type))) }
     if let value = try choice(form, Key.publishers, NodeConfiguration.Publishers.allCases, text) {
       options.append(.publishers(value))
     }
@@ -211,18 +211,18 @@ enum NodeForm {
     return options
   }
 
-  private static func words(_ form: DataForm, _ key: String) -> String? {
-    form.value(key).flatMap { $0.isEmpty ? nil : $0 }
+  private static func words(_ form: DataForm, _ key: String) throws(StanzaError) -> String? {
+    try form.single(key).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private static func flag(_ form: DataForm, _ key: String) throws(StanzaError) -> Bool? {
-    words(form, key) == nil ? nil : try form.boolean(key)
+    try words(form, key) == nil ? nil : form.boolean(key)
   }
 
   private static func choice<Value>(
     _ form: DataForm, _ key: String, _ all: [Value], _ text: (Value) -> String
   ) throws(StanzaError) -> Value? {
-    guard let said = words(form, key) else { return nil }
+    guard let said = try words(form, key) else { return nil }
     guard let value = all.first(where: { text($0) == said }) else {
       throw StanzaError(.notAcceptable, "the field '\(key)' cannot be \(said)")
     }

@@ -21,7 +21,9 @@ enum SubscriptionForm {
   static func isPaused(_ form: DataForm) throws(StanzaError) -> Bool? {
     guard form.kind == .submit, form.formType == nil || form.formType == formType else { throw invalid() }
     for field in form.fields where field.name != "FORM_TYPE" && field.name != deliver {
-      guard let name = field.name, off.contains(name), ["0", "false"].contains(field.value) else { throw invalid() }
+      guard let name = field.name, off.contains(name), field.values == ["0"] || field.values == ["false"] else {
+        throw invalid()
+      }
     }
     do { return try form.boolean(deliver).map { !$0 } } catch { throw invalid() }
   }
@@ -58,7 +60,8 @@ enum AuthorizationForm: Equatable {
     case .cancel: self = .undecided
     case .form, .result: return nil
     case .submit:
-      guard let node = form.value(Self.node), let address = form.value(Self.subscriber).flatMap({ JID(parsing: $0) }),
+      guard let node = try? form.single(Self.node),
+        let address = (try? form.single(Self.subscriber)).flatMap({ JID(parsing: $0) }),
         let isAllowed = try? form.boolean(Self.allow)
       else { return nil }
       self = .decided(node: node, address, isAllowed: isAllowed)

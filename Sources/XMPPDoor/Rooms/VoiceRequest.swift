@@ -23,14 +23,14 @@ enum VoiceRequest: Hashable, Sendable {
   ///   `not-acceptable` for an answer that is neither yes nor no; `jid-malformed` for an invalid nick.
   static func read(_ form: DataForm) throws(StanzaError) -> VoiceRequest? {
     guard form.formType == "\(NS.mucRequest)", form.kind == .submit else { return nil }
-    if let role = form.value(Key.role), role != "\(Role.participant.text)" {
+    if let role = try form.single(Key.role), role != "\(Role.participant.text)" {
       throw StanzaError(.badRequest, "the field '\(Key.role)' is not 'participant'")
     }
     guard form[Key.allow] != nil else {
       guard form.value(Key.role) != nil else { throw StanzaError(.badRequest, "the field '\(Key.role)' is missing") }
       return .request
     }
-    guard let nick = form.value(Key.nick) else {
+    guard let nick = try form.single(Key.nick) else {
       throw StanzaError(.badRequest, "the field '\(Key.nick)' is missing")
     }
     return .answer(nick: try RoomNick.read(nick), isGranted: try form.boolean(Key.allow) ?? false)

@@ -59,8 +59,9 @@ extension AdHocCommand {
       ])
     return Stage(form, isLast: true) { (form, session) throws(Problem) in
       try context.accounts.checkManages(session)
-      let chosen = form.values("passwords").compactMap { Int64($0) }.prefix(AccountLimits.appPasswordsPerUserMax)
-      for id in chosen { try await context.accounts.removeAppPassword(id, of: session.party.id) }
+      let wanted = Set(form.values("passwords"))
+      let chosen = present.filter { wanted.contains(String($0.id)) }
+      for password in chosen { try await context.accounts.removeAppPassword(password.id, of: session.party.id) }
       return .done(.done("\(chosen.count) app passwords were revoked."))
     }
   }

@@ -22,7 +22,8 @@ extension AdHocCommand {
         ])
       return .stage(
         Stage(form, isLast: false) { (form, _) throws(Problem) in
-          let chosen = form.values("sessions").filter { names[$0] != nil }
+          var seen: Set<String> = []
+          let chosen = form.values("sessions").filter { names[$0] != nil && seen.insert($0).inserted }
           if chosen.isEmpty { return .done(.done("Nothing was ended.")) }
           return .stage(confirmation(of: chosen.map { ($0, names[$0] ?? $0) }, context))
         })

@@ -310,7 +310,7 @@ struct ArchiveRequest: Sendable {
         throw StanzaError(.badRequest, "FORM_TYPE is \(NS.mam)")
       }
       for field in form.fields {
-        let value = field.value ?? ""
+        let value = field.name == "ids" ? "" : try form.single(field.name ?? "") ?? ""
         switch field.name {
         case "FORM_TYPE": break
         case "with":

@@ -55,7 +55,8 @@ struct UserSearch: Feature {
     var terms: [String] = []
     var isAsked = false
     for field in fields {
-      let written = form.map { $0.value(field) } ?? payload.children.first { $0.local == field }?.text
+      let written =
+        if let form { try form.single(field) } else { payload.children.first { $0.local == field }?.text }
       guard var text = written, !text.isEmpty else { continue }
       isAsked = true
       if field == "email", text.hasSuffix("@\(domain)") { text.removeLast(domain.utf8.count + 1) }

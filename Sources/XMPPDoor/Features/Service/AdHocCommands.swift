@@ -139,6 +139,7 @@ struct AdHocCommands: Feature {
     case (_, nil) where !isNew: throw noForm
     case (_, .submit?):
       let filled = submitted ?? DataForm(.submit)
+      try form(session).check(filled)
       step(turn, .init(node: command.node), id) { () throws(Problem) in .done(try await perform(filled, session)) }
     default: write(turn, command.node, id, form(session), isFirst: true, isLast: true)
     }
@@ -165,6 +166,7 @@ struct AdHocCommands: Feature {
       case .execute, .next, .complete, .cancel: break
       }
       guard let submitted, submitted.kind == .submit else { throw noForm }
+      try stage.form.check(submitted)
       let session = turn.session.handle
       step(turn, execution, id) { () throws(Problem) in try await stage.submit(submitted, session) }
     } catch {

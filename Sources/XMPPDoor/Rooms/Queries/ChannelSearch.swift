@@ -78,7 +78,7 @@ struct ChannelSearch: Hashable {
     guard form.kind == .submit, form.formType == nil || form.formType == "\(NS.channelSearchParameters)" else {
       throw StanzaError(.badRequest, "the form is no search for rooms")
     }
-    if let key = form.value(Key.order), !key.isEmpty {
+    if let key = try form.single(Key.order), !key.isEmpty {
       guard let order = Order(rawValue: key) else {
         throw Self.refusal(.featureNotImplemented, "invalid-sort-key", "rooms come by people or by address")
       }
@@ -93,7 +93,7 @@ struct ChannelSearch: Hashable {
     wantsRooms = types.isEmpty || types.contains(Self.rooms)
 
     let wantsAll = try form.boolean(Key.all) ?? false
-    guard let text = form.value(Key.text), !text.isEmpty else {
+    guard let text = try form.single(Key.text), !text.isEmpty else {
       if wantsAll { return }
       throw Self.refusal(
         .badRequest, "no-search-conditions", "say what to search for, or that all is wanted", type: .cancel)

@@ -162,9 +162,10 @@ enum ConfigurationForm {
   ///   - settings: the present ones, to know whether there is a password.
   ///   - owners: the present ones.
   ///   - admins: the present ones.
-  /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for an invalid value, one beyond its
-  ///   bound, an option that is not to be had, or a missing password; `jid-malformed` for an invalid address; `conflict` (10.2, 10.5) for a list without
-  ///   owners; `policy-violation` for more than `Limits.memberChangesMax` people.
+  /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for an invalid value, several in a field
+  ///   that has one, a value beyond its bound, an option that is not to be had, or a missing password; `jid-malformed` for
+  ///   an invalid address; `conflict` (10.2, 10.5) for a list without owners; `policy-violation` for more than
+  ///   `Limits.memberChangesMax` people.
   static func read(
     _ form: DataForm, of settings: RoomSettings, owners: [BareJID], admins: [BareJID]
   ) throws(StanzaError) -> SettingsDraft {
@@ -248,8 +249,8 @@ enum ConfigurationForm {
 
   /// Returns the text of a field; `.some(nil)` removes the setting.
   private static func text(_ form: DataForm, _ key: String, bytesMax: Int) throws(StanzaError) -> String?? {
-    guard let field = form[key] else { return nil }
-    guard let value = field.value, !value.allSatisfy(\.isWhitespace) else { return .some(nil) }
+    guard form[key] != nil else { return nil }
+    guard let value = try form.single(key), !value.allSatisfy(\.isWhitespace) else { return .some(nil) }
     guard value.utf8.count <= bytesMax else { throw unacceptable(key, "has more than \(bytesMax) bytes") }
     return value
   }
@@ -279,7 +280,7 @@ enum ConfigurationForm {
   private static func password(_ form: DataForm, hasOne: Bool) throws(StanzaError) -> String?? {
     let isWanted = try form.boolean(Key.hasPassword)
     if isWanted == false { return .some(nil) }
-    guard let value = form.value(Key.password), !value.isEmpty else {
+    guard let value = try form.single(Key.password), !value.isEmpty else {
       let isEmptied = form[Key.password] != nil
       if isWanted == nil { return isEmptied ? .some(nil) : nil }
       if hasOne, !isEmptied { return nil }
@@ -292,7 +293,7 @@ enum ConfigurationForm {
   }
 
   private static func showsAddresses(_ form: DataForm) throws(StanzaError) -> Bool? {
-    switch form.value(Key.whois) {
+    switch try form.single(Key.whois) {
     case nil: return nil
     case "anyone": return true
     case "moderators": return false
@@ -303,7 +304,7 @@ enum ConfigurationForm {
 
   private static func occupantsMax(_ form: DataForm) throws(StanzaError) -> Int?? {
     guard form[Key.occupantsMax] != nil else { return nil }
-    guard let value = form.value(Key.occupantsMax), !value.isEmpty, value != "none" else { return .some(nil) }
+    guard let value = try form.single(Key.occupantsMax), !value.isEmpty, value != "none" else { return .some(nil) }
     guard let number = try form.integer(Key.occupantsMax), (1...Limits.occupantsMax).contains(number) else {
       throw unacceptable(Key.occupantsMax, "is neither 'none' nor a number from 1 to \(Limits.occupantsMax)")
     }
@@ -317,7 +318,7 @@ enum ConfigurationForm {
 
   /// Returns who may send private messages, in the words of 16.5.3 or, one role each, of Prosody.
   private static func whispers(_ form: DataForm) throws(StanzaError) -> RoomSettings.Whispers? {
-    switch form.value(Key.whispers) {
+    switch try form.single(Key.whispers) {
     case nil: return nil
     case "anyone", "visitor": return .anyone
     case "participants", "participant": return .participants
@@ -328,7 +329,7 @@ enum ConfigurationForm {
   }
 
   private static func history(_ form: DataForm) throws(StanzaError) -> RoomSettings.HistoryVisibility? {
-    switch form.value(Key.history) {
+    switch try form.single(Key.history) {
     case nil: return nil
     case "all": return .all
     case "since-join": return .sinceJoin

@@ -48,7 +48,7 @@ enum RegistrationForm {
 
   /// Reads a request.
   /// - Throws: `bad-request` for no form, one of another type, or one without nick (7.10, XEP-0077 3.2);
-  ///   `jid-malformed` for an invalid nick.
+  ///   `not-acceptable` for several nicks; `jid-malformed` for an invalid one.
   static func read(_ query: Element) throws(StanzaError) -> Request {
     if query.first(remove) != nil {
       var children = query.children.makeIterator()
@@ -67,7 +67,7 @@ enum RegistrationForm {
     if let type = form.formType, type != "\(NS.mucRegister)" {
       throw StanzaError(.badRequest, "the form is no registration with a room")
     }
-    guard let nick = form.value(nick), !nick.isEmpty else {
+    guard let nick = try form.single(nick), !nick.isEmpty else {
       throw StanzaError(.badRequest, "the field '\(Self.nick)' is missing")
     }
     return .register(nick: try RoomNick.read(nick))
