@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import ImportSources
@@ -211,6 +212,30 @@ import Testing
       #expect(try await core.parley.read { try $0.user(address)?.state } == .disabled)
       #expect(try await run([Self.account("paris", isDisabled: true)], context).map(\.status) == [.done])
       let paris = try BareJID("paris@localhost")
+      #expect(try await core.parley.read { try $0.user(paris)?.state } == .disabled)
+    }
+  }
+
+  /// Of two passwords or states of one account the first that can be taken counts, and the other one is reported.
+  @Test func ofAnAccountThatIsThereTwiceTheFirstCounts() async throws {
+    try await withCore { core, context, _ in
+      func account(_ jid: String, _ password: String) -> ImportRecord {
+        .account(AccountRecord(jid: jid, password: password))
+      }
+      let records = [
+        account(Self.romeo, "secret\u{0}words"), account("Romeo@localhost", "secret words"),
+        account(Self.romeo, "secret words"), account(Self.romeo, "other words"),
+        Self.account("paris", isDisabled: true), Self.account("paris"),
+      ]
+      for isTrial in [true, false] {
+        let outcomes = try await run(records, context, isTrial: isTrial)
+        #expect(outcomes.map(\.status) == [.failed, .done, .exists, .exists, .done, .exists], "\(outcomes)")
+        #expect(
+          outcomes.map(\.code) == ["password-refused", nil, nil, ImportRecords.kept, nil, ImportRecords.kept])
+      }
+      let (romeo, paris) = (try BareJID(Self.romeo), try BareJID("paris@localhost"))
+      _ = try await core.accounts.verify(romeo, password: "secret words")
+      await #expect(throws: Problem.self) { _ = try await core.accounts.verify(romeo, password: "other words") }
       #expect(try await core.parley.read { try $0.user(paris)?.state } == .disabled)
     }
   }

@@ -42,6 +42,15 @@ import Testing
     #expect(messages.allSatisfy { $0.isInAuthorsArchive && $0.isInAddresseesArchive })
   }
 
+  @Test("Copies of one id that say different things are two messages, each on its own side") func unlike() throws {
+    let messages = try merged([
+      copy(1_000, of: "romeo@a", with: "juliet@a", inbound: false, digest: 1),
+      copy(1_000, of: "juliet@a", with: "romeo@a", inbound: true, digest: 2),
+    ])
+    #expect(messages.map(\.isInAuthorsArchive) == [true, false])
+    #expect(messages.map(\.isInAddresseesArchive) == [false, true])
+  }
+
   @Test("A message that waits for its addressee is one with the archived one") func offline() throws {
     let messages = try merged([
       copy(1_000, of: "nurse@a", with: "romeo@a", inbound: true),

@@ -206,6 +206,46 @@ func all(_ source: any ImportSource, _ kinds: RecordKinds) throws -> (records: [
     #expect(flaws.count == 4)
   }
 
+  @Test("Files that include themselves end, and the rest is read") func loops() throws {
+    let folder = try Folder()
+    let include = { (name: String) in "<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='\(name)'/>" }
+    _ = try folder.write("loop.xml", include("loop.xml"))
+    _ = try folder.write(
+      "host.xml",
+      "<host xmlns='urn:xmpp:pie:0' jid='a'><user name='r' password='x'/>\(include("host.xml"))"
+        + "<user name='s' password='x'/></host>")
+    let main = try folder.write(
+      "main.xml",
+      "<server-data xmlns='urn:xmpp:pie:0'>\(include("loop.xml"))\(include("host.xml"))\(include("main.xml"))"
+        + "</server-data>")
+    let (records, flaws) = try all(PortableSource(main), .accounts)
+    #expect(
+      records == [
+        .account(AccountRecord(jid: "r@a", password: "x")), .account(AccountRecord(jid: "s@a", password: "x")),
+      ])
+    #expect(flaws.count == 3 && flaws[0].contains("include each other too deeply"), "\(flaws)")
+  }
+
+  @Test("An element beyond a bound is reported by that bound, and the rest is taken") func bounds() throws {
+    let (depth, count, bytes) = (
+      ImportLimits.elementDepthMax, ImportLimits.elementNodesMax, ImportLimits.elementBytesMax
+    )
+    let deep = String(repeating: "<a xmlns='x'>", count: depth + 1) + String(repeating: "</a>", count: depth + 1)
+    for (element, flaw) in [
+      (deep, "it is nested deeper than \(depth) levels"),
+      ("<a xmlns='x'>\(String(repeating: "<b/>", count: count))</a>", "it has more than \(count) elements"),
+      ("<a xmlns='x'>\(String(repeating: "y", count: bytes + 1))</a>", "it is larger than \(bytes) bytes"),
+    ] {
+      let user = "<query xmlns='jabber:iq:private'>\(element)<p xmlns='y'/></query>"
+      let (accounts, flaws) = try read(user, .accounts)
+      #expect(accounts == [.account(AccountRecord(jid: "juliet@capulet.com"))])
+      #expect(flaws.contains { $0.hasSuffix(flaw) }, "\(flaws)")
+      #expect(
+        try read(user, .settings).records
+          == [.privateXML(ElementRecord(owner: "juliet@capulet.com", xml: "<p xmlns='y'/>"))])
+    }
+  }
+
   @Test(
     "What is bad in a file is told, and the rest is taken",
     arguments: [

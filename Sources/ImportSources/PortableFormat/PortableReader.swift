@@ -78,10 +78,10 @@ final class PortableReader: RecordReader {
     if builder != nil {
       let line = builder?.line ?? 0
       guard let node = builder?.builder.take(event) else { return }
-      let isTooLarge = builder?.builder.isTooLarge ?? false
+      let excess = builder?.builder.excess
       builder = nil
-      if isTooLarge {
-        flaw(place(line, "<\(node.name)/>"), "it is larger than \(ImportLimits.elementBytesMax) bytes")
+      if let excess {
+        flaw(place(line, "<\(node.name)/>"), excess)
       } else {
         took(node, line)
       }

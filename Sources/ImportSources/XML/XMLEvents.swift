@@ -109,7 +109,8 @@ struct XMLBuilder {
   private var nodes = 1
   /// Elements that are left out, as the whole is too large.
   private var skipped = 0
-  private(set) var isTooLarge = false
+  /// The bound that the element is beyond, for the report; `nil` if there is none. Of such an element only the end matters.
+  private(set) var excess: String?
 
   init(_ root: XMLNode) { open = [root] }
 
@@ -119,16 +120,17 @@ struct XMLBuilder {
     case .start(let name, let namespace, let attributes, _):
       bytes += attributes.reduce(name.utf8.count) { $0 + $1.value.utf8.count }
       nodes += 1
-      if nodes > ImportLimits.elementNodesMax || open.count >= ImportLimits.elementDepthMax
-        || bytes > ImportLimits.elementBytesMax
-      {
-        isTooLarge = true
+      check()
+      if nodes > ImportLimits.elementNodesMax {
+        exceed("it has more than \(ImportLimits.elementNodesMax) elements")
+      } else if open.count >= ImportLimits.elementDepthMax {
+        exceed("it is nested deeper than \(ImportLimits.elementDepthMax) levels")
       }
-      if isTooLarge { skipped += 1 } else { open.append(XMLNode(name, namespace, attributes)) }
+      if excess != nil { skipped += 1 } else { open.append(XMLNode(name, namespace, attributes)) }
     case .text(let text):
       bytes += text.utf8.count
-      if bytes > ImportLimits.elementBytesMax { isTooLarge = true }
-      if skipped == 0, !isTooLarge, let last = open.indices.last { open[last].children.append(.text(text)) }
+      check()
+      if skipped == 0, excess == nil, let last = open.indices.last { open[last].children.append(.text(text)) }
     case .end:
       if skipped > 0 {
         skipped -= 1
@@ -140,6 +142,12 @@ struct XMLBuilder {
     }
     return nil
   }
+
+  private mutating func check() {
+    if bytes > ImportLimits.elementBytesMax { exceed("it is larger than \(ImportLimits.elementBytesMax) bytes") }
+  }
+
+  private mutating func exceed(_ bound: @autoclosure () -> String) { if excess == nil { excess = bound() } }
 }
 
 extension XMLNode {
@@ -154,7 +162,7 @@ extension XMLNode {
     var builder = XMLBuilder(XMLNode(name, space, attributes))
     while let event = events.next() {
       guard let node = builder.take(event) else { continue }
-      guard !builder.isTooLarge else { return nil }
+      guard builder.excess == nil else { return nil }
       self = node
       return
     }

@@ -50,7 +50,7 @@ package enum ImportRecords: AdminOperation {
   ) async throws(Problem) {
     var users: [Accounts.NewUser] = []
     var places: [Int] = []
-    var areDisabled: [Bool] = []
+    var records: [AccountRecord] = []
     for (place, record) in input.records.enumerated() {
       guard case .account(let account) = record else { continue }
       do throws(Problem) {
@@ -60,7 +60,7 @@ package enum ImportRecords: AdminOperation {
         }
         users.append(try newUser(account, at: address))
         places.append(place)
-        areDisabled.append(account.isDisabled)
+        records.append(account)
       } catch {
         outcomes[place] = RowOutcome(error)
       }
@@ -70,29 +70,31 @@ package enum ImportRecords: AdminOperation {
     let states = try await context.parley.read { reader in
       try addresses.map { try reader.user($0)?.state }
     }
-    // A source may name an account twice: the first one counts.
-    var seen: [BareJID: Bool] = [:]
+    let refusals = try await context.accounts.refusals(of: users, byOperator: context.isOperator)
+    // A source may name an account twice: the first one that can be taken counts.
+    var seen: [BareJID: AccountRecord] = [:]
     var fresh: [(user: Accounts.NewUser, place: Int)] = []
     for (index, place) in places.enumerated() {
-      let isDisabledHere: Bool? =
-        if let state = states[index], state != .deleted { state == .disabled } else { seen[addresses[index]] }
-      if let isDisabledHere {
+      let (address, record) = (addresses[index], records[index])
+      if let state = states[index], state != .deleted {
         outcomes[place] =
-          areDisabled[index] && !isDisabledHere
+          record.isDisabled && state != .disabled
           ? RowOutcome(.exists, "the account is active here, and stays so: the source has it as disabled", code: kept)
           : RowOutcome(.exists)
+      } else if let refusal = refusals[index] {
+        outcomes[place] = RowOutcome(refusal)
+      } else if let first = seen[address] {
+        outcomes[place] =
+          first.isLike(record)
+          ? RowOutcome(.exists)
+          : RowOutcome(.exists, "the source has this account before, and differently: that one counts", code: kept)
       } else {
-        seen[addresses[index]] = areDisabled[index]
+        seen[address] = record
         fresh.append((users[index], place))
       }
     }
-    if fresh.isEmpty { return }
+    if fresh.isEmpty || input.isTrial { return }
     let rows = fresh.map(\.user)
-    if input.isTrial {
-      let refusals = try await context.accounts.refusals(of: rows, byOperator: context.isOperator)
-      for (row, refusal) in zip(fresh, refusals) { if let refusal { outcomes[row.place] = RowOutcome(refusal) } }
-      return
-    }
     let results = await context.accounts.importUsers(rows, byOperator: context.isOperator)
     for (row, result) in zip(fresh, results) {
       if case .failure(let problem) = result {
@@ -461,6 +463,15 @@ package enum ImportRecords: AdminOperation {
       address: address, name: record.name.flatMap { $0.isEmpty ? nil : $0 },
       groups: record.groups.filter { !$0.isEmpty },
       subscription: subscription)
+  }
+}
+
+extension AccountRecord {
+  /// Whether another record of the same account says the same; their addresses may be written differently.
+  fileprivate func isLike(_ other: AccountRecord) -> Bool {
+    var other = other
+    other.jid = jid
+    return self == other
   }
 }
 
