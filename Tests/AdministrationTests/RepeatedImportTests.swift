@@ -1,5 +1,6 @@
 import Accounts
 import Addresses
+import Basics
 import Dialogs
 import ImportSources
 import ParleyServer
@@ -113,6 +114,126 @@ import Testing
       #expect(here.items.first?.content == .opaque(Array("<note xmlns='urn:x'>new</note>".utf8)))
       #expect(here.bookmarks.map(\.id) == ["garden@conference.localhost"])
       #expect(here.blocks.map { "\($0.jid)" } == ["tybalt@localhost"])
+    }
+  }
+
+  private static func person(_ name: String, _ affiliation: String, nick: String? = nil) -> ImportRecord {
+    .roomPerson(RoomPersonRecord(room: hall, jid: "\(name)@localhost", affiliation: affiliation, nick: nick))
+  }
+
+  private static func group(_ name: String, _ members: [String], sees: [String] = []) -> ImportRecord {
+    .contactGroup(
+      ContactGroupRecord(
+        domain: "localhost", name: name, label: name.capitalized, members: members.map { "\($0)@localhost" },
+        hasEveryone: false, sees: sees))
+  }
+
+  private static let room = ImportRecord.room(
+    RoomRecord(jid: hall, fields: ["roomname": "Hall", "maxusers": "20"], owners: [romeo], subject: "Masks"))
+  /// The owner, and those who are removed by a test: a member, somebody banned, and a banned address of nobody.
+  private static let people = [
+    person("romeo", "owner", nick: "Romy"), person("juliet", "member", nick: "Jule"), person("nurse", "outcast"),
+    person("nobody", "outcast"),
+  ]
+  private static let groups = [
+    group("friends", ["romeo", "juliet"]), group("house", ["nurse"], sees: ["friends"]), group("old", ["nurse"]),
+  ]
+
+  @Test func whoWasRemovedFromRoomsAndContactGroupsStaysOutside() async throws {
+    try await withCore { core, context, _ in
+      let parley = core.parley
+      let records = [Self.room] + Self.people + Self.groups
+      let accounts = ["romeo", "juliet", "nurse"].map { Self.account($0) }
+      #expect(try await run(accounts + records, context).allSatisfy { $0.status == .done })
+      for isTrial in [true, false] {
+        let repeated = try await run(records, context, isTrial: isTrial)
+        #expect(repeated.allSatisfy { $0.status == .exists && $0.code == nil }, "\(repeated)")
+      }
+
+      let hall = try BareJID(Self.hall)
+      let romeo = try await party(Self.romeo, parley)
+      let room = try #require(try await parley.read { try $0.room(at: hall) }).id
+      let removals = try ["juliet", "nurse", "nobody"].map {
+        MemberDraft(address: try BareJID("\($0)@localhost"), affiliation: Affiliation.none)
+      }
+      _ = try await parley.post(.room(.members(.dialog(room), removals)), by: romeo)
+      _ = try await parley.post(
+        .room(.configure(.dialog(room), SettingsDraft { $0.name = "Old hall" })), by: romeo)
+      _ = try await ChangeContactGroup.perform(
+        ChangeContactGroup.Input(group: "friends", domain: nil, remove: ["juliet@localhost"], unsee: ["house"]),
+        in: context)
+      _ = try await PutContactGroup.perform(
+        PutContactGroup.Input(group: "house", domain: nil, displayName: "Household", everyone: nil), in: context)
+      _ = try await DeleteContactGroup.perform(DeleteContactGroup.Input(group: "old", domain: nil), in: context)
+
+      for isTrial in [true, false] {
+        let outcomes = try await run(records, context, isTrial: isTrial)
+        for (record, outcome) in zip(records, outcomes) {
+          let isKept = record != Self.people[0]
+          #expect(outcome.status == .exists && (outcome.code == ImportRecords.kept) == isKept, "\(record): \(outcome)")
+        }
+      }
+      let (members, bans, name) = try await parley.read { reader in
+        try (
+          reader.members(of: .server(room, .administration), after: nil, limit: 9).map(\.party.address),
+          reader.addressBans(of: .server(room, .administration)), reader.room(room)?.settings.name
+        )
+      }
+      #expect(members == [romeo.address] && bans.isEmpty && name == "Old hall")
+      let groups = try await ListContactGroups.perform(ListContactGroups.Input(domain: nil), in: context).items
+      #expect(groups.map(\.name) == ["friends", "house"])
+      #expect(groups.map(\.displayName) == ["Friends", "Household"])
+      #expect(groups.map(\.members) == [1, 1] && groups.allSatisfy { $0.sees.isEmpty })
+
+      // What is new there is taken, and what is not taken of the same record is reported.
+      let more = [Self.person("paris", "member"), Self.group("friends", ["romeo", "juliet", "paris"])]
+      let added = try await run([Self.account("paris")] + more, context)
+      #expect(added.map(\.status) == [.done, .done, .done])
+      #expect(added.map(\.code) == [nil, nil, ImportRecords.kept])
+    }
+  }
+
+  /// A room of which the source knows messages and people does not come again once it was destroyed.
+  @Test func aDestroyedRoomStaysDestroyed() async throws {
+    try await withCore { core, context, _ in
+      let message = ImportRecord.roomMessage(
+        RoomMessageRecord(
+          room: Self.hall, time: 1_600_000_000_000, nick: "Romy", author: Self.romeo,
+          xml: "<message xmlns='jabber:client' type='groupchat'><body>hi</body></message>"))
+      _ = try await run([Self.account("romeo"), Self.room, Self.people[0]], context)
+      _ = try await DeleteDialog.perform(DeleteDialog.Input(dialog: Self.hall, reason: nil), in: context)
+      for isTrial in [true, false] {
+        let outcomes = try await run([Self.room, message, Self.people[0]], context, isTrial: isTrial)
+        #expect(outcomes.allSatisfy { $0.status == .exists && $0.code == ImportRecords.kept }, "\(outcomes)")
+      }
+      let hall = try BareJID(Self.hall)
+      #expect(try await core.parley.read { try $0.room(at: hall)?.isDestroyed } != false)
+    }
+  }
+
+  /// A file that was here does not come again; one whose bytes did not arrive does.
+  @Test func aDeletedFileStaysDeleted() async throws {
+    try await withCore { core, context, _ in
+      // Files of the last day count for their owner's day, and are remembered for it.
+      let past = core.parley.clock.now + .seconds(-5 * 86_400)
+      func file(_ name: String) -> FileRecord {
+        FileRecord(
+          owner: Self.romeo, secret: "Zt5bq0hnGPU4TYbX", name: name, mediaType: nil, size: 3, time: past.milliseconds)
+      }
+      let (whole, broken) = (file("whole.txt"), file("broken.txt"))
+      let records = [ImportRecord.file(whole), .file(broken)]
+      #expect(try await run([Self.account("romeo")] + records, context).allSatisfy { $0.status == .done })
+      for (file, bytes) in [(whole, [UInt8](repeating: 1, count: 3)), (broken, [1])] {
+        let piece = ImportFile.Input(file: file, offset: 0, bytes: bytes, source: "xep0227 /export.xml")
+        #expect(try await ImportFile.perform(piece, in: context).status == .done)
+      }
+      #expect(try await run(records, context).map(\.status) == [.exists, .done])
+      _ = try await core.parley.post(.blob(.swept([whole.id, broken.id])), by: Parley.nobody)
+      for isTrial in [true, false] {
+        let outcomes = try await run(records, context, isTrial: isTrial)
+        #expect(outcomes.map(\.status) == [.exists, .done])
+        #expect(outcomes.map(\.code) == [ImportRecords.kept, nil])
+      }
     }
   }
 

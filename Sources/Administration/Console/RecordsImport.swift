@@ -232,7 +232,7 @@ package struct RecordsImport {
           report.expiredFiles += 1
           continue
         }
-        if outcome.status != .failed { files.insert(file.id.value.high) }
+        if outcome.status != .failed, outcome.code != ImportRecords.kept { files.insert(file.id.value.high) }
       }
       report.count(record, outcome.status)
       if outcome.status == .done, let link = record.link {

@@ -25,6 +25,17 @@ public struct ImportedRoom: Sendable {
   }
 }
 
+extension ImportedRoom {
+  /// Whether a room that is here says the same, in what the other server had of it.
+  public func isAs(_ here: Room) -> Bool {
+    var expected = here.settings
+    settings.apply(&expected)
+    // Whatever it was there, an imported room is persistent.
+    expected.lifetime = here.settings.lifetime
+    return expected == here.settings && (topic.isEmpty || topic == here.topic?.text)
+  }
+}
+
 public struct ImportedRoomPerson: Sendable {
   public var room: BareJID
   /// The affiliation `outcast` may be that of an address that is no user's, or of a domain.

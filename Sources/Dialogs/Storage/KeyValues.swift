@@ -19,7 +19,7 @@ public enum ValueKey {
   /// The notes of what imports have brought (docs/decisions/0036), by kind.
   public static let imported = "imported"
   /// The reasons of a room's bans of addresses that are no user's, by address.
-  static let bans = "bans"
+  public static let bans = "bans"
   /// `ArchivePreferences`, under `bytes`.
   static let archive = "archive"
 }

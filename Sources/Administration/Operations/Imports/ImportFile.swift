@@ -37,9 +37,18 @@ package enum ImportFile: AdminOperation {
     do throws(Problem) {
       let slot = input.file.slot
       try await UserFiles(context.parley).takeImported(slot.id, at: input.offset, bytes, from: slot.time)
+      // Before its last byte the file can still come; from then on it is here, or was deleted here.
+      if input.offset + Int64(bytes.count) == slot.size { try await note(slot.id, context) }
       return RowOutcome(.done)
     } catch {
       return RowOutcome(error)
+    }
+  }
+
+  private static func note(_ id: BlobID, _ context: AdminContext) async throws(Problem) {
+    try await context.parley.work(keepingCaches: true) { writer in
+      guard let owner = try writer.blob(id, .server(.administration))?.owner else { return }
+      try ImportNotes.add([(owner: .user(owner), thing: .file(id))], writer)
     }
   }
 }

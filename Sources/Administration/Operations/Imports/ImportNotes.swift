@@ -1,25 +1,35 @@
 import Addresses
 import Dialogs
 
-/// A thing of a user that an import brings, by what it is about and not by its content.
+/// A thing that an import brings, by what it is about and not by its content.
 struct ImportedThing: Hashable, Sendable {
   /// The kinds. Stored: never rename.
   enum Kind: String, Sendable {
     case contact, request, profile, block, node, item
     case privateXML = "private"
+    case file, room
+    case roomPerson = "room-person"
+    case contactGroup = "contact-group"
+    case contactGroupMember = "contact-group-member"
+    case contactGroupLink = "contact-group-link"
   }
   let kind: Kind
   let name: String
+  /// The room or contact group to which it belongs, whose notes of this kind are a value of their own; else empty.
+  let scope: String
 
-  init(_ kind: Kind, _ name: String = "") {
+  init(_ kind: Kind, _ name: String = "", of scope: String = "") {
     self.kind = kind
     self.name = name
+    self.scope = scope
   }
 
   /// The profile that an import has set. The profile itself gets a note also where the user's own stayed.
   static let profileSet = ImportedThing(.profile, "set")
 
   static func item(_ id: String, in node: String) -> ImportedThing { ImportedThing(.item, "\(node)\u{0}\(id)") }
+  static func file(_ id: BlobID) -> ImportedThing { ImportedThing(.file, id.description) }
+  static func room(_ address: BareJID) -> ImportedThing { ImportedThing(.room, address.description) }
 
   fileprivate var digest: UInt64 {
     var digest = Digest64()
@@ -28,31 +38,60 @@ struct ImportedThing: Hashable, Sendable {
   }
 }
 
-/// The notes of what imports have brought to users. A thing with a note is not brought again, so what its user has changed
-/// or removed since stays so (docs/decisions/0036).
+/// The notes of what imports have brought to users, and to realms: their rooms and contact groups. A thing with a note is
+/// not brought again, so what has been changed or removed since stays so (docs/decisions/0036).
 ///
-/// The notes of one kind are the 64-bit digests of its things in one value. Two things with the same digest are a matter of
-/// chance: the second one would be passed over and reported.
+/// The notes of one kind and scope are the 64-bit digests of its things in one value. Two things with the same digest are a
+/// matter of chance: the second one would be passed over and reported.
 struct ImportNotes {
+  enum Owner: Hashable, Sendable {
+    case user(UserID)
+    case realm(RealmID)
+  }
   private struct Key: Hashable {
-    let owner: UserID
+    let owner: Owner
     let kind: ImportedThing.Kind
+    let scope: String
+
+    init(_ owner: Owner, _ thing: ImportedThing) {
+      self.owner = owner
+      kind = thing.kind
+      scope = thing.scope
+    }
+
+    var item: String { scope.isEmpty ? kind.rawValue : "\(kind.rawValue) \(scope)" }
+
+    func read(_ reader: any StoreReader) throws -> [UInt8]? {
+      switch owner {
+      case .user(let user): try reader.value(of: user, node: ValueKey.imported, item: item)
+      case .realm(let realm): try reader.value(of: realm, item: "\(ValueKey.imported) \(item)")
+      }
+    }
+
+    func write(_ bytes: [UInt8], _ writer: any StoreWriter) throws {
+      switch owner {
+      case .user(let user): try writer.setValue(of: user, node: ValueKey.imported, item: item, bytes)
+      case .realm(let realm): try writer.setValue(of: realm, item: "\(ValueKey.imported) \(item)", bytes)
+      }
+    }
   }
   private var known: [Key: Set<UInt64>] = [:]
   /// The bookmarks that this batch brings: a list that comes behind them must not remove them.
   fileprivate var bookmarks: [UserID: [Bookmark]] = [:]
+  /// Whether a room was brought and is no longer here, which each of its messages asks.
+  private var lostRooms: [BareJID: Bool] = [:]
 
-  mutating func contains(_ thing: ImportedThing, of owner: UserID, _ reader: any StoreReader) throws -> Bool {
-    try load(thing.kind, of: owner, reader).contains(thing.digest)
+  mutating func contains(_ thing: ImportedThing, of owner: Owner, _ reader: any StoreReader) throws -> Bool {
+    try load(Key(owner, thing), reader).contains(thing.digest)
   }
 
-  /// Adds the notes of many things, with one value for each user and kind.
-  static func add(_ things: [(owner: UserID, thing: ImportedThing)], _ writer: any StoreWriter) throws {
+  /// Adds the notes of many things, with one value for each owner, kind and scope.
+  static func add(_ things: [(owner: Owner, thing: ImportedThing)], _ writer: any StoreWriter) throws {
     var notes = ImportNotes()
     var changed: Set<Key> = []
     for (owner, thing) in things {
-      let key = Key(owner: owner, kind: thing.kind)
-      var digests = try notes.load(thing.kind, of: owner, writer)
+      let key = Key(owner, thing)
+      var digests = try notes.load(key, writer)
       guard digests.insert(thing.digest).inserted else { continue }
       notes.known[key] = digests
       changed.insert(key)
@@ -61,28 +100,34 @@ struct ImportNotes {
       let bytes = (notes.known[key] ?? []).sorted().flatMap { digest in
         (0..<8).map { UInt8(truncatingIfNeeded: digest >> (56 - 8 * $0)) }
       }
-      try writer.setValue(of: key.owner, node: ValueKey.imported, item: key.kind.rawValue, bytes)
+      try key.write(bytes, writer)
     }
   }
 
-  private mutating func load(
-    _ kind: ImportedThing.Kind, of owner: UserID, _ reader: any StoreReader
-  ) throws -> Set<UInt64> {
-    let key = Key(owner: owner, kind: kind)
+  private mutating func load(_ key: Key, _ reader: any StoreReader) throws -> Set<UInt64> {
     if let known = known[key] { return known }
-    let bytes = try reader.value(of: owner, node: ValueKey.imported, item: kind.rawValue) ?? []
+    let bytes = try key.read(reader) ?? []
     let digests = stride(from: 0, to: bytes.count - bytes.count % 8, by: 8).map { start in
       bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }
     known[key] = Set(digests)
     return Set(digests)
   }
+
+  fileprivate mutating func isLost(_ room: BareJID, of owner: Owner, _ reader: any StoreReader) throws -> Bool {
+    if let known = lostRooms[room] { return known }
+    var isLost = false
+    if try reader.room(at: room)?.isDestroyed ?? true { isLost = try contains(.room(room), of: owner, reader) }
+    lostRooms[room] = isLost
+    return isLost
+  }
 }
 
 /// The treatment of a record of an import, which depends on what is here.
 enum ImportDecision {
-  /// The intents are posted; `things` get notes if none of them is refused.
-  case post([Intent], things: [ImportedThing])
+  /// The intents are posted; `things` get notes if none of them is refused. `kept` is for the report: the reason why a
+  /// part of the record is not taken.
+  case post([Intent], things: [ImportedThing], kept: String? = nil)
   /// All of it is here as it was there.
   case here([ImportedThing])
   /// The record differs from what is here, or was removed here, and is not taken. The text is for the report.
@@ -91,11 +136,17 @@ enum ImportDecision {
   static let changed = "it is something else here, which stays"
   private static let removed = "it was imported before and is no longer here, which stays so"
 
-  /// Decides of a record that is about one user.
+  /// Decides of a record: existence decides, or else a note. Each kind has its own line here, and one in the table of
+  /// docs/decisions/0036; accounts are decided with their passwords (`ImportRecords`).
+  ///
+  /// - Parameters:
+  ///   - owner: The user whose record it is; `Parley.nobody` for that of a realm.
+  ///   - noting: Whose notes know of it.
   init(
-    _ intents: [Intent], of owner: Party, _ notes: inout ImportNotes, _ reader: any StoreReader
+    _ intents: [Intent], of owner: Party, noting: ImportNotes.Owner, _ notes: inout ImportNotes,
+    _ reader: any StoreReader
   ) throws {
-    func isNoted(_ thing: ImportedThing) throws -> Bool { try notes.contains(thing, of: owner.id, reader) }
+    func isNoted(_ thing: ImportedThing) throws -> Bool { try notes.contains(thing, of: noting, reader) }
     switch intents.first {
     case .imported(.contact(let contact))?:
       let thing = ImportedThing(.contact, contact.address.description)
@@ -140,7 +191,8 @@ enum ImportDecision {
       let missing = zip(patterns, things).filter { !here.contains($0.0) }
       let wanted = try missing.filter { try !isNoted($0.1) }
       if !wanted.isEmpty {
-        self = .post([.block(wanted.map(\.0))], things: things)
+        let isKept = wanted.count < missing.count
+        self = .post([.block(wanted.map(\.0))], things: things, kept: isKept ? Self.removed : nil)
       } else {
         self = missing.isEmpty ? .here(things) : .kept(Self.removed, things)
       }
@@ -155,6 +207,29 @@ enum ImportDecision {
       if case .post = self, case .bookmark(let bookmark)? = publication.item?.content {
         notes.bookmarks[owner.id, default: []].append(bookmark)
       }
+    case .imported(.file(let file))?:
+      // The note follows the last byte (`ImportFile`): a slot alone is no file.
+      switch try reader.blob(file.id, .server(.administration))?.state {
+      case .stored?: self = .here([.file(file.id)])
+      case .gone?: self = .kept(Self.removed, [.file(file.id)])
+      case .awaited?, .refused?: self = .post(intents, things: [])
+      case nil: self = try isNoted(.file(file.id)) ? .kept(Self.removed, []) : .post(intents, things: [])
+      }
+    case .imported(.room(let room))?:
+      if let here = try reader.room(at: room.address), !here.isDestroyed {
+        self = room.isAs(here) ? .here([.room(room.address)]) : .kept(Self.changed, [.room(room.address)])
+      } else {
+        let isLost = try notes.isLost(room.address, of: noting, reader)
+        self = isLost ? .kept(Self.removed, []) : .post(intents, things: [.room(room.address)])
+      }
+    case .imported(.roomPerson(let person))?:
+      let isLost = try notes.isLost(person.room, of: noting, reader)
+      self = try isLost ? .kept(Self.removed, []) : Self.person(person, intents, reader, isNoted)
+    case .imported(.roomMessage(let message))?:
+      // The judge finds the message itself by time, author, id and content.
+      let isLost = try notes.isLost(message.room, of: noting, reader)
+      self = isLost ? .kept(Self.removed, []) : .post(intents, things: [])
+    case .contactGroup?: self = try Self.contactGroup(intents, reader, isNoted)
     default: self = .post(intents, things: [])
     }
   }
@@ -193,7 +268,7 @@ enum ImportDecision {
       return isKept ? .kept(changed, things + [list]) : .here(things + [list])
     }
     let whole = BookmarksDraft(bookmarks: here + new + missing, others: bringsOthers ? draft.others : nil)
-    return .post([.node(.bookmarks(whole))], things: things + [list])
+    return .post([.node(.bookmarks(whole))], things: things + [list], kept: isKept ? changed : nil)
   }
 
   /// A node is configured once, if it has not been configured here.
@@ -251,6 +326,92 @@ enum ImportDecision {
       return .kept(changed, [thing])
     }
     return .post(intents, things: things)
+  }
+}
+
+extension ImportDecision {
+  /// Somebody is brought into a room once: who was removed stays outside, a ban that was lifted stays lifted.
+  private static func person(
+    _ person: ImportedRoomPerson, _ intents: [Intent], _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let draft = person.member
+    let thing = ImportedThing(.roomPerson, draft.address.description, of: person.room.description)
+    let wasBrought = try isNoted(thing)
+    guard let room = try reader.room(at: person.room), !room.isDestroyed else {
+      return .post(intents, things: [thing])
+    }
+    if draft.address.local != nil, let user = try reader.user(draft.address, seenFrom: room.name.realm),
+      user.state != .deleted, let member = try reader.member(user.id, of: .server(room.id, .administration))
+    {
+      let isAlike = member.affiliation == draft.affiliation
+      let nick = member.affiliation.isMember ? draft.nick.flatMap { try? Precis.nickname($0) } : nil
+      if isAlike, nick == nil || nick == member.nick { return .here([thing]) }
+      // Whoever the room was created for has no nick until now.
+      let lacksNick = isAlike && member.nick == nil && !wasBrought
+      return lacksNick ? .post(intents, things: [thing]) : .kept(changed, [thing])
+    }
+    if try reader.value(of: room.id, node: ValueKey.bans, item: draft.address.description) != nil {
+      return draft.affiliation == .outcast ? .here([thing]) : .kept(changed, [thing])
+    }
+    return wasBrought ? .kept(removed, [thing]) : .post(intents, things: [thing])
+  }
+
+  /// A contact group is created once, and its members and the groups that it sees are added once. Its name and kind are
+  /// those that it has here.
+  private static func contactGroup(
+    _ intents: [Intent], _ reader: any StoreReader, _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    guard case .contactGroup(.put(let realm, let name, let displayName, let hasEveryone))? = intents.first else {
+      return .post(intents, things: [])
+    }
+    var (adding, seeing): ([BareJID], [String]) = ([], [])
+    for case .contactGroup(.change(_, _, let joining, _, let sighted, _)) in intents {
+      adding += joining
+      seeing += sighted
+    }
+    let thing = ImportedThing(.contactGroup, name)
+    func member(_ address: BareJID) -> ImportedThing {
+      ImportedThing(.contactGroupMember, address.description, of: name)
+    }
+    func link(_ other: String) -> ImportedThing { ImportedThing(.contactGroupLink, other, of: name) }
+    let things = [thing] + adding.map(member) + seeing.map(link)
+    let here = try reader.contactGroup(name, in: realm)
+    if here == nil, try isNoted(thing) { return .kept(removed, [thing]) }
+    var posts: [Intent] = here == nil ? [intents[0]] : []
+    var isKept = false
+    if let here {
+      isKept = here.displayName != displayName ?? name || here.hasEveryone != hasEveryone ?? false
+      // Everyone is in such a group, and nobody else can be.
+      if here.hasEveryone { adding = [] }
+    }
+    let members = try here.map { try Set(reader.members(ofContactGroup: $0.id)) } ?? []
+    let missing = try adding.filter { address in
+      if let user = try reader.user(address), members.contains(user.id) { return false }
+      if try isNoted(member(address)) {
+        isKept = true
+        return false
+      }
+      return true
+    }
+    let seen = try here.map { try Set(reader.contactGroups(seenBy: $0.id)) } ?? []
+    let unseen = try seeing.filter { name in
+      let other = try reader.contactGroup(name, in: realm)
+      if let other, seen.contains(other.id) { return false }
+      // A group that was deleted here cannot be seen.
+      let isDeleted = try other == nil && isNoted(ImportedThing(.contactGroup, name))
+      if try isDeleted || isNoted(link(name)) {
+        isKept = true
+        return false
+      }
+      return true
+    }
+    if !missing.isEmpty { posts.append(.contactGroup(.change(realm, name: name, adding: missing, removing: []))) }
+    if !unseen.isEmpty {
+      posts.append(.contactGroup(.change(realm, name: name, adding: [], removing: [], seeing: unseen)))
+    }
+    if posts.isEmpty { return isKept ? .kept(changed, things) : .here(things) }
+    return .post(posts, things: things, kept: isKept ? changed : nil)
   }
 }
 

@@ -151,6 +151,7 @@ package enum ImportRecords: AdminOperation {
   private struct Wish: Sendable {
     let place: Int
     let owner: Party
+    let noting: ImportNotes.Owner
     let intents: [Intent]
   }
 
@@ -172,8 +173,10 @@ package enum ImportRecords: AdminOperation {
     for (place, record) in input.records.enumerated() {
       guard let name = record.owner else {
         do throws(Problem) {
-          let intents = try await ofNobody(record, reading, context, &outcomes[place])
-          if !intents.isEmpty { wishes.append(Wish(place: place, owner: Parley.nobody, intents: intents)) }
+          if let found = try await ofRealm(record, reading, context, &outcomes[place]) {
+            wishes.append(
+              Wish(place: place, owner: Parley.nobody, noting: .realm(found.realm), intents: found.intents))
+          }
         } catch {
           outcomes[place] = RowOutcome(error)
         }
@@ -189,7 +192,9 @@ package enum ImportRecords: AdminOperation {
         }
         let intents = try intents(for: record, of: address, reading, &outcomes[place])
         if input.isTrial { for intent in intents { try intent.checkAlone(by: address) } }
-        if let party { wishes.append(Wish(place: place, owner: party, intents: intents)) }
+        if let party {
+          wishes.append(Wish(place: place, owner: party, noting: .user(party.id), intents: intents))
+        }
       } catch {
         outcomes[place] = RowOutcome(error)
       }
@@ -205,8 +210,9 @@ package enum ImportRecords: AdminOperation {
       var notes = ImportNotes()
       var outcomes: [Int: RowOutcome] = [:]
       for wish in wishes {
-        switch try ImportDecision(wish.intents, of: wish.owner, &notes, reader) {
-        case .post: break
+        switch try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, reader) {
+        case .post(_, _, let reason):
+          if let reason { outcomes[wish.place] = RowOutcome(.done, reason, code: kept) }
         case .here: outcomes[wish.place] = RowOutcome(.exists)
         case .kept(let reason, _): outcomes[wish.place] = RowOutcome(.exists, reason, code: kept)
         }
@@ -225,24 +231,24 @@ package enum ImportRecords: AdminOperation {
       var posts: [Post] = []
       for wish in wishes {
         let about: [ImportedThing]
-        switch try ImportDecision(wish.intents, of: wish.owner, &notes, writer) {
+        switch try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, writer) {
         case .here(let things):
           results.add(RowOutcome(.exists), wish.place)
           about = things
         case .kept(let reason, let things):
           results.add(RowOutcome(.exists, reason, code: kept), wish.place)
           about = things
-        case .post(let intents, let things):
+        case .post(let intents, let things, let reason):
           about = things
           for intent in intents {
             posts.append(
               Post(
                 author: wish.owner, intent: intent,
-                completion: .callback { results.add(outcome($0), wish.place) }))
+                completion: .callback { results.add(outcome($0, keeping: reason), wish.place) }))
           }
         }
-        let unknown = try about.filter { try !notes.contains($0, of: wish.owner.id, writer) }
-        results.note(unknown, of: wish.owner.id, wish.place)
+        let unknown = try about.filter { try !notes.contains($0, of: wish.noting, writer) }
+        results.note(unknown, of: wish.noting, wish.place)
       }
       return ((), posts)
     })
@@ -255,11 +261,11 @@ package enum ImportRecords: AdminOperation {
   /// The outcomes of the posts of one batch.
   private final class Results: Sendable {
     private let outcomes = Mutex<[Int: RowOutcome]>([:])
-    private let notes = Mutex<[(place: Int, owner: UserID, thing: ImportedThing)]>([])
+    private let notes = Mutex<[(place: Int, owner: ImportNotes.Owner, thing: ImportedThing)]>([])
     var all: [Int: RowOutcome] { outcomes.withLock(\.self) }
 
     /// The things that get a note: all that were not refused.
-    var things: [(owner: UserID, thing: ImportedThing)] {
+    var things: [(owner: ImportNotes.Owner, thing: ImportedThing)] {
       let known = all
       return notes.withLock { notes in
         let taken = notes.filter { note in known[note.place].map { $0.status != .failed } ?? false }
@@ -267,7 +273,7 @@ package enum ImportRecords: AdminOperation {
       }
     }
 
-    func note(_ things: [ImportedThing], of owner: UserID, _ place: Int) {
+    func note(_ things: [ImportedThing], of owner: ImportNotes.Owner, _ place: Int) {
       notes.withLock { notes in notes += things.map { (place: place, owner: owner, thing: $0) } }
     }
 
@@ -281,10 +287,12 @@ package enum ImportRecords: AdminOperation {
     }
   }
 
-  private static func outcome(_ result: Result<Receipt, Problem>) -> RowOutcome {
+  /// - Parameter reason: Why a part of the record was not posted.
+  private static func outcome(_ result: Result<Receipt, Problem>, keeping reason: String?) -> RowOutcome {
     switch result {
     case .success(let receipt) where receipt.isKept: RowOutcome(.exists, ImportDecision.changed, code: kept)
-    case .success(let receipt): RowOutcome(receipt.isRepeat ? .exists : .done)
+    case .success(let receipt):
+      RowOutcome(receipt.isRepeat ? .exists : .done, reason, code: reason == nil ? nil : kept)
     // A node that exists is configured by the next post.
     case .failure(let problem) where problem.code == Problem.nodeTaken.code: RowOutcome(.exists)
     case .failure(let problem): RowOutcome(problem)
@@ -344,43 +352,42 @@ package enum ImportRecords: AdminOperation {
     }
   }
 
-  /// Returns the intents of what is no user's. What can only be taken in part becomes a failed `outcome` nonetheless.
-  private static func ofNobody(
+  /// Returns the intents of what is no user's, and the realm that has it. What can only be taken in part becomes a failed
+  /// `outcome` nonetheless.
+  private static func ofRealm(
     _ record: ImportRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
-  ) async throws(Problem) -> [Intent] {
+  ) async throws(Problem) -> (realm: RealmID, intents: [Intent])? {
     switch record {
-    case .room(let room): return [.imported(.room(try self.room(room, reading, context, &outcome)))]
+    case .room(let room):
+      let (address, realm) = try Self.room(room.jid, context)
+      return (realm: realm, intents: [.imported(.room(try self.room(room, at: address, reading, &outcome)))])
     case .roomPerson(let person):
       guard let affiliation = reading.roomAffiliation(person.affiliation) else {
         throw Problem(
           .unsupported, "affiliation-unknown", "\(Line.safe(person.affiliation)) is no affiliation.",
           field: "affiliation")
       }
-      return [
-        .imported(
-          .roomPerson(
-            ImportedRoomPerson(
-              room: try Self.room(person.room, context),
-              member: MemberDraft(
-                address: try AdminContext.contact(person.jid), affiliation: affiliation, nick: person.nick,
-                reason: person.reason))))
-      ]
+      let (address, realm) = try Self.room(person.room, context)
+      let imported = ImportedRoomPerson(
+        room: address,
+        member: MemberDraft(
+          address: try AdminContext.contact(person.jid), affiliation: affiliation, nick: person.nick,
+          reason: person.reason))
+      return (realm: realm, intents: [.imported(.roomPerson(imported))])
     case .roomMessage(let message):
-      return [
-        .imported(
-          .roomMessage(
-            try reading.roomMessage(
-              message.xml, in: try Self.room(message.room, context), nick: message.nick,
-              author: message.author.flatMap { try? AdminContext.contact($0) },
-              at: Timestamp(milliseconds: message.time))))
-      ]
+      let (address, realm) = try Self.room(message.room, context)
+      let imported = try reading.roomMessage(
+        message.xml, in: address, nick: message.nick,
+        author: message.author.flatMap { try? AdminContext.contact($0) },
+        at: Timestamp(milliseconds: message.time))
+      return (realm: realm, intents: [.imported(.roomMessage(imported))])
     case .contactGroup(let group):
       let realm = try context.realm(group.domain)
       let put = ContactGroupIntent.put(
         realm.id, name: group.name, displayName: group.label, hasEveryone: group.hasEveryone)
       let see = ContactGroupIntent.change(realm.id, name: group.name, adding: [], removing: [], seeing: group.sees)
       let seeing: [Intent] = group.sees.isEmpty ? [] : [.contactGroup(see)]
-      if group.hasEveryone { return [.contactGroup(put)] + seeing }
+      if group.hasEveryone { return (realm: realm.id, intents: [.contactGroup(put)] + seeing) }
       let members = try group.members.map { jid throws(Problem) in try AdminContext.account(jid) }
       let known = try await context.parley.read { reader in
         try members.filter { try reader.user($0).map { $0.state != .deleted } ?? false }
@@ -390,18 +397,17 @@ package enum ImportRecords: AdminOperation {
         let names = missing.map(\.description).joined(separator: ", ")
         outcome = RowOutcome(.failed, "members: there is no user \(names)", code: "user-unknown")
       }
-      return [.contactGroup(put)]
-        + (known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))])
-        + seeing
-    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message, .file: return []
+      let joining: [Intent] =
+        known.isEmpty ? [] : [.contactGroup(.change(realm.id, name: group.name, adding: known, removing: []))]
+      return (realm: realm.id, intents: [.contactGroup(put)] + joining + seeing)
+    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .message, .file: return nil
     }
   }
 
   /// Returns the room without what does not fit here and restricts nobody: its archive is worth more than its description.
   private static func room(
-    _ record: RoomRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
+    _ record: RoomRecord, at address: BareJID, _ reading: ImportedRecords, _ outcome: inout RowOutcome
   ) throws(Problem) -> ImportedRoom {
-    let address = try room(record.jid, context)
     func imported(_ fields: [String: String], topic: String) throws(Problem) -> ImportedRoom {
       try reading.room(
         at: address, fields: fields, owners: record.owners.compactMap { try? AdminContext.contact($0) }, topic: topic,
@@ -433,14 +439,15 @@ package enum ImportRecords: AdminOperation {
     return try imported(fields, topic: topic)
   }
 
-  private static func room(_ jid: String, _ context: AdminContext) throws(Problem) -> BareJID {
+  /// Returns the address of a room, and the realm that has the room.
+  private static func room(_ jid: String, _ context: AdminContext) throws(Problem) -> (BareJID, RealmID) {
     let address = try AdminContext.contact(jid)
-    guard context.parley.realms.contains(where: { $0.rooms == address.domain }) else {
+    guard let realm = context.parley.realm(rooms: address.domain) else {
       throw Problem(
         .foreign, "domain-not-served",
         "\(address.domain) has no rooms here; the setting rooms.domain names theirs.", field: "jid")
     }
-    return address
+    return (address, realm.id)
   }
 
   private static func contact(_ record: ContactRecord) throws(Problem) -> ImportedContact {
