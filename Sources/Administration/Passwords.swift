@@ -6,13 +6,13 @@ package enum Passwords {
   /// Characters that are easy to distinguish and type: no 0, o, 1, l, i.
   private static let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
 
-  /// Returns a remark on a password that an app would refuse, and an operator may set; nil for any other.
-  package static func remark(on password: String) -> String? {
+  /// Returns why a password is refused that somebody chooses, at a command as in an app; nil for any other.
+  package static func flaw(of password: String) -> String? {
     do throws(Problem) {
       try Accounts.checkNew(password)
       return nil
     } catch {
-      return "Apps would refuse this password, which is no error here: \(error.text)"
+      return error.text
     }
   }
 

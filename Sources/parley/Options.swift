@@ -198,6 +198,7 @@ struct PasswordOptions: ParsableArguments {
       guard let line = Terminal.readLine(), !line.isEmpty else {
         throw StartupError("there is no password on standard input", .usage)
       }
+      try Self.check(line)
       return (line, false)
     }
     guard Terminal.inputIsTerminal else {
@@ -207,8 +208,13 @@ struct PasswordOptions: ParsableArguments {
       throw StartupError("no password was given")
     }
     if first.isEmpty { return (Passwords.make(), true) }
+    try Self.check(first)
     guard Terminal.readSecret("Again: ") == first else { throw StartupError("the two passwords differ") }
     return (first, false)
+  }
+
+  private static func check(_ password: String) throws {
+    if let flaw = Passwords.flaw(of: password) { throw StartupError(flaw, .usage) }
   }
 }
 

@@ -177,6 +177,26 @@ import Testing
     }
   }
 
+  /// What a CSV file may leave out, JSON may leave out, too.
+  @Test func rowsOfJSONNeedWhatThoseOfCSVNeed() async throws {
+    try await withCore { core, context, _ in
+      func imported(_ operation: String, _ json: String) async throws -> [RowOutcome.Status] {
+        let answer = await AdminOperations.answer(operation, Array(json.utf8), in: context)
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try JSONDecoder().decode([RowOutcome].self, from: Data(answer.body)).map(\.status)
+      }
+      let users = """
+        {"rows": [{"jid": "anna@localhost", "externalId": "42"}, {"jid": "ben@localhost"},
+          {"jid": "carla@localhost", "password": "secret"}]}
+        """
+      #expect(try await imported("users.import", users) == [.done, .failed, .done])
+      let contacts = #"{"mutual":false,"rows":[{"jid":"anna@localhost","contact":"carla@localhost"}]}"#
+      #expect(try await imported("roster.import", contacts) == [.done])
+      let ben = try BareJID("ben@localhost")
+      #expect(try await core.parley.read { try $0.user(ben) } == nil)
+    }
+  }
+
   @Test func importedUsersNeedNoPasswordIfOthersVouch() async throws {
     try await withCore { core, context, _ in
       let outcomes = try await ImportUsers.perform(
@@ -193,6 +213,10 @@ import Testing
       let again = try await ImportUsers.perform(
         ImportUsers.Input(rows: [ImportUsers.Row(jid: "anna@localhost", password: "", name: nil)]), in: context)
       #expect(again.map(\.status) == [.exists])
+      // Nothing but the address of a user who exists is judged.
+      let odd = ImportUsers.Row(
+        jid: "anna@localhost", password: "{SSHA}kD67x7o6BW8b4dJnovX208NIlcE=", name: nil, email: "nowhere")
+      #expect(try await ImportUsers.perform(ImportUsers.Input(rows: [odd]), in: context).map(\.status) == [.exists])
       let realm = core.parley.realms[0].id
       let anna = try BareJID("anna@localhost")
       let found = try await core.parley.read { reader in

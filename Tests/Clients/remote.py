@@ -24,7 +24,7 @@ COMMANDS = [
     ("user add nina --password-stdin", DONE, "a password\n"),
     ("user add tybalt@localhost --generate", DONE),
     ("user list", SAME), ("user show nina", SAME), ("user list --matching nin", SAME),
-    ("user password nina --password-stdin", DONE, "another\n"), ("user note nina seen", DONE),
+    ("user password nina --password-stdin", DONE, "another one\n"), ("user note nina seen", DONE),
     ("user role nina admin", DONE), ("user list --role admin", SAME), ("user role nina user", DONE),
     ("user email nina nina@capulet.example", DONE), ("user phone nina +15550100", DONE), ("user second-factor off nina", DONE),
     ("user disable nina", DONE), ("user enable nina", DONE), ("user disconnect nina", DONE), ("user export nina", DONE),

@@ -15,11 +15,12 @@ import Testing
       #expect(added.status == 0)
       #expect(added.output == "Added alice@localhost.\n")
       #expect(added.errors == "")
-      // What an app would refuse is set, and remarked on.
-      let short = try await Command.run(
-        "user", "add", "short@localhost", "--password-stdin", in: folder, input: "secret\n")
-      #expect(short.status == 0)
-      #expect(short.errors.contains("at least 8 characters"))
+      // Whoever chooses a password has the rule of apps.
+      for (verb, jid) in [("add", "short@localhost"), ("password", "alice@localhost")] {
+        let short = try await Command.run("user", verb, jid, "--password-stdin", in: folder, input: "secret\n")
+        #expect(short.status == 2)
+        #expect(short.lines == ["parley: A password has at least 8 characters."])
+      }
       let bob = try await Command.run("user", "add", "bob", "--generate", "--json", in: folder)
       #expect(bob.status == 0)
       #expect(bob.output.contains("\"jid\" : \"bob@localhost\""))
@@ -182,12 +183,19 @@ import Testing
         users.lines == [
           "users.csv: line 4: 1 fields where the first line has 3",
           "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
-          "3 passwords are shorter than apps allow, which is no error here.",
+          "warning: 2 of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
+            + "their users may have them elsewhere.",
         ])
       let again = try await Command.run(
         "user", "import", "-", "--skip-existing", "--json", in: folder, input: "jid,password\nbob,x\n")
       #expect(again.status == 0)
       #expect(again.output == "{\n  \"failed\" : 0,\n  \"imported\" : 0,\n  \"skipped\" : 1\n}\n")
+      // The password of a user who exists is not judged.
+      #expect(again.errors == "")
+      let keys = try await Command.run(
+        "user", "import", "-", "--skip-existing", in: folder,
+        input: "jid,password\nbob,{SSHA}kD67x7o6BW8b4dJnovX208NI\n")
+      #expect(keys.status == 0 && keys.errors == "")
       let contacts = try await Command.run(
         "roster", "import", "-", "--mutual", in: folder,
         input: "jid,contact,name,groups\nalice@localhost,bob,Bob,A; B\n")

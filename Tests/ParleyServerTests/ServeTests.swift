@@ -77,7 +77,8 @@ import Testing
       #expect(health.status == 0)
       #expect(health.output.contains("\"users\" : 2"))
       let added = try await Command.run(
-        "user", "add", "alice@localhost", "--password-stdin", in: folder, environment: server.environment, input: "s\n")
+        "user", "add", "alice@localhost", "--password-stdin", in: folder, environment: server.environment,
+        input: "a password\n")
       #expect(added.output == "Added alice@localhost.\n")
       let listed = try await Command.run("user", "list", in: folder, environment: server.environment)
       #expect(listed.output.split(separator: "\n").count == 4)

@@ -6,7 +6,7 @@ struct UserAdd: AsyncParsableCommand {
     commandName: "add",
     abstract: "Adds a user.",
     discussion: """
-      The password is asked for, read from standard input, or made.
+      The password is asked for, read from standard input, or generated. One that is chosen has at least 8 characters, as in apps.
 
       Examples:
         parley user add alice@localhost
@@ -26,7 +26,6 @@ struct UserAdd: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
-    if let remark = Passwords.remark(on: secret.text) { Terminal.note(remark) }
     try await options.withData { context in
       let user = try await context.call(
         AddUser.self, AddUser.Input(jid: context.address(jid), password: secret.text, name: name))

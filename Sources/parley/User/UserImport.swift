@@ -22,12 +22,11 @@ struct UserImport: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    var remarkable = 0
+    var short = 0
     try await options.withData { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
       try await run.run(required: ["jid"], optional: ["password", "name", "externalId", "email"]) { records in
-        remarkable += records.filter { !$0["password"].isEmpty && Passwords.remark(on: $0["password"]) != nil }.count
-        return try await context.call(
+        let outcomes = try await context.call(
           ImportUsers.self,
           ImportUsers.Input(
             rows: records.map { record in
@@ -36,9 +35,16 @@ struct UserImport: AsyncParsableCommand {
                 name: record["name"].isEmpty ? nil : record["name"], externalId: record["externalId"],
                 email: record["email"])
             }))
+        // Those of users who exist are not taken.
+        short += zip(records, outcomes).count(where: { record, outcome in
+          outcome.status == .done && !record["password"].isEmpty && Passwords.flaw(of: record["password"]) != nil
+        })
+        return outcomes
       }
-      if remarkable > 0 {
-        Terminal.note("\(remarkable) passwords are shorter than apps allow, which is no error here.")
+      if short > 0 {
+        Terminal.note(
+          "warning: \(short) of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
+            + "their users may have them elsewhere.")
       }
       try Import.finish(run, options.output)
     }

@@ -23,7 +23,6 @@ struct UserPassword: AsyncParsableCommand {
 
   func run() async throws {
     let secret = try password.password(for: jid)
-    if let remark = Passwords.remark(on: secret.text) { Terminal.note(remark) }
     try await options.withData { context in
       let user = try await context.call(
         SetPassword.self, SetPassword.Input(jid: context.address(jid), password: secret.text))

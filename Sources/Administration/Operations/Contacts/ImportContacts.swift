@@ -11,8 +11,9 @@ package enum ImportContacts: AdminOperation {
     let jid: String
     let contact: String
     let name: String?
-    let groups: [String]
-    package init(jid: String, contact: String, name: String?, groups: [String]) {
+    /// nil for none.
+    let groups: [String]?
+    package init(jid: String, contact: String, name: String?, groups: [String]?) {
       self.jid = jid
       self.contact = contact
       self.name = name
@@ -79,7 +80,7 @@ package enum ImportContacts: AdminOperation {
           let owner = try user(context.account(row.jid)).party
           let contact = try context.contact(row.contact)
           if domains.contains(contact.domain) { _ = try user(context.account(contact.description)) }
-          return .success(Link(owner: owner, contact: contact, name: row.name, groups: row.groups))
+          return .success(Link(owner: owner, contact: contact, name: row.name, groups: row.groups ?? []))
         } catch let problem as Problem {
           return .failure(problem)
         }

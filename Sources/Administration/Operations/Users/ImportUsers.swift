@@ -10,12 +10,13 @@ package enum ImportUsers: AdminOperation {
 
   package struct Row: Codable, Sendable {
     let jid: String
-    let password: String
+    /// nil and an empty text are the same: a user with an externalId or an email needs none.
+    let password: String?
     let name: String?
-    /// The backend's id for the user. A user with one, or with an email, needs no password.
+    /// The backend's id for the user.
     let externalId: String?
     let email: String?
-    package init(jid: String, password: String, name: String?, externalId: String? = nil, email: String? = nil) {
+    package init(jid: String, password: String?, name: String?, externalId: String? = nil, email: String? = nil) {
       self.jid = jid
       self.password = password
       self.name = name
@@ -41,34 +42,34 @@ package enum ImportUsers: AdminOperation {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) rows.")
     }
     var outcomes = [RowOutcome](repeating: RowOutcome(.failed), count: input.rows.count)
-    var users: [Accounts.NewUser] = []
+    var addresses: [BareJID] = []
     var places: [Int] = []
-    for (index, row) in input.rows.enumerated() {
+    for (place, row) in input.rows.enumerated() {
       do throws(Problem) {
-        let address = try context.account(row.jid)
-        try checkPlain(row.password)
-        var identities: [Identity] = []
-        if let id = try AdminContext.externalID(row.externalId) { identities.append(Identity(.external, id)) }
-        if let email = try AdminContext.email(row.email) { identities.append(Identity(.email, email)) }
-        // Without any identity an empty password is refused, but not that of a user who exists.
-        let password = row.password.isEmpty && !identities.isEmpty ? nil : row.password
-        users.append(
-          Accounts.NewUser(address: address, password: password, displayName: row.name, identities: identities))
-        places.append(index)
+        addresses.append(try context.account(row.jid))
+        places.append(place)
       } catch {
-        outcomes[index] = RowOutcome(.failed, error.text)
+        outcomes[place] = RowOutcome(.failed, error.text)
       }
     }
-    // Existing users are found before any key derivation, so that repeating an import is quick.
-    let addresses = users.map(\.address)
-    let known = try await context.parley.read { reader in
+    // Existing users are found before anything else of their rows is judged, and before any key derivation, so that
+    // repeating an import is quick.
+    let known = try await context.parley.read { [addresses] reader in
       try addresses.map { try reader.user($0).map { $0.state != .deleted } ?? false }
     }
-    for (place, exists) in zip(places, known) where exists {
-      outcomes[place] = RowOutcome(.exists, "\(input.rows[place].jid) exists already")
+    var fresh: [(user: Accounts.NewUser, place: Int)] = []
+    for (index, place) in places.enumerated() {
+      if known[index] {
+        outcomes[place] = RowOutcome(.exists, "\(input.rows[place].jid) exists already")
+        continue
+      }
+      do throws(Problem) {
+        fresh.append((user: try newUser(input.rows[place], at: addresses[index]), place: place))
+      } catch {
+        outcomes[place] = RowOutcome(.failed, error.text)
+      }
     }
-    let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
-    let results = await context.accounts.importUsers(fresh.map(\.0), byOperator: context.isOperator)
+    let results = await context.accounts.importUsers(fresh.map(\.user), byOperator: context.isOperator)
     for ((_, place), result) in zip(fresh, results) {
       switch result {
       case .success: outcomes[place] = RowOutcome(.done)
@@ -82,6 +83,18 @@ package enum ImportUsers: AdminOperation {
       }
     }
     return outcomes
+  }
+
+  private static func newUser(_ row: Row, at address: BareJID) throws(Problem) -> Accounts.NewUser {
+    let password = row.password ?? ""
+    try checkPlain(password)
+    var identities: [Identity] = []
+    if let id = try AdminContext.externalID(row.externalId) { identities.append(Identity(.external, id)) }
+    if let email = try AdminContext.email(row.email) { identities.append(Identity(.email, email)) }
+    // Without any identity an empty password is refused.
+    return Accounts.NewUser(
+      address: address, password: password.isEmpty && !identities.isEmpty ? nil : password, displayName: row.name,
+      identities: identities)
   }
 
   /// Refuses what another server keeps in place of a password: its text must not become one.
