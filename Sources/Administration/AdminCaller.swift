@@ -29,6 +29,14 @@ extension AdminContext {
   /// Whether the caller is an operator: a command on the server's own machine.
   var isOperator: Bool { scopes == nil }
 
+  /// Returns the reason of a failure as the caller may read it. It may name paths, buckets and other servers, which do not
+  /// leave the machine: a caller over HTTP reads where the log has it.
+  ///
+  /// - Parameter line: The message that the failure was logged with.
+  func reason(_ reason: String, logged line: String) -> String {
+    isOperator ? reason : "The reason is in the server's log, in the line \"\(line)\"."
+  }
+
   /// Refuses an operation that needs a scope which the caller lacks, or that nobody performs from elsewhere.
   func require(_ scope: AppKey.Scope?, for operation: String) throws(Problem) {
     guard let scopes, let realm else { return }

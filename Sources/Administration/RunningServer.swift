@@ -24,14 +24,14 @@ package protocol RunningServer: Sendable {
 package struct BackupStatus: Sendable {
   /// The time of the newest backup; nil if there is none.
   package var last: Timestamp?
-  /// The reason why the last attempt failed, and the time of the first one that did; nil if it did not.
-  package private(set) var failure: String?
+  /// The problem of the last attempt, and the time of the first one that failed; nil if it did not fail.
+  package private(set) var failure: Problem?
   package private(set) var failingSince: Timestamp?
 
   package init(last: Timestamp?) { self.last = last }
 
-  package mutating func fail(_ reason: String, at now: Timestamp) {
-    failure = reason
+  package mutating func fail(_ problem: Problem, at now: Timestamp) {
+    failure = problem
     failingSince = failingSince ?? now
   }
 }

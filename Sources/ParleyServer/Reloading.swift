@@ -94,8 +94,11 @@ final class Reloading: RunningServer {
     } catch {
       let lines = (error as? StartupError)?.lines ?? ["\(error)"]
       for line in lines { logger.error("not reloaded: \(line)") }
+      // The lines name files of this machine, and what is in them.
       throw Problem(
-        .conflict, "configuration-refused", "Nothing was reloaded: \(lines.joined(separator: "; "))")
+        .conflict, "configuration-refused",
+        "Nothing was reloaded: the configuration or a certificate has an error. The server's log has it, in the line "
+          + "\"not reloaded\".", reason: lines.joined(separator: "; "))
     }
   }
 

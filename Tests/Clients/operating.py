@@ -153,6 +153,12 @@ def reload(checks, server):
         expect(server.command("log", "level") == "info\n", "the level has changed")
         newest = listed(server, "--limit", "1")
         expect((newest[0]["operation"], newest[0]["code"]) == ("server.reload", "configuration-refused"), f"{newest}")
+    with checks.check("reload: over HTTP a bad file is refused without its name, and the log has it"):
+        key = json.loads(server.command("key", "add", "reloads", "--json", "--scope", "server"))["secret"]
+        status, _, problem = exchange_json("POST", server.base + "/v1/admin/reloads", {}, token=key)
+        expect((status, problem["code"]) == (409, "configuration-refused"), f"{status} {problem}")
+        expect("not reloaded" in problem["detail"] and "/no/such" not in json.dumps(problem), f"{problem}")
+        server.log.until("the reason", lambda text: "not reloaded: " in text and "/no/such.pem" in text)
     with checks.check("audit: a reload by SIGHUP is the system's act, also one that is refused"):
         for text, code in [(file.read_text(), "configuration-refused"), ("federation:\n  deny: []\n", None)]:
             file.write_text(text)

@@ -14,7 +14,7 @@ import time
 
 import slixmpp
 
-from lib.apps import App, exchange
+from lib.apps import App, exchange, exchange_json
 from lib.files import ask, upload
 from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, small_disk
 
@@ -251,6 +251,10 @@ def full_backups(checks):
             server.log.until("a failure", lambda text: "no backup could be made" in text and "no space is left" in text)
             health = json.loads(server.command("health", "--json"))
             expect("no space is left" in health["backupFailure"], f"{health}")
+            key = json.loads(server.command("key", "add", "figures", "--json", "--scope", "server"))["secret"]
+            status, _, told = exchange_json("POST", server.base + "/v1/admin/operations/server.status", {}, token=key)
+            expect(status == 200 and "no backup could be made" in told["backupFailure"], f"{status} {told}")
+            expect(folder not in json.dumps(told), f"a path is told over HTTP: {told}")
             metrics = exchange("GET", f"http://127.0.0.1:{server.metrics}/metrics")[2].decode()
             expect(float(re.search(r"^parley_backup_failing_seconds (\S+)$", metrics, re.M)[1]) > 0, "the metrics say nothing")
             whole(range(1, 4))

@@ -93,7 +93,7 @@ final class ScheduledBackups: Sendable {
     // It is made at the next start.
     if problem.code == RunningBackups.stopping.code { return }
     let now = clock.now
-    current.withLock { $0.fail(problem.explanation, at: now) }
+    current.withLock { $0.fail(problem, at: now) }
     logger.error("no backup could be made", metadata: ["reason": "\(problem.explanation)"])
   }
 

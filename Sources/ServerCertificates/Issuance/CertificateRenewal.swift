@@ -136,12 +136,13 @@ public final class CertificateRenewal: Sendable {
     let record = state.withLock { $0.record }
     let permitted = max(record.bidUntil ?? now, record.orderPermitted(at: now))
     if permitted > now {
-      let reason =
-        record.bidUntil.map { $0 > now } == true
-        ? "The authority asks to wait until \(permitted): \(record.failure ?? "")."
+      let isBid = record.bidUntil.map { $0 > now } == true
+      let text =
+        isBid
+        ? "The authority asks to wait until \(permitted)."
         : "There were as many orders within a day as there may be; the next one may be made at \(permitted)."
       throw Problem(
-        .tooFast, "certificate-not-yet", reason,
+        .tooFast, "certificate-not-yet", text, reason: isBid ? record.failure : nil,
         retryAfter: Int(clamping: (permitted.milliseconds - now.milliseconds) / 1_000 + 1))
     }
     let failure = await withCheckedContinuation { (continuation: CheckedContinuation<ACMEFailure?, Never>) in
@@ -154,7 +155,9 @@ public final class CertificateRenewal: Sendable {
       if isStopped { continuation.resume(returning: ACMEFailure("the server stops")) }
     }
     if let failure {
-      throw Problem(.conflict, "certificate-failed", "There is no new certificate: \(failure.text).")
+      throw Problem(
+        .conflict, "certificate-failed", "There is no new certificate. The server's log has the reason.",
+        reason: failure.text)
     }
   }
 

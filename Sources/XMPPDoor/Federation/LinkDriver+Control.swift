@@ -68,7 +68,9 @@ extension LinkDriver {
 
   /// Ends the link with a domain that is not admitted any more: what waits is returned to its authors.
   func deny() {
-    refuse(queue.take(before: nil), OpenFailure(isFinal: true, reason: "this server does not communicate with it"))
+    refuse(
+      queue.take(before: nil),
+      StanzaError(.remoteServerNotFound, "This server does not communicate with \(pair.remote)."))
     bounce(
       FederationFailure(
         .cancel, "not-allowed", "This server does not communicate with \(pair.remote). The message was not delivered."))

@@ -100,14 +100,14 @@ final class LinkDriver {
 
   /// Sends a live stanza, at once or when its turn comes; refuses it if there is no way.
   func send(_ item: LiveQueue.Item) {
-    if let refusal = machine.refusal { return refuse([item], refusal) }
+    if let refusal = machine.refusal { return refuse([item], StanzaError(refusal, to: pair.remote)) }
     if stream?.isClosing == false, queue.isEmpty, cursor.state == .following {
       write(item)
       handle(.used)
     } else if queue.append(item, after: owedThrough) {
       handle(.live)
     } else {
-      refuse([item], OpenFailure(isFinal: false, reason: "too much waits for it"))
+      refuse([item], StanzaError(.remoteServerTimeout, "Too much waits for \(pair.remote)."))
     }
   }
 
@@ -165,7 +165,7 @@ final class LinkDriver {
   private func write(_ item: LiveQueue.Item) {
     guard let stream else { return }
     guard stream.write({ item.write(into: &$0) }) else {
-      return refuse([item], OpenFailure(isFinal: true, reason: "it accepts no stanza of this length"))
+      return refuse([item], StanzaError(.remoteServerNotFound, "\(pair.remote) accepts no stanza of this length."))
     }
     ledger.wrote()
     if let flow = item.flow { metrics.federationStanzas.add(flow) }
@@ -281,7 +281,9 @@ final class LinkDriver {
     stream = nil
     traced.lost()
     ledger = RowLedger(.none, unanswered: ledger.unanswered)
-    refuse(requests.takeAll().map { .stanza($0) }, OpenFailure(isFinal: false, reason: "its stream has ended"))
+    refuse(
+      requests.takeAll().map { .stanza($0) },
+      StanzaError(.remoteServerTimeout, "The stream to \(pair.remote) has ended."))
   }
 
   func failed(_ failure: OpenFailure) {
@@ -397,7 +399,7 @@ final class LinkDriver {
     case .close:
       letGo()
       close(nil)
-    case .refuse(let failure): refuse(queue.take(before: nil), failure)
+    case .refuse(let failure): refuse(queue.take(before: nil), StanzaError(failure, to: pair.remote))
     case .bounce(let failure):
       log.info("returned to their authors", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)"])
       bounce(.notFound(pair.remote))
@@ -450,10 +452,7 @@ final class LinkDriver {
   // MARK: What fails
 
   /// Answers stanzas that cannot be sent, as the other server would: requests, and messages that somebody wrote.
-  func refuse(_ items: [LiveQueue.Item], _ failure: OpenFailure) {
-    let error = StanzaError(
-      failure.isFinal ? .remoteServerNotFound : .remoteServerTimeout,
-      "\(pair.remote) cannot be reached: \(failure.reason)")
+  func refuse(_ items: [LiveQueue.Item], _ error: StanzaError) {
     for case .stanza(let stanza) in items {
       guard let reply = StanzaBytes.stanza({ Outbound.write(stanza, into: &$0) }), reply.mayBeAnswered,
         reply.kind == .iq || (reply.kind == .message && reply.messageType != .headline && reply.body != nil),
@@ -461,5 +460,16 @@ final class LinkDriver {
       else { continue }
       RemoteInbound.received(answer, from: link)
     }
+  }
+}
+
+extension StanzaError {
+  /// The answer to a stanza that cannot be sent. It is for users; the reason of the failure may name addresses, ports and
+  /// configured routes, and is for the log and for administrators.
+  init(_ failure: OpenFailure, to domain: String) {
+    self =
+      failure.isFinal
+      ? StanzaError(.remoteServerNotFound, "\(domain) cannot be reached.")
+      : StanzaError(.remoteServerTimeout, "\(domain) cannot be reached at the moment.")
   }
 }

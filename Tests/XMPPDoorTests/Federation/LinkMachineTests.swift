@@ -1,5 +1,6 @@
 import NIOCore
 import Testing
+import XMPP
 
 @testable import XMPPDoor
 
@@ -253,5 +254,14 @@ import Testing
     #expect(machine.isOpen && machine.refusal == nil)
     let closed = machine.handle(.closed, at: Self.start, random: 0.5)
     #expect(closed == [] && machine.phase == .stopped && machine.refusal == Self.stopping)
+  }
+
+  /// The reason is for administrators and the log: it names addresses, which may be those of a configured route.
+  @Test func usersReadNoReason() {
+    let soft = StanzaError(
+      OpenFailure(isFinal: false, reason: "a.internal at 10.0.0.7 port 5269: refused"), to: "a.example")
+    #expect(soft == StanzaError(.remoteServerTimeout, "a.example cannot be reached at the moment."))
+    let final = StanzaError(Self.final, to: "a.example")
+    #expect(final == StanzaError(.remoteServerNotFound, "a.example cannot be reached."))
   }
 }

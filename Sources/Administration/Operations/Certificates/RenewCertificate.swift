@@ -14,6 +14,6 @@ package enum RenewCertificate: AdminOperation {
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
     let server = try context.running()
     try await server.renewCertificate()
-    return server.certificates
+    return context.shown(server.certificates)
   }
 }

@@ -65,6 +65,18 @@ package enum ShowCertificates: AdminOperation {
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
-    try context.running().certificates
+    context.shown(try context.running().certificates)
+  }
+}
+
+extension AdminContext {
+  /// Returns the state of certificates as the caller may see it.
+  func shown(_ output: ShowCertificates.Output) -> ShowCertificates.Output {
+    guard let renewal = output.renewal, let failure = renewal.failure else { return output }
+    return ShowCertificates.Output(
+      certificates: output.certificates,
+      renewal: ShowCertificates.Renewal(
+        directory: renewal.directory, names: renewal.names, nextAt: renewal.nextAt, failingSince: renewal.failingSince,
+        failure: reason(failure, logged: "names are not certified")))
   }
 }

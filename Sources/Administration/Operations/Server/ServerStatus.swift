@@ -36,7 +36,8 @@ package enum ServerStatus: AdminOperation {
     package let webhooksDisabled: Int
     package let webhookFailures: Int
     package let webhookBehind: Int64
-    /// The time of the newest backup that the server has made by itself, and why the last attempt failed.
+    /// The time of the newest backup that the server has made by itself, and why the last attempt failed: for a caller
+    /// over HTTP, where the log has the reason.
     package let lastBackupAt: String?
     package let backupFailure: String?
     /// The reason why no program replicates the database (`backup.replicated`).
@@ -61,7 +62,8 @@ package enum ServerStatus: AdminOperation {
       position: position, accepting: !parley.isFull, isReady: problem == nil,
       problem: problem.map { .init(code: $0.code, text: $0.text) },
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
-      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description, backupFailure: backup?.failure,
+      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
+      backupFailure: backup?.failure.map { context.reason($0.explanation, logged: "no backup could be made") },
       replicationFailure: context.server?.replicationFailure)
   }
 }

@@ -1,0 +1,54 @@
+import Accounts
+import Basics
+import Dialogs
+import Logging
+import ParleyServer
+import ServerFixtures
+import Testing
+
+@testable import Administration
+
+/// The reasons of failures that operations show: all of them on the server's machine, and over HTTP no path, bucket or
+/// address.
+@Suite struct FailureReasonTests {
+  private struct Failing: RunningServer {
+    var logLevel: Logger.Level {
+      get { .info }
+      nonmutating set {}
+    }
+    let configuredLogLevel = Logger.Level.info
+    let replicationFailure: String? = nil
+    var backupStatus: BackupStatus? {
+      var status = BackupStatus(last: nil)
+      status.fail(
+        Problem(.conflict, "file-refused", "/var/backups/1.db cannot be made: no space is left.", field: "path"),
+        at: Timestamp(milliseconds: 0))
+      return status
+    }
+    let certificates = ShowCertificates.Output(
+      certificates: [],
+      renewal: .init(
+        directory: "https://authority.example/directory", names: ["localhost"], nextAt: "later", failingSince: "once",
+        failure: "/var/lib/parley/acme.json cannot be written: no space is left"))
+    func renewCertificate() throws(Problem) {}
+    func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }
+  }
+
+  @Test func callersOverHTTPReadWhereTheLogHasTheReason() async throws {
+    try await withCore { core, context, _ in
+      let here = AdminContext(accounts: core.accounts, startedAt: context.startedAt, server: Failing())
+      let elsewhere = here.within(core.parley.realms[0], scopes: [.server])
+      let status = try await elsewhere.perform(ServerStatus.self, Empty())
+      #expect(status.backupFailure == "The reason is in the server's log, in the line \"no backup could be made\".")
+      #expect(
+        try await here.perform(ServerStatus.self, Empty()).backupFailure
+          == "/var/backups/1.db cannot be made: no space is left.")
+      let hidden = "The reason is in the server's log, in the line \"names are not certified\"."
+      #expect(try await elsewhere.perform(ShowCertificates.self, Empty()).renewal?.failure == hidden)
+      #expect(try await elsewhere.perform(RenewCertificate.self, Empty()).renewal?.failure == hidden)
+      #expect(
+        try await here.perform(ShowCertificates.self, Empty()).renewal?.failure
+          == "/var/lib/parley/acme.json cannot be written: no space is left")
+    }
+  }
+}
