@@ -1,89 +1,17 @@
 """What components may do for the server and for its users: privileges (XEP-0356 0.4.1), delegated namespaces (XEP-0355 0.5) and
-a push service (XEP-0357), by a component written here from the specifications, which must see every byte: slixmpp knows nothing
+a push service (XEP-0357), by a component written from the specifications, which must see every byte: slixmpp knows nothing
 of XEP-0355.
 """
-import hashlib
-import itertools
-import pathlib
 import signal
-import socket
 import xml.etree.ElementTree as ElementTree
 
 from lib.apps import App
-from lib.harness import PATIENCE, Server, expect, free_port
-from lib.wire import XMPP, Client, leave
+from lib.component import DELEGATION, FORWARD, PRIVILEGE, STANZAS, Component, condition, delegated, write
+from lib.harness import Server, expect, free_port
+from lib.wire import Client, leave
 
-SECRET = "prospero"
-PRIVILEGE, DELEGATION, FORWARD = "urn:xmpp:privilege:2", "urn:xmpp:delegation:2", "urn:xmpp:forward:0"
 ROSTER, PUBSUB, INFO, ITEMS = "jabber:iq:roster", "http://jabber.org/protocol/pubsub", "http://jabber.org/protocol/disco#info", "http://jabber.org/protocol/disco#items"
-STANZAS = "urn:ietf:params:xml:ns:xmpp-stanzas"
 BOT, MUSIC = "bot.localhost", "urn:example:music"
-
-
-def condition(stanza):
-    """Of an error, its own; None: it is none."""
-    if stanza.get("type") != "error":
-        return None
-    for child in stanza:
-        if child.tag.endswith("}error"):
-            return next(c.tag.split("}")[1] for c in child if c.tag.startswith(f"{{{STANZAS}}}"))
-    raise AssertionError("an error without one")
-
-
-class Component(XMPP):
-    """The other end of XEP-0114."""
-
-    def __init__(self, port, domain):
-        super().__init__(domain, port)
-        self.numbers = itertools.count(1)
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self.parser = ElementTree.XMLPullParser(["start", "end"])
-        self.depth, self.root = 0, None
-        self.send(f"<stream:stream xmlns='jabber:component:accept' xmlns:stream='http://etherx.jabber.org/streams' to='{domain}'>")
-        while self.root is None:
-            self.read(PATIENCE, "a header")
-        proof = hashlib.sha1((self.root.get("id") + SECRET).encode()).hexdigest()
-        self.send(f"<handshake>{proof}</handshake>")
-        self.stanza(lambda s: s.tag.endswith("}handshake"), "a handshake")
-
-    def ask(self, to, payload, kind="set", sender=None):
-        number = f"c{next(self.numbers)}"
-        self.send(f"<iq type='{kind}' id='{number}' from='{sender or self.name}' to='{to}'>{payload}</iq>")
-        return self.stanza(lambda s: s.get("id") == number, f"the answer to {payload[:120]}")
-
-    def behalf(self, user, inner, kind="set"):
-        return self.ask(user, f"<privileged_iq xmlns='{PRIVILEGE}'>{inner}</privileged_iq>", kind)
-
-    def forward(self, message, number=None):
-        number = number or f"f{next(self.numbers)}"
-        self.send(f"<message from='{self.name}' to='localhost' id='{number}'><privilege xmlns='{PRIVILEGE}'>"
-                  f"<forwarded xmlns='{FORWARD}'>{message}</forwarded></privilege></message>")
-        return number
-
-    def refused(self, number):
-        return condition(self.stanza(lambda s: s.get("id") == number and s.get("type") == "error", "a refusal"))
-
-    def perms(self):
-        message = self.stanza(lambda s: s.find(f"{{{PRIVILEGE}}}privilege") is not None, "privileges")
-        expect(message.get("from") == "localhost" and message.get("to") == self.name, f"{message.attrib}")
-        found = {}
-        for perm in message.iter(f"{{{PRIVILEGE}}}perm"):
-            names = {n.get("ns"): n.get("type") for n in perm}
-            found[perm.get("access")] = names or (perm.get("type"), perm.get("push")) if perm.get("access") in ("roster", "iq") else perm.get("type")
-        return found
-
-    def settled(self):
-        """All it has sent so far is done."""
-        expect(self.ask("localhost", "<ping xmlns='urn:xmpp:ping'/>", "get").get("type") == "result", "no answer to a ping")
-
-
-def write(server, *components, **more):
-    lines = ["components:"]
-    for name, grants in components:
-        lines += [f"  - name: {name}", f"    secret: {SECRET}", *("    " + line for line in grants)]
-    pathlib.Path(server.configuration).write_text("\n".join(lines) + "\n")
-
-
 GRANTS = ["roster: both", "message: outgoing", "presence: roster", f"iq: ['{PUBSUB} both', 'urn:xmpp:ping get', '{INFO} get']"]
 
 
@@ -213,22 +141,6 @@ def privileges(checks, server):
     bot.close()
     for client in (juliet, romeo, tablet, phone):
         client.close()
-
-
-def delegated(component, what):
-    """The next request that was passed on, and how to answer it."""
-    iq = component.stanza(lambda s: s.find(f"{{{DELEGATION}}}delegation/{{{FORWARD}}}forwarded") is not None, what)
-    expect(iq.get("type") == "set" and iq.get("from") == "localhost" and iq.get("to") == component.name, f"{iq.attrib}")
-    inner = iq.find(f"{{{DELEGATION}}}delegation/{{{FORWARD}}}forwarded/{{jabber:client}}iq")
-
-    def answer(content, **changed):
-        said = dict(to=inner.get("from"), id=inner.get("id"), type="result")
-        said.update(changed)
-        attributes = "".join(f" {name}='{value}'" for name, value in said.items())
-        component.send(f"<iq type='result' id='{iq.get('id')}' from='{component.name}' to='localhost'><delegation xmlns='{DELEGATION}'>"
-                       f"<forwarded xmlns='{FORWARD}'><iq xmlns='jabber:client'{attributes}>{content}</iq></forwarded></delegation></iq>")
-
-    return inner, answer, iq
 
 
 def discover(component, features):

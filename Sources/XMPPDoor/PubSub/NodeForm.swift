@@ -6,7 +6,8 @@ import XMPP
 /// The configuration of a node as a form (XEP-0060 8.2, 16.4.4), and the same fields as conditions of a publication
 /// (7.1.5).
 ///
-/// Options that cannot be changed here are shown with their one value, for clients that insist on them.
+/// Options that cannot be changed here are told with their one value, for clients that insist on them; a form to be filled
+/// in has only those among them for which a field can say that there is no other value.
 enum NodeForm {
   private enum Key {
     static let access = "pubsub#access_model"
@@ -32,7 +33,7 @@ enum NodeForm {
   private static let none = "none"
   private static let publisher = "publisher"
 
-  /// The fields with one possible value.
+  /// The fields with one possible value, its other spellings behind it.
   private static let fixed: [(key: String, kind: DataForm.FieldKind, values: [String], label: String)] = [
     ("pubsub#node_type", .listSingle, ["leaf"], "Kind of node"),
     ("pubsub#notification_type", .listSingle, ["headline"], "Kind of message that events are"),
@@ -90,11 +91,19 @@ enum NodeForm {
           Key.itemReply, configuration.namesPublisher ? publisher : none, [none, publisher],
           "Whom items name as their publisher"),
       ].filter { !isAtService || $0.name != Key.groups }
-        + fixed.map { field in
-          DataForm.Field(
-            field.key, field.kind, label: field.label, values: [field.values[0]],
-            options: field.kind == .listSingle ? field.values.map { DataForm.Option($0) } : [])
-        })
+        + fixedFields(in: kind))
+  }
+
+  private static func fixedFields(in kind: DataForm.Kind) -> [DataForm.Field] {
+    var fields: [DataForm.Field] = []
+    for field in fixed {
+      let value = field.values[0]
+      var shown = DataForm.Field(field.key, field.kind, value, label: field.label)
+      if field.kind == .listSingle { shown.options = [DataForm.Option(value)] }
+      if field.kind == .textSingle, let number = Int(value) { shown.range = DataForm.WholeNumbers(number...number) }
+      if kind != .form || !shown.options.isEmpty || shown.range != nil { fields.append(shown) }
+    }
+    return fields
   }
 
   /// Returns the metadata of a node for those who may read it (XEP-0060 5.4).
