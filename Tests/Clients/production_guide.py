@@ -1,41 +1,54 @@
-"""docs/guides/production.md, its way from nothing, on a machine of a small internet: the guide's configuration at the standard ports, the
-records of docs/operations.md, a certificate from a real ACME server (Pebble), whose challenge comes over that internet, and the commands as they stand there. What is
-not there: Let's Encrypt itself, systemd, and the package, which is the matter of `installation`.
+"""docs/guides/production.md, its way from nothing, on a machine of a small internet: the installation of docs/operations.md, the guide's
+configuration at the standard ports, the records, a certificate from a real ACME server (Pebble), whose challenge comes over that internet, and the
+commands as they stand there. The server runs as the user of conf/parley.service, with its restrictions (`lib/unit.py`, which names those that
+cannot be reproduced). What is not there: Let's Encrypt itself, systemd, and the package, which is the matter of `installation`.
 """
 import asyncio
+import contextlib
+import http.client
 import json
-import os
+import pathlib
 import re
+import resource
+import socket
 import ssl
-import subprocess
+import urllib.parse
 import urllib.request
 
-from lib.harness import BINARY, DOCS, PATIENCE, environment, expect
-from lib.internet import LAB, NETWORK, NETWORKS, SERVICES, Internet, clock, listens, waits_until
-from lib.partners import SERVERS, Parley
+from lib.files import png
+from lib.harness import DOCS, PATIENCE, Failure, environment, expect
+from lib.installed import Installed
+from lib.internet import LAB, NETWORK, SERVICES, Internet, clock, listens, waits_until
+from lib.partners import SERVERS
 from lib.peers import Client
+from lib.unit import FILE, Unit
 
 PEBBLE, MANAGEMENT = 14000, 15000
+# What a process of the unit is refused, by which error; what it may do, or finds.
+TRIES = {
+    "[os.getresuid() == (os.stat('/var/lib/parley').st_uid,) * 3, os.getgroups() == [os.getgid()]]": [True, True],
+    "open('/etc/parley/mine', 'w')": "EROFS", "open('/var/writable/mine', 'w')": "EROFS", "open('/sys/kernel/mine', 'w')": "EROFS",
+    "open('/proc/sys/kernel/hostname', 'w')": "EROFS", "os.listdir('/root')": "EACCES", "os.listdir('/home')": "EACCES",
+    "open('/var/lib/parley/mine', 'w').write('1')": 1, "open('/var/backups/parley/mine', 'w').write('1')": 1,
+    "open('/tmp/mine', 'w').write('1')": 1, "open('/var/tmp/mine', 'w').write('1')": 1, "os.listdir('/tmp')": ["mine"],
+    "oct(os.stat('/var/lib/parley/mine').st_mode & 0o777)": "0o600", "os.path.exists('/dev/kmsg')": False,
+    "open('/dev/mine', 'w')": "EROFS", "open('/dev/null', 'w').write('1')": 1, "os.stat('/proc/1')": "ENOENT",
+    "resource.setrlimit(resource.RLIMIT_CPU, (3_600, 3_600))": None,
+    "[s.bind(('127.0.0.1', 443)) for s in [socket.socket()]]": [None],
+    "socket.socket(socket.AF_INET6).fileno() > 0": True, "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)": "EAFNOSUPPORT",
+    "socket.socket(socket.AF_PACKET)": "EAFNOSUPPORT", "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)": "EPERM",
+    "mmap.mmap(-1, 4_096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)": "EPERM",
+    "os.chmod('/var/lib/parley/mine', 0o4700)": "EPERM", "os.chown('/var/lib/parley/mine', -1, os.getgid())": "EPERM",
+    "call('unshare', 0x10000000)": "EPERM", "call('personality', 8)": "EPERM", "call('sethostname', b'mine', 4)": "EPERM",
+    "call('adjtimex', (ctypes.c_long * 64)())": "EPERM", "call('mount', b'x', b'/tmp', b'tmpfs', 0, None)": "EPERM",
+    "call('klogctl', 10, None, 0)": "EPERM", "call('ptrace', 0, 0, 0, 0)": "EPERM", "os.nice(1)": "EPERM",
+    "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))": "EPERM", "os.setresuid(0, 0, 0)": "EPERM",
+    "os.waitstatus_to_exitcode(os.system('exec 2>/dev/null; su -c true'))": 1,
+}
 
 
-class Guided(Parley):
+class Guided(Installed):
     """A machine with the guide's configuration, and nothing else but what this internet needs."""
-
-    def __init__(self, machine, disk):
-        super().__init__(machine)
-        self.backups = self.folder / "backups"
-        (self.backups / "own").mkdir(parents=True)  # as the package makes it
-        self.words = {
-            "chat.example.org": f"chat.{machine.domain}", "example.org": machine.domain, "/var/backups/parley": str(self.backups / "own"),
-            "/var/backups/": f"{self.backups}/"}
-        self.data = disk / "data"
-        self.settings = {"data": self.data, "outgoing__networks": NETWORKS}
-        self.programs = self.folder / "bin"
-        self.programs.mkdir()
-        (self.programs / "parley").symlink_to(BINARY.resolve())
-
-    def here(self, said):
-        return re.sub("|".join(map(re.escape, self.words)), lambda found: self.words[found.group()], said)
 
     certificate = None  # what clients believe
 
@@ -43,17 +56,19 @@ class Guided(Parley):
         # Federation comes later in the guide.
         return port == SERVERS or super()._has(port)
 
-    def type(self, block, within=()):
-        """Runs a block as bash would, on this machine. Returns what it prints."""
-        variables = {
-            **self.environment(), "PATH": f"{self.programs}:{os.environ['PATH']}", "PARLEY_CONFIG": str(self.configuration)}
-        # In the folder of this machine: a namespace is entered at its root.
-        typed = f"cd '{self.folder}'\n{self.here(block)}"
-        done = subprocess.run(
-            self.machine.space.enter(*within, "bash", "-euo", "pipefail", "-c", typed), env=variables, capture_output=True, text=True,
-            timeout=PATIENCE)
-        expect(done.returncode == 0, f"status {done.returncode}:\n{block}\n{done.stderr}{done.stdout}")
-        return done.stdout
+    def ask(self, method, url, body=None, token=None, **headers):
+        """A request of an app, to the address in the URL and by the name in it."""
+        parts = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(parts.hostname)
+        context = ssl.create_default_context(cafile=self.certificate)
+        connection.sock = context.wrap_socket(socket.create_connection((self.host, 443), PATIENCE), server_hostname=parts.hostname)
+        with contextlib.closing(connection):
+            connection.request(method, urllib.parse.urlunsplit(("", "", parts.path, parts.query, "")), body, {
+                "Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {}), **headers})
+            answer = connection.getresponse()
+            data = answer.read()
+        expect(answer.status < 300, f"{method} {url}: {answer.status} {data}")
+        return json.loads(data) if data else None
 
 
 def authority(internet):
@@ -82,16 +97,52 @@ async def logs_in(parley, name, password):
     await client.leave()
 
 
+def restricted(checks, parley):
+    """That the restrictions of the unit hold here, so that what follows says something."""
+    with checks.check("unit: each of its lines is reproduced, or is known not to be"):
+        print("".join(f"        not reproduced: {line}\n" for line in parley.unit.left_out), end="")
+        for line in ["DynamicUser=yes", "ProtectHome=tmpfs"]:
+            with contextlib.suppress(Failure):
+                Unit(FILE.read_text() + f"[Service]\n{line}\n")
+                raise AssertionError(f"nobody has decided on {line}")
+    with checks.check("unit: its restrictions hold for a process that is started as the server is"):
+        parley.machine.space.run("install", "-d", "-m", "1777", "/var/writable")
+        # Of descriptors, root may not be allowed more than it has.
+        tries = {**TRIES, "resource.getrlimit(resource.RLIMIT_NOFILE)[0] in (262_144, %d)" % resource.getrlimit(resource.RLIMIT_NOFILE)[1]: True}
+        found = parley.tries({code: code for code in tries})
+        expect(found == tries, f"{ {code: value for code, value in found.items() if value != tries[code]} }")
+        for folder in ("lib", "backups"):
+            (parley.root / "var" / folder / "parley" / "mine").unlink()
+
+
+def of_process(parley):
+    """What the kernel says of the server (proc(5))."""
+    status = pathlib.Path(f"/proc/{parley.process.pid}/status").read_text()
+    return dict(re.findall(r"^(\w+):\s*(.*)$", status, re.M))
+
+
+def shrinks(parley, password):
+    """An app uploads a picture, of which the server makes a small one by a program."""
+    base = f"https://chat.{parley.domain}"
+    session = parley.ask("POST", f"{base}/v1/sessions", json.dumps(
+        {"grant": "password", "username": "alice", "password": password, "deviceId": "phone"}))
+    picture, token = png(800, 600), session["accessToken"]
+    made = parley.ask("POST", f"{base}/v1/attachments", json.dumps({"name": "a.png", "mediaType": "image/png", "size": len(picture)}), token)
+    parley.ask("PUT", made["uploadUrl"], picture, **{"Content-Type": "image/png"})
+    waits_until("the picture has a thumbnail", lambda: parley.ask("GET", f"{base}/v1/attachments/{made['id']}", token=token).get("thumbnail"))
+
+
 def run(checks):
     guide = (DOCS / "guides" / "production.md").read_text().split("## From nothing")[1].split("\n## ")[0]
     dns = (DOCS / "operations.md").read_text().split("\n## DNS\n")[1]
     (records,) = re.findall(r"^```\n(.*?)^```$", dns.split("\n## ")[0], re.S | re.M)
     ((_, yaml), (_, user), (_, backup)) = re.findall(r"^```(yaml|sh)\n(.*?)^```$", guide, re.S | re.M)
     looks = re.findall(r"`(parley check[^`]*)`", guide)
-    with Internet("parley") as internet, internet.machines["parley"].disk(8_192) as disk:
+    with Internet("parley") as internet:
         machine = internet.machines["parley"]
-        parley = Guided(machine, disk)
+        parley = Guided(machine)
         domain = machine.domain
+        restricted(checks, parley)
         with checks.check("guide: the configuration and the records are enough for a certificate, which comes by itself"):
             addresses = [domain, f"chat.{domain}", *(f"{service}.{domain}" for service in SERVICES)]
             internet.dns.replace(machine, "\n".join([
@@ -100,14 +151,20 @@ def run(checks):
             trusted = internet.folder / "trusted.pem"
             trusted.write_bytes(internet.authority.path.read_bytes() + root)
             # In place of Let's Encrypt, and of the authorities that every machine knows.
-            parley.settings |= {
-                "tls__acme__directory": f"https://acme.test:{PEBBLE}/dir", "tls__acme__authorities": internet.authority.path,
-                "outgoing__authorities": trusted}
-            parley.configuration.write_text(parley.here(yaml))
-            parley.start()
+            parley.settings["tls"] = {"acme": {
+                "directory": f"https://acme.test:{PEBBLE}/dir", "authorities": parley.settings["outgoing"]["authorities"]}}
+            parley.settings["outgoing"]["authorities"] = parley.trusted("trusted", trusted.read_bytes())
+            parley.configure(yaml)
+            printed = parley.type(parley.begins)
+            expect("The configuration is good" in printed, printed)
             waits_until("a certificate", lambda: "the certificate is in service" in parley.said())
             shown = json.loads(parley.run("certificate", "show", "--json"))
             expect(any(set(addresses) <= set(each["names"]) for each in shown["certificates"]), f"{shown}")
+        with checks.check("guide: the server is a process of the unit's user, without privileges but for low ports"):
+            found, owner = of_process(parley), (parley.root / "var/lib/parley").stat().st_uid
+            expect(found["Uid"].split() == [str(owner)] * 4 and owner != 0, f"{found}")
+            expect({found[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {f"{1 << 10:016x}"}, f"{found}")
+            expect((found["NoNewPrivs"], found["Seccomp"], found["Umask"]) == ("1", "2", "0077"), f"{found}")
         with checks.check("guide: parley check and parley check --network find nothing that is wrong"):
             expect(looks == ["parley check", "parley check --network"], f"{looks}")
             expect(f"The configuration is good ({parley.configuration})." in parley.type(looks[0]), "it is not")
@@ -123,11 +180,13 @@ def run(checks):
             password = re.search(r"[Pp]assword:? (\S+)", printed)[1]
             parley.certificate = trusted
             asyncio.run(logs_in(parley, "alice", password))
+        with checks.check("unit: vipsthumbnail makes a small picture of what an app uploads, by the server's restrictions"):
+            shrinks(parley, password)
         with checks.check("guide: a backup can be restored, and the server makes its own"):
             printed = parley.type(backup + "\nparley user list --data ./tried")
             expect("Restored" in printed and f"alice@{domain}" in printed, printed)
             waits_until("a backup", lambda: "parley: backup " in parley.said())
-            expect(list((parley.backups / "own").glob("parley-*.db")), "there is none")
+            expect(list((parley.root / "var/backups/parley").glob("parley-*.db")), "there is none")
         with checks.check("guide: the server ends well"):
             parley.stop()
             expect(parley.process.returncode == 0, f"status {parley.process.returncode}")
