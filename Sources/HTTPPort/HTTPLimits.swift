@@ -12,6 +12,15 @@ enum HTTPLimits {
   /// continue.
   static let bodyBytesPerSecond: Int64 = 4_096
   static let bodyGrace: TimeAmount = .seconds(30)
+  /// The minimum rate at which a client takes responses, in bytes per second, and its allowance: as for bodies, and a minute for a
+  /// phone that loses its network. The connection of a slower client is closed; a download can continue with a range.
+  static let responseBytesPerSecond: Int64 = 4_096
+  static let responseGrace: TimeAmount = .seconds(60)
+  /// The time between two looks at what waits for a client: short against the allowance, and no work for those that read.
+  static let responseCheck: TimeAmount = .seconds(2)
+  /// The maximum number of bytes that the kernel keeps of a response before it has sent them: enough that the network never
+  /// waits for the server. Otherwise the kernel would take megabytes for a client that reads nothing.
+  static let unsentBytesMax = 131_072
   /// The time for a WebSocket's closing handshake when the port stops; then it is closed.
   static let farewell: TimeAmount = .seconds(1)
   /// The maximum size of the header fields of a request in bytes, and their number: enough for any proxy; 400 or 431

@@ -42,6 +42,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
       }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+      try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.notSentLowAt), value: HTTPLimits.unsentBytesMax)
       // One read at a time: of several NIO would keep a buffer each.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
       try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
@@ -57,16 +58,16 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
-      let pace = BodyPaceHandler()
+      let (bodyPace, responsePace) = (BodyPaceHandler(), ResponsePaceHandler())
       let end = ClientEndHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, pace, end],
+        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, bodyPace, responsePace, end],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, proxies: proxies, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
-      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, pace, end, upgrade])
+      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, bodyPace, responsePace, end, upgrade])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }
@@ -219,6 +220,11 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
       && socket.refusal(HTTPPeer(head, remote, isSecure: isSecure, proxies)) == nil
   }
+}
+
+extension NIOBSDSocket.Option {
+  /// TCP_NOTSENT_LOWAT, tcp(7) of Linux.
+  fileprivate static let notSentLowAt = NIOBSDSocket.Option(rawValue: 25)
 }
 
 extension HTTPRequestHead {

@@ -1,0 +1,82 @@
+import NIOCore
+import NIOHTTP1
+
+/// The pace at which a client takes responses. It has an allowance of time: waits for the client use it up, and bytes that the
+/// client takes add to it, at the minimum rate and up to the first allowance. So a client that keeps to the rate may take as long
+/// as it likes, and one that takes nothing has the allowance, however much it took before. Whoever has taken everything starts
+/// anew.
+struct ResponsePace: Equatable {
+  private var allowance = HTTPLimits.responseGrace
+  /// The bytes that waited for the client at the last observation, and those that were written since.
+  private var pending: Int64 = 0
+  private var written: Int64 = 0
+  private var observed: NIODeadline?
+
+  mutating func write(_ count: Int) { written += Int64(count) }
+
+  /// Notes how many bytes wait for the client. The time since the last observation was a wait if bytes waited then.
+  mutating func observe(pending now: Int, at time: NIODeadline) {
+    guard now > 0 else { return self = ResponsePace() }
+    let taken = max(0, pending + written - Int64(now))
+    var left = allowance.nanoseconds
+    if let observed, pending > 0 { left -= (time - observed).nanoseconds }
+    left += min(taken, HTTPLimits.responseBytesPerSecond * 3_600) * 1_000_000_000 / HTTPLimits.responseBytesPerSecond
+    allowance = .nanoseconds(min(left, HTTPLimits.responseGrace.nanoseconds))
+    (pending, written, observed) = (Int64(now), 0, time)
+  }
+
+  var isWaiting: Bool { pending > 0 }
+  var isTooSlow: Bool { allowance <= .zero }
+}
+
+/// Closes connections whose clients take responses too slowly. Without it a client that reads nothing would keep a connection,
+/// a file and the bytes that wait for it indefinitely.
+///
+///  Confined to its channel's event loop, like every handler.
+final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, RemovableChannelHandler,
+  @unchecked Sendable  // NIO calls it on its loop alone
+{
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private var pace = ResponsePace()
+  private var timer: Scheduled<Void>?
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if case .body(.byteBuffer(let bytes)) = unwrapOutboundIn(data) { pace.write(bytes.readableBytes) }
+    context.write(data, promise: promise)
+  }
+
+  /// Starts the timer if bytes are left. Most clients take a response at once and need none.
+  func flush(context: ChannelHandlerContext) {
+    context.flush()
+    if timer == nil { check(context) }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end()
+    context.fireChannelInactive()
+  }
+
+  private func end() {
+    timer?.cancel()
+    timer = nil
+  }
+
+  private func check(_ context: ChannelHandlerContext) {
+    guard let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
+    pace.observe(pending: pending, at: context.eventLoop.now)
+    guard pace.isWaiting else { return }
+    if pace.isTooSlow { return context.close(promise: nil) }
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    timer = context.eventLoop.scheduleTask(in: HTTPLimits.responseCheck) {
+      let (handler, context) = bound.value
+      handler.timer = nil
+      handler.check(context)
+    }
+  }
+}
