@@ -23,6 +23,8 @@ struct PostsInFlight {
   /// Whether the session stops reading until there is room.
   var isFull: Bool { posted.count - head >= DoorLimits.postsInFlightMax }
   var hasRoom: Bool { posted.count - head < DoorLimits.postsInFlightMax / 2 }
+  /// Whether work waits for posts.
+  var hasWaiting: Bool { !waiting.isEmpty }
   var isWaitingFull: Bool { waiting.count > DoorLimits.waitingTurnsMax }
 
   /// Adds a post. Returns the token of its outcome, above 0.

@@ -299,6 +299,9 @@ final class XMPPSession {
       && paced.isEmpty
   }
 
+  /// Whether the outcome of a post is awaited, and no work waits behind it.
+  var isPosting: Bool { !posts.isEmpty && !posts.hasWaiting }
+
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
     if posts.isEmpty { return run() }

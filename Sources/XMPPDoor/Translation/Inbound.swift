@@ -161,12 +161,22 @@ enum Inbound {
       bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)
   }
 
-  /// Sends a signal behind the session's own posts, so that it cannot overtake them.
+  /// Sends a signal in its place between the session's own posts: none overtakes the other (RFC 6120 10.1). Behind work
+  /// that waits for posts (presence), and for guests, who may send few signals, it waits, too.
   private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool) {
     let session = turn.session
+    let target = SignalTarget.user(to.bare, resource: to.resource)
+    if session.isPosting, !session.parley.isGuest(session.party.id) {
+      return session.post(.signal(signal, to: target)) { result in
+        guard bounces else { return }
+        switch result {
+        case .failure(let problem): turn.fail(problem)
+        case .success(let receipt): if receipt.isRepeat { turn.fail(StanzaError(.serviceUnavailable)) }
+        }
+      }
+    }
     session.afterPosts {
-      let taken = session.parley.hub.signal(
-        signal, from: session.handle, party: session.party, to: .user(to.bare, resource: to.resource))
+      let taken = session.parley.hub.signal(signal, from: session.handle, party: session.party, to: target)
       if !taken && bounces { turn.fail(StanzaError(.serviceUnavailable)) }
     }
   }
