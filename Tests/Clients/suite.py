@@ -12,7 +12,7 @@ import sys
 import tempfile
 import urllib.error
 
-from lib.harness import PATIENCE, ROOT, Failure, expect, free_port
+from lib.harness import PATIENCE, ROOT, Failure, Server, crashes, expect, free_port
 from lib.results import CONNECTION, PORT, TIME, Failed, Outcome, Unstable, kind, settle
 from lib.schedule import Schedule, Task
 
@@ -136,6 +136,27 @@ def outcome(label="web", *, failed=None, kind=None, died=""):
                    beside={"long": 9.0, "short": 1.0})
 
 
+def crashed(folder, then):
+    """A server crashes after it was ready; then the script, which has not noticed, ends it or starts it again."""
+    binary = folder / "parley"
+    binary.write_text("#!/bin/sh\necho ' parley: ready' >&2\nkill -ILL $$\n")
+    binary.chmod(0o755)
+    before = len(crashes)
+    with Server() as server:
+        server.binary = binary
+        server.start().process.wait(PATIENCE)
+        try:
+            then(server)
+        except Failure as failure:
+            expect(str(failure).startswith("the server crashed by SIGILL"), f"{failure}")
+        else:
+            raise Failure("nobody noticed")
+        finally:
+            noticed = crashes[before:]
+            del crashes[before:]
+        expect(noticed == ["SIGILL"], f"{noticed}")
+
+
 def benchmark(folder):
     """What a benchmark does on a machine on which ejabberd has no driver for PostgreSQL, by programs in the place of dpkg-query and xload."""
     place = ROOT / "Tests/Benchmarks"
@@ -182,6 +203,9 @@ def run(checks):
             expect([each.check for each in final.failed] == ["b"] and final.passed == ["a"] and lines, f"{final}")
         with checks.check("suite: processes and files that a script leaves behind are ended, counted and reported"):
             behind(folder)
+        with checks.check("suite: a crash is a failure where the script itself ends the server or starts it again"):
+            for then in Server.kill, Server.start, Server.stop:
+                crashed(folder, then)
         with checks.check("suite: a benchmark asks for missing drivers, and a server that lets nobody in ends it with the reason"):
             benchmark(folder)
         with checks.check("suite: a script that hangs is ended, and its log says where"):

@@ -199,6 +199,7 @@ class Server:
         return environment(**self.settings)
 
     def start(self, patience=PATIENCE):
+        self.report_crash()
         self.process = subprocess.Popen(
             self.wrapper + without_privileges() + [str(self.binary), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
@@ -213,10 +214,20 @@ class Server:
     def tail(self):
         return "".join(self.log.lines[-40:])
 
+    def report_crash(self):
+        """Fails, once, if the server has crashed. Whoever ends it or starts it again asks: the next process has another status."""
+        status = self.process and self.process.poll()
+        if status is not None and -status in CRASHES:
+            self.process = None
+            crashes.append(signal.Signals(-status).name)
+            raise Failure(f"the server crashed by {crashes[-1]}:\n{self.tail()}")
+
     def kill(self):
         """kill -9."""
+        self.report_crash()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+        self.report_crash()
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
@@ -226,9 +237,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 raise Failure("the server does not stop:\n" + self.tail())
-        if self.process and -self.process.returncode in CRASHES:
-            crashes.append(signal.Signals(-self.process.returncode).name)
-            raise Failure(f"the server crashed by {crashes[-1]}:\n{self.tail()}")
+        self.report_crash()
         return self.process.returncode if self.process else None
 
     def command(self, *arguments, stdin=None):
