@@ -5,7 +5,7 @@ public struct Contact: Hashable, Sendable {
   public let owner: UserID
   public let address: BareJID
   /// The contact as a local user; `nil` for a remote, foreign or unknown address.
-  public let peer: UserID?
+  public internal(set) var peer: UserID?
   public var name: String?
   public var groups: [String]
   public var subscription: Subscription
@@ -127,9 +127,16 @@ public final class ContactSnapshot: Sendable {
 
   /// Creates the snapshot from the store.
   public convenience init(of user: User, in groups: ContactGroupRegistry, _ reader: any StoreReader) throws {
+    var own: [BareJID: Contact] = [:]
+    for var contact in try reader.ownContacts(of: user.id) {
+      // Its user may have come after it.
+      if contact.peer == nil, contact.address.domain == user.address.domain {
+        contact.peer = try reader.user(contact.address)?.id
+      }
+      own[contact.address] = contact
+    }
     try self.init(
-      user: user,
-      contacts: Dictionary(reader.ownContacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
+      user: user, contacts: own,
       shared: groups.groups(of: user.id), blocks: reader.blocks(of: user.id),
       rosterVersion: reader.rosterVersion(of: user.id), messagesFrom: reader.userSettings(of: user.id).messagesFrom)
   }

@@ -77,17 +77,18 @@ extension Judge {
     }
   }
 
-  /// Returns the item, or a new one without any subscription.
+  /// Returns the item, or a new one without any subscription. Its user may have come after it.
   private mutating func item(
     of owner: Party, _ address: BareJID, creating: Bool
   ) throws -> Contact {
-    if let contact = try writer.ownContact(of: owner.id, address) { return contact }
+    let peer = try party(at: address, of: owner.realm)?.id
+    if var contact = try writer.ownContact(of: owner.id, address) {
+      contact.peer = contact.peer ?? peer
+      return contact
+    }
     if creating, try writer.ownContacts(of: owner.id).count >= Limits.contactsMax {
       throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
     }
-    let peer =
-      realms.realm(domain: address.domain)?.id == owner.realm
-      ? try user(address, seenFrom: owner.realm)?.party.id : nil
     return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
   }
 
@@ -266,7 +267,7 @@ extension Judge {
     }
     let owner = post.author
     guard mutual else {
-      var contact = try writer.ownContact(of: owner.id, address) ?? item(of: owner, address, creating: false)
+      var contact = try item(of: owner, address, creating: false)
       contact.name = name
       contact.groups = groups ?? contact.groups
       contact.subscription = contact.subscription.listed
@@ -277,8 +278,7 @@ extension Judge {
     for (one, other, name, groups) in [
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {
-      var contact =
-        try writer.ownContact(of: one.id, other.address) ?? item(of: one, other.address, creating: false)
+      var contact = try item(of: one, other.address, creating: false)
       let before = contact.subscription
       if let name { contact.name = name }
       if let groups { contact.groups = groups }
