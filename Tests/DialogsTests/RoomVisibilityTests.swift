@@ -31,7 +31,8 @@ import Testing
     let marked = RoomMessageDraft(content: Content(kind: .none), envelope: Envelope(), traits: [], key: nil)
     let nobody = try BareJID("nobody@localhost")
     var intents: [RoomIntent] = [
-      .show(room, stage.presence(session)), .exit(room, nil), .lose(room), .say(room, stage.draft("x")),
+      .show(room, stage.presence(session)), .exit(room, nil), .lose(room, DeliveryError(condition: "gone")),
+      .say(room, stage.draft("x")),
       .say(room, stage.draft("x", app: true)), .signal(room, stanza), .pass(room, nick: "romeo", stanza),
       .pass(room, nick: "nobody", stanza), .face(room, nick: "romeo"), .face(room, nick: "nobody"),
       .whisper(room, nick: "romeo", stage.draft("x")),

@@ -75,7 +75,28 @@ public enum RoomIntent: Sendable {
   /// Removes a session that has ended from all rooms. `isLost` tells the others that its end was a technical problem.
   case vacate(SessionID, isLost: Bool = false)
   /// Removes the author's session because an error has shown that its client is gone (XEP-0045 11.1).
-  case lose(RoomReference)
+  case lose(RoomReference, DeliveryError)
+}
+
+/// An error that has shown that an occupant's client is gone.
+public struct DeliveryError: Hashable, Sendable {
+  /// The name of the condition (RFC 6120 8.3.3); `nil` if the error had no `<error/>`.
+  public let condition: String?
+  public let text: String?
+
+  public init(condition: String?, text: String? = nil) {
+    self.condition = condition
+    self.text = text
+  }
+
+  /// Returns the status with which the occupant leaves, worded as by Prosody, whose own tests compare it.
+  ///
+  /// - Parameter showsText: whether the error's text is shown, which may name the address of the client.
+  func status(showsText: Bool) -> String {
+    let reason = condition?.split(separator: "-").joined(separator: " ") ?? "an error without a reason"
+    guard showsText, let text, !text.isEmpty else { return "Kicked: \(reason)" }
+    return Judge.cut("Kicked: \(reason): \(text)", Limits.reasonBytesMax)
+  }
 }
 
 /// A room to create.

@@ -356,9 +356,9 @@ extension Judge {
 
   /// Removes the author's session, also from a room that is being set up.
   ///
-  /// - Parameter codes: status code 333 if it is not the client that leaves (XEP-0045 11.1).
+  /// - Parameter error: the error by which its client is gone (XEP-0045 11.1); `nil` if the client leaves.
   mutating func exit(
-    _ post: Post, _ reference: RoomReference, _ presence: Presence?, codes: [UInt16] = []
+    _ post: Post, _ reference: RoomReference, _ presence: Presence?, error: DeliveryError? = nil
   ) throws {
     let session = session(of: post)
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.session.id == session {
@@ -366,22 +366,26 @@ extension Judge {
       return settle(post)
     }
     let state = try find(reference, for: post.author)
-    guard let session, leave(state.room, session, presence, isHeard: true, codes: codes) else {
-      throw Problem.notOccupant
-    }
+    let status = error?.status(showsText: state.room.settings.showsAddresses)
+    guard let session,
+      leave(state.room, session, presence, isHeard: true, codes: error == nil ? [] : [333], status: status)
+    else { throw Problem.notOccupant }
     settle(post)
   }
 
   /// Removes a session. `isHeard` tells whether the session still exists to be told.
+  ///
+  /// - Parameter status: that of the presence which the room sends if the session has sent none.
   mutating func leave(
-    _ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool, codes: [UInt16] = []
+    _ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool, codes: [UInt16] = [],
+    status: String? = nil
   ) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
     rooms.setPresent(session, in: room.id, false)
     let occupantSession = before.sessions.first { $0.session.id == session }
     let left = occupantPresence(
-      of: before, in: room, presence: presence ?? unavailable(before.party, occupantSession?.presence.resource),
-      codes: codes)
+      of: before, in: room,
+      presence: presence ?? unavailable(before.party, occupantSession?.presence.resource, status: status), codes: codes)
     if !isHeard { tell(.sessionLeft(session, room.id)) }
     if let after {
       if isHeard, let occupantSession { tell(.shown(left, to: [occupantSession.session], own: true)) }

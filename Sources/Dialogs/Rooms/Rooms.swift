@@ -43,7 +43,7 @@ extension Judge {
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
     case .vacate(let session, let isLost): try vacate(session, isLost: isLost, post)
-    case .lose(let room): try exit(post, room, nil, codes: [333])
+    case .lose(let room, let error): try exit(post, room, nil, error: error)
     }
     try endLeftRooms()
   }
@@ -258,8 +258,8 @@ extension Judge {
     return presence
   }
 
-  func unavailable(_ party: Party, _ resource: String?) -> Presence {
-    Presence(from: party, resource: resource ?? "", availability: .offline, time: time)
+  func unavailable(_ party: Party, _ resource: String?, status: String? = nil) -> Presence {
+    Presence(from: party, resource: resource ?? "", availability: .offline, status: status, time: time)
   }
 
   static func cut(_ reason: String?) -> String? {

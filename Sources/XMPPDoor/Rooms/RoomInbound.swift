@@ -155,24 +155,25 @@ enum RoomInbound {
   /// the client is gone, this session alone is removed from the room, whomever the error is addressed to.
   static func bounced(_ turn: Turn, in address: BareJID) {
     let session = turn.session
-    guard hasLost(turn.stanza) else { return }
+    guard let error = deliveryError(in: turn.stanza) else { return }
     session.afterPosts {
       guard session.rooms[address] != nil else { return }
-      session.post(.room(.lose(.address(address))), then: nil)
+      session.post(.room(.lose(.address(address), error)), then: nil)
     }
   }
 
-  /// Returns whether an error shows that an occupant is gone: by the delivery-related conditions of XEP-0045 17.3
-  /// ("Ghost Users"), and those that servers use for the same. RFC 6121 8.5.3.2.1 has `service-unavailable` for a
+  /// Returns the error of a stanza if it shows that an occupant is gone: by the delivery-related conditions of XEP-0045
+  /// 17.3 ("Ghost Users"), and those that servers use for the same. RFC 6121 8.5.3.2.1 has `service-unavailable` for a
   /// resource that has ended; `internal-server-error`, `jid-malformed` and no `<error/>` at all mean that the stanza has
   /// not been delivered either. An IQ's error may be the answer of a client that is there.
-  private static func hasLost(_ stanza: Stanza) -> Bool {
-    guard stanza.isError, stanza.kind != .iq else { return false }
-    switch StanzaError(reportedBy: stanza)?.condition {
-    case nil, .gone, .internalServerError, .itemNotFound, .jidMalformed, .recipientUnavailable, .redirect,
+  private static func deliveryError(in stanza: Stanza) -> DeliveryError? {
+    guard stanza.isError, stanza.kind != .iq else { return nil }
+    guard let error = StanzaError(reportedBy: stanza) else { return DeliveryError(condition: nil) }
+    switch error.condition {
+    case .gone, .internalServerError, .itemNotFound, .jidMalformed, .recipientUnavailable, .redirect,
       .remoteServerNotFound, .remoteServerTimeout, .serviceUnavailable:
-      return true
-    default: return false
+      return DeliveryError(condition: "\(error.condition.text)", text: error.text)
+    default: return nil
     }
   }
 
