@@ -13,6 +13,8 @@ public struct IPAddress: Hashable, Sendable {
 
   /// Parses `192.0.2.1` or `2001:db8::1`; `nil` for anything else.
   public init?(_ text: String) {
+    // C would read a text up to its first NUL, and whatever follows would count for nothing.
+    guard !text.utf8.contains(0) else { return nil }
     var four = in_addr()
     var sixteen = in6_addr()
     if inet_pton(AF_INET, text, &four) == 1 {

@@ -202,6 +202,14 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
     context.fireUserInboundEventTriggered(event)
   }
 
+  /// Ends the connection of whoever does not speak HTTP, when `HTTPServerProtocolErrorHandler` has answered. RFC 9112 9.6: the
+  /// server's half first, so that a client that is still sending can read the answer; the timer ends the rest. NIO does so
+  /// itself once the first request has come.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.fireErrorCaught(error)
+    if timer != nil, error is HTTPParserError { context.close(mode: .output, promise: nil) }
+  }
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
     isFirst = false

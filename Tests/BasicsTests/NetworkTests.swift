@@ -32,7 +32,10 @@ import Testing
     #expect(IPAddress(text)?.description == written)
   }
 
-  @Test(arguments: ["", "192.0.2", "192.0.2.256", "fe80::1%lo", "[::1]", "localhost", "1.2.3.4.5"])
+  @Test(arguments: [
+    "", "192.0.2", "192.0.2.256", "fe80::1%lo", "[::1]", "localhost", "1.2.3.4.5", "192.0.2.1\u{0}", "::1\u{0}.example",
+    "192.0.2.1\r\n", " 192.0.2.1", "192.0.2.1\u{301}", "١٩٢.0.2.1", "0x7f.0.0.1", "0177.0.0.1",
+  ])
   func noAddress(_ text: String) { #expect(IPAddress(text) == nil) }
 
   @Test(arguments: [

@@ -563,6 +563,18 @@ def wire(checks, server, romeo):
                 connection.sendall(b"PATCH /v1/users/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + romeo.token.encode()
                                    + b"\r\n" + headers + b"\r\n{}\r\n0\r\n\r\n")
                 expect(connection.recv(12) == b"HTTP/1.1 400", f"{headers}: no 400")
+    with checks.check("security: fields of proxies that are too long, too many or no fields are refused, and their connection ends"):
+        for what, fields in (("a megabyte", b"X-Forwarded-For: " + b"6.6.6.6, " * 120_000 + b"\r\n"),
+                             ("a thousand lines", b"X-Forwarded-For: 6.6.6.6\r\n" * 1_000),
+                             ("NUL", b"X-Forwarded-For: 6.6.6.6\0\r\n"), ("CR", b"X-Forwarded-For: 6.6.6.6\rX: y\r\n"),
+                             ("a folded line", b"X-Forwarded-For: 6.6.6.6\r\n 9.9.9.9\r\n"),
+                             ("a space", b"X-Forwarded-For : 6.6.6.6\r\n")):
+            with bare(server) as connection:
+                # Whoever has sent nothing else is disconnected after a minute.
+                connection.settimeout(PATIENCE / 2)
+                connection.sendall(b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n")
+                data = until_end(connection)
+                expect(data.startswith(b"HTTP/1.1 400"), f"{what}: {data[:300]}")
     with checks.check("security: a request of HTTP/1.1 has one Host (RFC 9112 3.2)"):
         for hosts in (b"", b"Host: localhost\r\nHost: localhost\r\n", b"Host: a/b\r\n", b"Host:\r\n"):
             with bare(server) as connection:

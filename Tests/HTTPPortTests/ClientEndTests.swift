@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import ServerMetrics
 import Synchronization
 import Testing
 
@@ -41,5 +42,26 @@ import Testing
     try channel.writeOutbound(HTTPServerResponsePart.end(nil))
     try channel.close().wait()
     #expect(count.calls == 0)
+  }
+}
+
+@Suite struct MalformedRequestTests {
+  /// RFC 9112 9.6: the connection ends with the answer that says so, and not when the wait for a first request does.
+  @Test func whoDoesNotSpeakHTTPIsDisconnected() throws {
+    let channel = EmbeddedChannel()
+    let first = FirstRequestHandler(
+      sockets: [], origins: .any, proxies: TrustedProxies(), isSecure: false, metrics: Metrics())
+    try channel.pipeline.syncOperations.addHandlers([first, HTTPServerProtocolErrorHandler()])
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    // Not every error is one of the request.
+    channel.pipeline.fireErrorCaught(ChannelError.eof)
+    #expect(channel.isActive)
+    channel.pipeline.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+    guard case .head(let head)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+      return #expect(Bool(false), "there is no answer")
+    }
+    #expect(head.status == .badRequest && head.headers["connection"] == ["close"])
+    #expect(!channel.isActive)
+    _ = try? channel.finish()
   }
 }

@@ -29,11 +29,38 @@ import Testing
     // A scalar that joins with the comma behind it to one character must not swallow what the proxy has added.
     ("127.0.0.1", "[6.6.6.6]\u{600}, 198.51.100.1", "198.51.100.1"),
     ("127.0.0.1", "6.6.6.6%\u{600},198.51.100.1", "198.51.100.1"), ("127.0.0.1", "6.6.6.6:1\u{600}", "unreadable"),
+    ("127.0.0.1", "6.6.6.6,\u{301}198.51.100.1", "unreadable"), ("127.0.0.1", "198.51.100.1\u{301}", "unreadable"),
+    // What ends a line or a text elsewhere.
+    ("127.0.0.1", "198.51.100.1\u{0}x", "unreadable"), ("127.0.0.1", "6.6.6.6\r\n198.51.100.1", "unreadable"),
+    ("127.0.0.1", "6.6.6.6\r\n, 198.51.100.1", "198.51.100.1"),
   ])
   func limitsCountTheClientsAddress(remote: String, forwarded: String?, expected: String) throws {
     let address = try SocketAddress(ipAddress: remote, port: 1)
     let proxies = TrustedProxies([Network("10.0.0.2")].compactMap { $0 })
     #expect(ClientAddress.of(ForwardedFields(xForwardedFor: forwarded), address, proxies) == expected)
+  }
+
+  /// What a client has sent may be long; the last element is the proxy's.
+  @Test func ofManyElementsTheLastCounts() throws {
+    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    let forged = String(repeating: "6.6.6.6, ", count: 10_000)
+    let commas = String(repeating: ",", count: 100_000)
+    for text in ["\(forged)198.51.100.1", "\(commas)198.51.100.1\(commas)"] {
+      let fields = ForwardedFields(xForwardedFor: text)
+      #expect(ClientAddress.of(fields, address, TrustedProxies()) == "198.51.100.1")
+    }
+    var lines = HTTPHeaders()
+    for _ in 0..<10_000 { lines.add(name: "X-Forwarded-For", value: "6.6.6.6") }
+    lines.add(name: "x-forwarded-for", value: "198.51.100.1")
+    #expect(ClientAddress.of(ForwardedFields(lines), address, TrustedProxies()) == "198.51.100.1")
+    let pairs = String(repeating: "for=6.6.6.6;x=\"a,b\", ", count: 10_000)
+    let standard = ForwardedFields(forwarded: "\(pairs)for=198.51.100.1")
+    #expect(ClientAddress.of(standard, address, TrustedProxies()) == "198.51.100.1")
+    // The log shows the name, and tables have it as their key.
+    for count in [65, 1_000_000] {
+      let name = ForwardedFields(xForwardedFor: String(repeating: "a", count: count))
+      #expect(ClientAddress.of(name, address, TrustedProxies()) == "unreadable")
+    }
   }
 
   /// RFC 7239 4 and 6, whose examples some of these are.
