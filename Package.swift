@@ -264,7 +264,7 @@ let package = Package(
     .testTarget(
       name: "HTTPPortTests",
       dependencies: [
-        "HTTPPort", "Basics", "Dialogs", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket,
+        "HTTPPort", "Basics", "Dialogs", "JSON", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),

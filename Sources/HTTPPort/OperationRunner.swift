@@ -74,15 +74,18 @@ public struct OperationInput: Sendable {
 }
 
 extension OperationInput {
-  /// Decodes an operation's input, and refuses members that it does not know.
+  /// Decodes an operation's input, and refuses members that it does not know, or has from the path already.
   public func decodeStrictly<Input: Decodable>(_ type: Input.Type) throws(Problem) -> Input {
+    if case .object(let members) = json, let name = members.first(where: { parameters[$0.name] != nil })?.name {
+      throw Problem(.malformed, "field-unknown", "This operation has no \(name) in its body.", field: name)
+    }
     let decoded: (input: Input, unknown: String?)
     do throws(InputError) {
       decoded = try InputDecoder.decodeNotingUnknown(type, from: json, parameters: parameters)
     } catch {
       throw Problem(error)
     }
-    if let name = decoded.unknown {
+    if let name = decoded.unknown.map({ Line.beginning(of: $0) }) {
       throw Problem(.malformed, "field-unknown", "This operation knows no \(Line.safe(name)).", field: name)
     }
     return decoded.input

@@ -132,6 +132,6 @@ extension Problem {
   }
 
   public init(_ error: JSONError) {
-    self.init(.malformed, "json-malformed", "\(error.reason), at byte \(error.offset).")
+    self.init(.malformed, "json-malformed", "\(error.reason), at byte \(error.offset).", field: error.member)
   }
 }

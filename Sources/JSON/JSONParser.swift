@@ -5,6 +5,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The offset in bytes from the beginning of the text.
   public let offset: Int
   public let reason: String
+  /// The beginning of the name that an object has twice, if that is the reason.
+  public let member: String?
   public var description: String { "\(reason) (at byte \(offset))" }
 }
 
@@ -48,7 +50,9 @@ private struct JSONParser {
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  func error(_ reason: String) -> JSONError { JSONError(offset: offset, reason: reason) }
+  func error(_ reason: String, member: String? = nil) -> JSONError {
+    JSONError(offset: offset, reason: reason, member: member)
+  }
 
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
@@ -104,7 +108,10 @@ private struct JSONParser {
         if names.isEmpty { names = Set(members.map(\.name)) }
         isRepeated = !names.insert(name).inserted
       }
-      if isRepeated { throw error("The member \"\(name)\" is there twice") }
+      if isRepeated {
+        let member = Line.beginning(of: name)
+        throw error("The member \"\(Line.safe(member))\" is there twice", member: member)
+      }
       skipSpace()
       guard peek == UInt8(ascii: ":") else { throw error("A colon was expected") }
       offset += 1

@@ -49,6 +49,19 @@ import Testing
     #expect(throws: JSONError.self) { try JSONValue(parsing: "{\(members),\"m17\":0}") }
   }
 
+  @Test func theErrorNamesWhatIsThereTwice() {
+    for (text, member) in [
+      (#"{"a":1,"b":[{"c":1,"c":2}]}"#, "c"), (#"{"a\u0062":1,"ab":2}"#, "ab"),
+      (#"{"\u202e":1,"\u202e":2}"#, "\u{202e}"),
+    ] {
+      let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+      #expect(error?.member == member)
+      #expect(error?.reason.contains("\u{202e}") == false)
+    }
+    let other = #expect(throws: JSONError.self) { try JSONValue(parsing: "{") }
+    #expect(other != nil && other?.member == nil)
+  }
+
   @Test func theErrorSaysWhere() {
     #expect { try JSONValue(parsing: "{\"a\":x}") } throws: { ($0 as? JSONError)?.offset == 5 }
   }
