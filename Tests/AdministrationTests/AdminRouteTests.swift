@@ -21,10 +21,14 @@ import Yams
     static func < (a: Self, b: Self) -> Bool { a.description < b.description }
   }
 
+  private static func document(_ name: String) throws -> String {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "docs/" + name)
+    return String(decoding: try Data(contentsOf: file), as: UTF8.self)
+  }
+
   @Test func theDocumentHasEveryRouteAndNoOther() throws {
-    let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "docs/openapi-admin.yaml")
-    let document = try #require(try Yams.compose(yaml: String(decoding: Data(contentsOf: docs), as: UTF8.self)))
+    let document = try #require(try Yams.compose(yaml: Self.document("openapi-admin.yaml")))
     var described: [Described] = []
     for (path, item) in document["paths"]?.mapping ?? [:] {
       for (method, operation) in item.mapping ?? [:] {
@@ -52,6 +56,71 @@ import Yams
     let named = document["components"]?["parameters"]?["operation"]?["schema"]?["enum"]?.sequence?.compactMap(\.string)
     #expect(named == AdminOperations.all.filter { $0.scope != nil }.map { $0.name }.sorted())
     #expect(Set(AdminOperations.all.map { $0.name }).count == AdminOperations.all.count)
+  }
+
+  /// The page lists each operation that a key may call, with each member of its input, and says which may be left out.
+  @Test func thePageOfOperationsHasTheirInputs() throws {
+    var names: [String] = []
+    for line in try Self.document("admin-operations.md").split(separator: "\n") where line.hasPrefix("| `") {
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      try #require(cells.count == 4, "\(line)")
+      let texts = cells.map { $0.trimmingCharacters(in: ["`"]) }
+      let operation = try #require(AdminOperations.named(texts[0]), "\(line)")
+      names.append(texts[0])
+      #expect(texts[1] == operation.scope?.rawValue, "\(line)")
+      let paths = operation.routes.map { "`\($0.method.rawValue) \($0.path.dropFirst("/v1/admin".count))`" }
+      #expect(cells[2] == (paths.isEmpty ? "-" : paths.joined(separator: ", ")), "\(line)")
+      try Self.check(operation, JSONValue(parsing: texts[3]))
+    }
+    #expect(names == AdminOperations.all.filter { $0.scope != nil }.map { $0.name }.sorted())
+  }
+
+  /// - Parameter example: An input with all members; the names of those that may be left out end in `?`.
+  private static func check<Operation: AdminOperation>(_ operation: Operation.Type, _ example: JSONValue) throws {
+    let (input, unknown) = try InputDecoder.decodeNotingUnknown(Operation.Input.self, from: plain(example))
+    #expect(unknown == nil, "\(operation.name)")
+    func names(of value: JSONValue?) -> [String]? {
+      guard case .object(let members)? = value.map({ plain($0) }) else { return nil }
+      return members.map(\.name)
+    }
+    #expect(names(of: example) == Mirror(reflecting: input).children.compactMap(\.label), "\(operation.name)")
+    if let row = Mirror(reflecting: input).descendant("rows", 0), case .array(let rows)? = example["rows"] {
+      #expect(names(of: rows.first) == Mirror(reflecting: row).children.compactMap(\.label), "\(operation.name)")
+    }
+    for (name, rest) in lacking(example) {
+      let isTaken = (try? InputDecoder.decode(Operation.Input.self, from: plain(rest))) != nil
+      #expect(isTaken == name.hasSuffix("?"), "\(operation.name): \(name)")
+    }
+  }
+
+  /// Returns the same value, whose names have no `?`.
+  private static func plain(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .object(let members):
+      .object(members.map { JSONValue.Member(String($0.name.prefix { $0 != "?" }), plain($0.value)) })
+    case .array(let values): .array(values.map { plain($0) })
+    case .null, .bool, .number, .string: value
+    }
+  }
+
+  /// Returns the name of each member, with the value that lacks it; of lists, those of the first element.
+  private static func lacking(_ value: JSONValue) -> [(name: String, rest: JSONValue)] {
+    var found: [(name: String, rest: JSONValue)] = []
+    if case .array(let values) = value, let first = values.first {
+      for (name, rest) in lacking(first) { found.append((name: name, rest: .array([rest]))) }
+    }
+    guard case .object(let members) = value else { return found }
+    for (index, member) in members.enumerated() {
+      var others = members
+      others.remove(at: index)
+      found.append((name: member.name, rest: .object(others)))
+      for (name, rest) in lacking(member.value) {
+        var changed = members
+        changed[index].value = rest
+        found.append((name: name, rest: .object(changed)))
+      }
+    }
+    return found
   }
 
   private static func isSilent(_ operation: any AdminOperation.Type) -> Bool {
