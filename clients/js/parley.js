@@ -112,11 +112,16 @@ export class Parley {
    * awaited before the event counts as handled.
    */
   safely(work) {
-    const uncaught = (error) => setTimeout(() => { throw error; });
     try {
       const done = work();
-      if (typeof done?.then === "function") this.promised?.push(Promise.resolve(done).catch(uncaught));
-    } catch (error) { uncaught(error); }
+      if (typeof done?.then === "function") this.promised?.push(Promise.resolve(done));
+    } catch (error) { this.uncaught(error); }
+  }
+
+  /** The error may end the program: it is thrown once it is stored that the event was handled, which would else do so at each start. */
+  async uncaught(error) {
+    if (this.tabs.leads) await this.flush();
+    setTimeout(() => { throw error; });
   }
 
   failed(error) { if (!this.isClosed) this.emit("error", error); }
@@ -367,17 +372,19 @@ export class Parley {
     if (type === "call.updated") this.calls.apply(data.call);
     if (type === "call.signal") this.calls.signal(data).catch((error) => this.failed(error));
     this.promised = undefined;
-    if (frame.cursor && promised.length) this.handling(before, promised);
+    if (promised.length) this.handling(frame.cursor && { before }, promised);
   }
 
   /** Until these promises have ended the stored cursor stays at the event before: after a restart the event comes again. */
-  async handling(before, promises) {
-    const event = { before };
-    this.handled.add(event);
-    await Promise.all(promises);
-    if (!this.handled.delete(event)) return;
-    this.store.isStateDirty = true;
-    this.later();
+  handling(event, promises) {
+    if (event) this.handled.add(event);
+    let left = promises.length;
+    const ended = () => {
+      if (--left || !this.handled.delete(event)) return;
+      this.store.isStateDirty = true;
+      this.later();
+    };
+    for (const each of promises) each.then(ended, (error) => { ended(); this.uncaught(error); });
   }
 
   /** The cursor up to which all events are handled. */

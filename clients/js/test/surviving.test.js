@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -275,6 +276,54 @@ test("an event comes again until the promise of its listener has ended", async (
   assert.deepEqual([other.key, other.content.text], [one.key, "Here"]);
   await third.bot.sent();
   assert.deepEqual((await stored(mercutio, id)).filter(({ senderId, content }) => senderId === "benvolio" && /ere$/.test(content.text)).map(text), ["Here"]);
+});
+
+/** A program of its own. `until` waits for a text that it prints, or its end, and gives all that it has printed. */
+function program(source) {
+  const { NODE_TEST_CONTEXT, ...env } = process.env; // the program is not a test
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "", isRunning = true;
+  const looks = new Set();
+  const look = () => { for (const each of [...looks]) each(); };
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => { output += text; look(); });
+  const ended = new Promise((resolve) => child.on("close", (status) => { isRunning = false; look(); resolve(status); }));
+  const until = (text) => new Promise((resolve) => {
+    const see = () => { if (!isRunning || output.includes(text)) { looks.delete(see); resolve(output); } };
+    looks.add(see);
+    see();
+  });
+  return { child, ended, until };
+}
+
+test("a message whose listener fails ends the program once, and not at each start", async () => {
+  const mercutio = await person("mercutio");
+  const { id } = await mercutio.openPrivate("benvolio");
+  for (const keyword of ["", "async "]) {
+    const source = `import { FileStorage, Parley } from ${JSON.stringify(new URL("../node.js", import.meta.url).href)};
+      const bot = new Parley({ url: ${JSON.stringify(url)}, storage: new FileStorage(${JSON.stringify(join(folder, `${keyword}failing.store`))}) });
+      bot.on("message", ${keyword}({ message, isOwn }) => {
+        if (isOwn) return;
+        if (message.content.text === "Poison") throw new Error("It is poisonous.");
+        console.log("heard " + message.content.text);
+      });
+      if (!await bot.open()) await bot.signIn({ username: "benvolio", password: ${JSON.stringify(password)} });
+      await bot.connect();
+      console.log("it listens");`;
+    const first = program(source);
+    await first.until("it listens");
+    await mercutio.sendNow(id, "Poison");
+    assert.equal(await first.ended, 1);
+    assert.match(await first.until(""), /It is poisonous/);
+    await mercutio.sendNow(id, "Herbs");
+    const second = program(source);
+    try {
+      assert.match(await second.until("heard Herbs"), /heard Herbs/);
+      await mercutio.sendNow(id, "Honey");
+      assert.match(await second.until("heard Honey"), /heard Honey/);
+      assert.doesNotMatch(await second.until(""), /It is poisonous/);
+    } finally { second.child.kill(); }
+    await second.ended;
+  }
 });
 
 test("a runtime without a WebSocket: what is missing is said, at once, and requests work", async () => {
