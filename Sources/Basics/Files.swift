@@ -79,7 +79,9 @@ package enum Files {
   /// Replaces the file as a whole: readers see the old or the new one, and a crash leaves one of them.
   package static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(Failure) {
     let temporary = "\(path).\(getpid()).new"
-    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+    // A process that had the same number may have left one.
+    unlink(temporary)
+    let file = create(temporary, mode: mode)
     guard file >= 0 else { throw Failure(path: path, code: errno) }
     var failure: Int32 = 0
     if !writeAll(bytes, to: file) || fsync(file) != 0 { failure = errno }
@@ -118,8 +120,42 @@ package enum Files {
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
       try makeFolder(String(path[..<slash]), mode: 0o755)
     }
-    // EEXIST: another process was quicker.
-    guard mkdir(path, mode) == 0 || errno == EEXIST else { throw Failure(path: path, code: errno) }
+    guard mkdir(path, mode) == 0 else {
+      // EEXIST: another process was quicker.
+      if errno == EEXIST { return }
+      throw Failure(path: path, code: errno)
+    }
+    let made = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard made >= 0 else { return }
+    inheritOwner(made, path)
+    close(made)
+  }
+
+  /// Creates a file, and opens it for reading and writing. Returns -1 with `errno` set where that fails, also for a path
+  /// that exists.
+  ///
+  /// A file or folder that root creates gets the owner of the folder that it is in: the server runs as another user, and
+  /// could not open what a command of root has created in its data folder while it was stopped.
+  package static func create(_ path: String, mode: UInt32 = 0o600) -> Int32 {
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    if file >= 0 { inheritOwner(file, path) }
+    return file
+  }
+
+  /// Opens a file for reading and writing, which is created if it is missing. Returns -1 with `errno` set where that
+  /// fails.
+  package static func openOrCreate(_ path: String) -> Int32 {
+    let file = create(path)
+    return file < 0 && errno == EEXIST ? open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : file
+  }
+
+  /// Only for what this process has created: another user may have made a link of any other path.
+  private static func inheritOwner(_ file: Int32, _ path: String) {
+    guard geteuid() == 0 else { return }
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    var found = stat()
+    if stat(folder, &found) == 0 { _ = fchown(file, found.st_uid, found.st_gid) }
   }
 
   /// The path from the root, without a trailing slash.

@@ -42,7 +42,8 @@ final class Spool: Sendable {
   func begin(_ name: BlobName, size: Int64, finish: @escaping Finish) throws(BlobFailure) -> SpoolFile {
     discard(name)
     let path = new + "/\(name)"
-    let file = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    unlink(path)
+    let file = Files.create(path)
     guard file >= 0 else { throw Self.failure(errno) }
     // Detects a full disk before the upload. Not every file system supports it.
     let code = posix_fallocate(file, 0, off_t(size))
@@ -56,7 +57,7 @@ final class Spool: Sendable {
 
   func resume(_ name: BlobName, finish: @escaping Finish) throws(BlobFailure) -> SpoolFile {
     let path = parts + "/\(name)"
-    let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let file = Files.openOrCreate(path)
     guard file >= 0 else { throw Self.failure(errno) }
     let start = lseek(file, 0, SEEK_END)
     guard start >= 0, Self.sync(folder: parts) else {

@@ -45,6 +45,7 @@ package struct Core: Sendable {
     do {
       var storeOptions = SQLiteStore.Options()
       storeOptions.isReplicated = settings.backups.isReplicated
+      folder.createDatabase()
       let store = try SQLiteStore(path: folder.database, options: storeOptions, metrics: metrics)
       let bucket = try settings.uploads?.bucket.map {
         try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)

@@ -79,7 +79,7 @@ public final class DataFolder: Sendable {
     } catch {
       throw StartupError("the data folder \(path) cannot be created: \(error.reason)")
     }
-    let file = Glibc.open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let file = Files.openOrCreate(path + "/lock")
     guard file >= 0 else {
       throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")
     }
@@ -114,6 +114,12 @@ public final class DataFolder: Sendable {
         try? await Task.sleep(for: ServerLimits.lockPollInterval)
       }
     }
+  }
+
+  /// Creates an empty database file if there is none. The engine, which fills it, would not give it an owner.
+  func createDatabase() {
+    let file = Files.create(database)
+    if file >= 0 { close(file) }
   }
 
   /// Returns the key for tokens of XMPP clients.

@@ -16,7 +16,7 @@ import urllib.parse
 import urllib.request
 
 from lib.files import png
-from lib.harness import DOCS, PATIENCE, Failure, environment, expect
+from lib.harness import DOCS, PASSWORD, PATIENCE, Failure, environment, expect
 from lib.installed import Installed
 from lib.internet import LAB, NETWORK, SERVICES, Internet, clock, listens, waits_until
 from lib.partners import SERVERS
@@ -133,10 +133,12 @@ def shrinks(parley, password):
 
 
 def run(checks):
-    guide = (DOCS / "guides" / "production.md").read_text().split("## From nothing")[1].split("\n## ")[0]
+    document = (DOCS / "guides" / "production.md").read_text()
+    guide = document.split("## From nothing")[1].split("\n## ")[0]
     dns = (DOCS / "operations.md").read_text().split("\n## DNS\n")[1]
     (records,) = re.findall(r"^```\n(.*?)^```$", dns.split("\n## ")[0], re.S | re.M)
     ((_, yaml), (_, user), (_, backup)) = re.findall(r"^```(yaml|sh)\n(.*?)^```$", guide, re.S | re.M)
+    (moves,) = re.findall(r"^```sh\n(sudo systemctl stop prosody\n.*?)^```$", document, re.S | re.M)
     looks = re.findall(r"`(parley check[^`]*)`", guide)
     with Internet("parley") as internet:
         machine = internet.machines["parley"]
@@ -188,5 +190,16 @@ def run(checks):
             waits_until("a backup", lambda: "parley: backup " in parley.said())
             expect(list((parley.root / "var/backups/parley").glob("parley-*.db")), "there is none")
         with checks.check("guide: the server ends well"):
+            parley.stop()
+            expect(parley.process.returncode == 0, f"status {parley.process.returncode}")
+        with checks.check("guide: what root imports into the empty folder that the package makes is the server's"):
+            parley.type("rm -rf /var/lib/parley; install -d -o parley -g parley -m 0700 /var/lib/parley")
+            account = parley.root / "var/lib/prosody" / domain.replace(".", "%2e") / "accounts" / "erin.dat"
+            account.parent.mkdir(parents=True)
+            account.write_text(f'return {{ ["password"] = "{PASSWORD}"; }};\n')
+            expect(f"erin@{domain}" in parley.type(moves), "nobody was imported")
+            parley.start()
+            waits_until("a certificate", lambda: "the certificate is in service" in parley.said())
+            asyncio.run(logs_in(parley, "erin", PASSWORD))
             parley.stop()
             expect(parley.process.returncode == 0, f"status {parley.process.returncode}")

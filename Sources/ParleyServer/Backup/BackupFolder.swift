@@ -105,7 +105,7 @@ enum Folder {
   /// - Parameter next: Returns the next bytes; none at the end.
   static func write(_ path: String, next: () throws -> [UInt8]) throws {
     unlink(path)
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let file = Files.create(path)
     guard file >= 0 else { throw Files.Failure(path: path, code: errno) }
     defer { close(file) }
     do {

@@ -41,7 +41,7 @@ package struct DataBackup: BackupWriter {
     // created here, readable for its owner only; the engine fills an empty file.
     let part = path + ".part"
     unlink(part)
-    let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let file = Files.create(part)
     guard file >= 0 else { throw Self.refused(Files.Failure(path: path, code: errno)) }
     defer {
       close(file)
@@ -204,7 +204,7 @@ package struct DataBackup: BackupWriter {
 
   /// Makes an empty file that its owner alone may read; the engine fills it.
   private static func make(_ path: String) throws(Problem) {
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let file = Files.create(path)
     guard file >= 0 else { throw refused(Files.Failure(path: path, code: errno)) }
     close(file)
   }
@@ -263,7 +263,7 @@ package struct DataBackup: BackupWriter {
     private let file: Int32
 
     init(_ path: String) throws {
-      file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      file = Files.openOrCreate(path)
       guard file >= 0 else { throw Files.Failure(path: path, code: errno) }
       guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
         close(file)

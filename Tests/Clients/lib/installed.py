@@ -24,6 +24,7 @@ STAND_INS = {
             HOME="$(getent passwd "$user" | cut -d: -f6)" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"''',
     "make": '''case "$*" in release | install) ;; *) exit 1 ;; esac''',  # `_install` does it
     "systemctl": '''case "$*" in
+        "stop prosody") ;;
         "enable --now parley" | "restart parley" | "try-reload-or-restart parley") echo "$*" >>"$MACHINE/systemctl" ;;
         *) exit 1 ;; esac''',
 }
