@@ -156,6 +156,29 @@ test("without a network: messages wait, also in a file over a restart of the pro
   } finally { proxy.close(); }
 });
 
+test("sendNow with a clientId that waits: the answer is that of the message that waits, and another dialog is refused", async () => {
+  const proxy = await lossy();
+  try {
+    const tybalt = await person("tybalt", { url: proxy.url });
+    const { id } = await tybalt.openPrivate("benvolio"), other = await tybalt.openPrivate("mercutio");
+    proxy.down();
+    const kept = await tybalt.send(id, { text: "once", clientId: "waiting" });
+    const answers = ["twice", "thrice"].map((words) => tybalt.sendNow(id, { text: words, clientId: "waiting" }));
+    await refuses(tybalt.sendNow(other.id, { text: "elsewhere", clientId: "waiting" }), "client-id-reused");
+    assert.deepEqual(tybalt.outbox.map(text), ["once"]);
+    proxy.up();
+    const [one, two] = await Promise.all(answers);
+    assert.deepEqual([one.id, one.clientId, text(one)], [two.id, kept.key, "once"]);
+    assert.deepEqual((await stored(tybalt, id)).map(text).filter((each) => ["once", "twice", "thrice"].includes(each)), ["once"]);
+    // What was refused before is sent once more, and refused again.
+    const failed = tybalt.next("outbox", ({ clientId, entry }) => clientId === "long" && entry?.status === "failed");
+    await tybalt.send(id, { text: "x".repeat(10_001), clientId: "long" });
+    await failed;
+    await refuses(tybalt.sendNow(id, { text: "short", clientId: "long" }), "text-too-long");
+    assert.deepEqual(tybalt.outbox, []);
+  } finally { proxy.close(); }
+});
+
 test("what happened meanwhile comes by cursor: messages, edits, deletions, reactions, counts", async () => {
   const proxy = await lossy();
   try {

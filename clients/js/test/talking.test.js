@@ -281,6 +281,28 @@ test("a first answer that fails, or comes after a jump", async () => {
   await later.close();
 });
 
+test("a view that jumps at once has the members and pins of its dialog, and the newest messages if that message is gone", async () => {
+  const group = await romeo.createDialog({ type: "group", name: "Friary", memberIds: ["juliet"] });
+  const first = await romeo.sendNow(group.id, "line 0");
+  for (let i = 1; i < 30; i++) await romeo.send(group.id, `line ${i}`);
+  await romeo.sent();
+  await romeo.pin(group.id, first.id);
+  const view = await juliet.view(group.id, { limit: 10 });
+  await view.jump(first.id, 4);
+  await view.fresh;
+  assert.ok(view.isFresh && view.hasNewer && view.messages.some(({ id }) => id === first.id) && view.messages.length < 10);
+  assert.deepEqual([...view.members.keys()].sort(), ["juliet", "romeo"]);
+  assert.deepEqual(view.pins.map(({ id }) => id), [first.id]);
+  view.close();
+  await juliet.deleteMessage(group.id, first.id, "me");
+  const other = await juliet.view(group.id, { limit: 10 });
+  await refuses(other.jump(first.id, 4), "message-unknown", { status: 404 });
+  await other.fresh;
+  assert.equal(other.messages.at(-1).content.text, "line 29");
+  assert.ok(!other.hasNewer);
+  other.close();
+});
+
 test("typing, presence, unread numbers, drafts, settings", async () => {
   romeo.setTyping(talk, true);
   await juliet.next("typing", ({ userIds }) => userIds.includes("romeo"));

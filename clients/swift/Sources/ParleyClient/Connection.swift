@@ -60,7 +60,7 @@ extension Parley {
     for waiter in waiters.values { waiter.resume() }
     waiters = [:]
     endPauses()
-    for (number, view) in views where !view.isFresh { Task { await reload(number) } }
+    for (number, view) in views where !view.isFresh { Task { await reload(number, isFirst: true) } }
   }
 
   /// Holds one connection after the other.

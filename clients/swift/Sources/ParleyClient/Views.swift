@@ -11,6 +11,11 @@ struct View {
   var error: ParleyError?
   /// Changes with each replacement of all messages, so that an older answer is not taken.
   var attempt = 0
+  /// Change with each request for the newest messages and for those around another one: only the last answer is taken.
+  var reload = 0
+  var jump = 0
+  /// Whether the messages are those around another one.
+  var hasJumped = false
   /// By request: what arrived meanwhile.
   var arrived: [Int: [Message]] = [:]
   var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -79,7 +84,7 @@ extension Parley {
     numbers += 1
     let number = numbers
     views[number] = View(dialogId: dialogId, limit: limit)
-    Task { await reload(number) }
+    Task { await reload(number, isFirst: true) }
     return DialogView(dialogId: dialogId, parley: self, number: number)
   }
 
@@ -208,9 +213,10 @@ extension Parley {
     }
   }
 
-  /// Loads the newest messages in place of all others.
-  func reload(_ number: Int) async {
-    do { try await reloaded(number) } catch {
+  /// Loads the newest messages in place of all others. If a jump has led elsewhere meanwhile, the messages stay, and only what belongs to
+  /// the dialog is taken. To ask for the first answer, also once more (`isFirst`), stops no jump.
+  func reload(_ number: Int, isFirst: Bool = false) async {
+    do { try await reloaded(number, isFirst: isFirst) } catch {
       let error = ParleyError.of(error)
       guard views[number] != nil else { return }
       views[number]!.error = error
@@ -222,20 +228,27 @@ extension Parley {
     }
   }
 
-  func reloaded(_ number: Int) async throws {
+  func reloaded(_ number: Int, isFirst: Bool = false) async throws {
     guard let view = views[number] else { return }
-    let attempt = view.attempt + 1
-    views[number]!.attempt = attempt
+    let (reload, attempt) = (view.reload + 1, view.attempt + 1)
+    let isElsewhere = isFirst && view.hasJumped
+    views[number]!.reload = reload
+    if !isFirst { views[number]!.jump += 1 }
+    if !isElsewhere { views[number]!.attempt = attempt }
     views[number]!.markers = []
     let asked = store.clock
     let (page, arrived) = try await asking(number) { try await openDialog(view.dialogId, limit: view.limit) }
-    guard views[number]?.attempt == attempt else { return }
+    guard let now = views[number], now.reload == reload else { return }
+    let replaces = !isElsewhere && now.attempt == attempt
     for user in page.users.items { store.put(user) }
     took(page.dialog, asked: asked)
     change(number) {
       for marker in page.markers.items + $0.markers { $0.reached.mark(marker) }
       $0.markers = []
-      $0.timeline.replace(page.items, older: page.nextCursor, newer: nil, arrived: arrived)
+      if replaces {
+        $0.timeline.replace(page.items, older: page.nextCursor, newer: nil, arrived: arrived)
+        $0.hasJumped = false
+      }
       ($0.isFresh, $0.error) = (true, nil)
     }
     for waiter in views[number]!.fresh { waiter.resume() }
@@ -275,8 +288,9 @@ extension Parley {
 
   func jump(_ number: Int, _ messageId: String, _ limit: Int) async throws {
     guard let view = views[number] else { return }
-    let attempt = view.attempt + 1
-    views[number]!.attempt = attempt
+    // Until it has arrived, a reload goes on: that is what is shown if the message is gone.
+    let jump = view.jump + 1
+    views[number]!.jump = jump
     let half = max(1, limit / 2)
     let (answer, arrived) = try await asking(number) {
       async let message = self.message(view.dialogId, messageId)
@@ -284,9 +298,11 @@ extension Parley {
       async let newer = listMessages(view.dialogId, after: messageId, limit: half)
       return try await (message, older, newer)
     }
-    guard views[number]?.attempt == attempt else { return }
+    guard views[number]?.jump == jump else { return }
     let (message, older, newer) = answer
     change(number) {
+      $0.attempt += 1
+      $0.hasJumped = true
       $0.timeline.replace(
         newer.items + [message] + older.items, older: older.nextCursor, newer: newer.nextCursor, arrived: arrived)
     }

@@ -133,6 +133,13 @@ struct LiveTests {
     #expect(await pages.hasNewer)
     while try await pages.loadNewer(limit: 20) {}
     #expect(await pages.messages.last?.content.text == "line 49")
+    // A view that jumps at once has its first answer all the same, and stays where it has jumped.
+    let early = try await juliet.view(group, limit: 10)
+    try await early.jump(lines[5].message.id, limit: 4)
+    try await early.fresh()
+    #expect(await early.hasNewer)
+    #expect(await early.messages.map(\.message.id).contains(lines[5].message.id))
+    await early.close()
     try await romeo.removeMember(group, "juliet")
     if await juliet.dialogs.contains(where: { $0.id == group }) {
       try await next(events) { if case .dialogs(let ids) = $0, ids?.contains(group) == true { true } else { nil } }
