@@ -4,7 +4,8 @@ package enum Line {
   package static func beginning(of name: String) -> String { String(name.unicodeScalars.prefix(128)) }
 
   /// Returns the text with escapes in place of control characters, line breaks and direction overrides, so that a
-  /// user's name cannot move the cursor, hide the following text or forge a log line.
+  /// user's name cannot move the cursor, hide the following text or forge a log line. Nothing is left out, as it is where
+  /// people read names (`ShownText` in Addresses): an operator has to see what is stored.
   package static func safe(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = ""

@@ -10,7 +10,7 @@ struct MailTemplates: Hashable, Sendable {
     /// A code for signing in or verifying an address: `{code}`, `{minutes}`, `{domain}`.
     case code = "code.txt"
     /// A link for resetting a password: `{link}` (or, without `mail.reset_url`, the token), `{user}`, `{minutes}`,
-    /// `{domain}`.
+    /// `{domain}`. No mail has a name that somebody has chosen to be shown by: `{user}` is the reader's own address.
     case passwordReset = "password-reset.txt"
 
     /// The placeholder that the text must contain.

@@ -32,8 +32,10 @@ public struct PushNotice: Hashable, Sendable {
   public let text: String
   /// The sender's id; `nil` if the user may not know it.
   public let senderID: String?
+  /// The sender's name as it is shown (`ShownText`). Nobody is marked as an imitator: the app marks whom it shows beside
+  /// others.
   public let senderName: String
-  /// The name of the room; `nil` for a private dialog.
+  /// The name of the room, as it is shown; `nil` for a private dialog.
   public let dialogName: String?
   /// For a call, and its end, the media that the caller wants to send.
   public var call: Call.Kind?

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 
 /// The texts of a notification, as far as the operator allows them: keys of the app's own texts, so that a phone uses
@@ -28,7 +29,7 @@ public struct PushTexts: Hashable, Sendable {
     switch notice.kind {
     case .silent, .callEnd: return
     case .notification:
-      // The backend's own text may be shown; it contains no other user's content.
+      // The backend's own text may be shown, as it was written; it contains no other user's content.
       title = notice.notification?.title.map(Phrase.init)
       body = notice.notification?.body.map(Phrase.init)
       return
@@ -60,12 +61,13 @@ public struct PushTexts: Hashable, Sendable {
     // Only missed calls make a dialog unread.
     case .call: return .key("parley_missed_call")
     case .none, .text, .custom, .system, .invitation:
-      guard content == .body, !notice.text.isEmpty else { return .key("parley_message") }
-      return .text(prefix(notice.text, bytes: PushLimits.textBytesMax))
+      let text = content == .body ? ShownText.text(notice.text) : ""
+      return text.isEmpty ? .key("parley_message") : .text(prefix(text, bytes: PushLimits.textBytesMax))
     }
   }
 
-  /// Returns the whole characters of a text that fit in this many bytes.
+  /// Returns the whole characters of a text that fit in this many bytes. Names are shorter here than where else they are
+  /// shown, since providers bound a notification.
   static func prefix(_ text: String, bytes: Int) -> String {
     if text.utf8.count <= bytes { return text }
     var end = text.startIndex

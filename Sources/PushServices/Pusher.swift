@@ -92,7 +92,7 @@ public actor Pusher {
     let names: Names
   }
 
-  /// The display names of users and rooms.
+  /// The display names of users and rooms, as they are shown.
   private struct Names: Sendable {
     var people: [UserID: String] = [:]
     var rooms: [DialogID: String] = [:]
@@ -189,13 +189,14 @@ public actor Pusher {
     // In a room the nick, which everyone there may know.
     let nick = entry.whisper?.nick ?? (entry.room == nil ? nil : resource)
     let isKnown = room.map { owed.names.open.contains($0.dialog) } ?? true
+    let name = nick ?? (isKnown ? owed.names.people[entry.author.id] ?? entry.author.name : "")
     let realm = owed.user.realm
     var notice = PushNotice(
       kind: kind, user: owed.user.name, dialog: parley.dialogID(entry.dialog, in: realm),
       message: parley.entryID(entry.position, in: realm), cursor: parley.cursor(row.push.position, in: realm),
       position: row.push.position, count: max(1, count), unread: owed.unread, content: content, text: text,
       senderID: isKnown ? entry.author.name : nil,
-      senderName: nick ?? (isKnown ? owed.names.people[entry.author.id] ?? entry.author.name : ""),
+      senderName: ShownText.name(name) ?? "",
       dialogName: room.map { owed.names.rooms[$0.dialog] ?? $0.address.local ?? "" }, notification: notification)
     notice.call = call
     return notice
@@ -274,10 +275,10 @@ public actor Pusher {
     for entry in entries {
       if let room = entry.whisper?.room ?? entry.room {
         guard names.rooms[room.dialog] == nil, let found = try reader.room(room.dialog) else { continue }
-        names.rooms[room.dialog] = found.settings.name ?? room.address.local ?? ""
+        names.rooms[room.dialog] = found.settings.name.flatMap { ShownText.name($0) } ?? room.address.local ?? ""
         if found.settings.showsAddresses { names.open.insert(room.dialog) }
       } else if names.people[entry.author.id] == nil, let author = try reader.user(entry.author.id) {
-        names.people[entry.author.id] = author.profile.displayName ?? author.name
+        names.people[entry.author.id] = author.profile.displayName.flatMap { ShownText.name($0) } ?? author.name
       }
     }
     return names

@@ -148,8 +148,8 @@ package struct InvitePage: Sendable {
     let title: String
     let lead: String
     if let inviter = open.inviter {
-      let shown = HTMLPage.escaped(inviter.profile.displayName ?? inviter.name)
-      title = "\(shown) invites you to chat"
+      let shown = HTMLPage.escaped(inviter.profile.displayName.flatMap { ShownText.name($0) } ?? inviter.name)
+      title = "<bdi>\(shown)</bdi> invites you to chat"
       lead = "<p>You become a contact of <span class=\"address\">\(HTMLPage.escaped("\(inviter.address)"))</span>.</p>"
     } else {
       title = "You are invited to \(domain)"

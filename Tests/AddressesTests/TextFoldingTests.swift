@@ -3,7 +3,7 @@ import Testing
 
 @testable import Addresses
 
-/// What `Tests/Vectors/names.json` holds of the server's rule; the web client's is held to it by `Tests/Clients/web_texts.py`.
+/// What `Tests/Vectors/names.json` holds of the server's rule; the web client's is held to it by `Tests/Clients/web_everyday.py`.
 private struct Vectors: Decodable {
   /// Texts, each with its folded form.
   let folded: [[String]]

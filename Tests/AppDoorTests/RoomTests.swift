@@ -43,6 +43,11 @@ import Testing
         settings { $0.name = "Verona" },
         #"{"type":"system","text":"juliet named the dialog \"Verona\"","kind":"named","name":"Verona"}"#
       ),
+      // Other apps show the text: a name in it turns nothing around. The field has it as it was written.
+      (
+        settings { $0.name = "Ver\u{202e}ona" },
+        "{\"type\":\"system\",\"text\":\"juliet named the dialog \\\"Verona\\\"\",\"kind\":\"named\",\"name\":\"Ver\u{202e}ona\"}"
+      ),
       (
         settings { $0.become(.isPublic) },
         #"{"type":"system","text":"juliet changed the dialog's settings","kind":"settings","dialogType":"public"}"#

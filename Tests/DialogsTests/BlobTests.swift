@@ -28,6 +28,7 @@ import Testing
   @Test(arguments: [
     ("très cool.jpg", "très cool.jpg"), ("/etc/passwd", "passwd"), ("..\\..\\a.exe", "a.exe"), ("", "file"),
     ("..", "file"), ("a/..", "file"), ("a\u{0}\n\u{202e}b", "ab"), ("a/", "a"),
+    ("می\u{200c}خواهم.pdf", "می\u{200c}خواهم.pdf"), ("👩\u{200d}🚀.png", "👩\u{200d}🚀.png"), ("\u{200d}.\u{3164}", "file"),
   ])
   func namesAreOnePartOfAPath(_ given: String, _ kept: String) { #expect(BlobLinks.name(given) == kept) }
 

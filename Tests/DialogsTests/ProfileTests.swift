@@ -215,6 +215,15 @@ import Testing
 
   // MARK: Names
 
+  @Test func aNicknameOfWhichNothingIsVisibleIsNone() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let card = Card4(fullName: "Romeo Montague", displayName: "Romeo", bytes: [7])
+    try await stage.parley.post(publish(.card(card), "mine", in: .vCard4), by: romeo)
+    try await stage.parley.post(publish(.nickname("\u{3164}"), "a", in: .nickname), by: romeo)
+    #expect(try await profile(stage, romeo).displayName == "Romeo Montague", "the full name is left")
+  }
+
   @Test func aNameIsOneEverywhere() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

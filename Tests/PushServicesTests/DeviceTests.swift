@@ -279,6 +279,33 @@ import Testing
     await running.value
   }
 
+  @Test func namesAreAsTheyAreShown() async throws {
+    let stage = try stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let caller = try await logIn(juliet, "phone", stage)
+    _ = try await stage.register(Self.device("a"), by: caller)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "Ro\u{202e}meo\n\u{200b}M")), by: romeo)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "\u{3164}")), by: nurse)
+    var settings = RoomSettings.group
+    settings.name = "\u{2067}Verona"
+    let room = try await stage.room(by: romeo, settings, with: [(juliet, .member)])
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    _ = try await stage.say("two", from: nurse, to: juliet)
+    _ = try await stage.say("three", in: room, by: romeo)
+    let phone = Phone()
+    let pusher = Pusher(parley: stage.parley, route: phone, pause: { _ in })
+    let running = Task { await pusher.run() }
+    var got = phone.got.makeAsyncIterator()
+    let notices = try #require(await got.next())
+    #expect(notices.map(\.text) == ["one", "two", "three"])
+    #expect(notices.prefix(2).map(\.senderName) == ["Romeo M", "nurse"])
+    #expect(notices.map(\.dialogName) == [nil, nil, "Verona"])
+    running.cancel()
+    await running.value
+  }
+
   @Test func aCallThatHasEndedIsTakenBackWhereItRang() async throws {
     let stage = try stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -191,6 +191,12 @@ import WebClient
     #expect(words.title == said.title && words.body == said.body)
   }
 
+  @Test func aTextHasNoTowersOfMarks() {
+    let notice = Self.notice(text: "a" + String(repeating: "\u{301}", count: 20))
+    let shown = "a" + String(repeating: "\u{301}", count: 4)
+    #expect(PushTexts(notice, .body).body == PushTexts.Phrase.text(shown))
+  }
+
   @Test func aTextIsCutBetweenCharacters() {
     #expect(PushTexts.prefix("aé👩‍👩‍👧‍👦b", bytes: 3) == "aé")
     #expect(PushTexts.prefix("aé👩‍👩‍👧‍👦b", bytes: 27) == "aé")

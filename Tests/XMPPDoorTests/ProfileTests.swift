@@ -20,6 +20,11 @@ struct ProfileTests {
     } catch let error as StanzaError { return error.condition } catch { return nil }
   }
 
+  @Test func aNameOfWhichNothingIsVisibleIsNone() {
+    for text in ["", " \n", "\u{3164}", "\u{2800} \u{200d}"] { #expect(CardNames.cut(text) == nil) }
+    #expect(CardNames.cut(" Romeo ") == " Romeo ", "clients show it in their own way")
+  }
+
   @Test func storedWithoutPictureAndReadWithIt() throws {
     let text = "<FN>Peter Saint-Andre</FN><NICKNAME>stpeter</NICKNAME><TEL><WORK/><NUMBER>303-308-3282</NUMBER></TEL>"
     let base64 = Base64.string(Self.png)

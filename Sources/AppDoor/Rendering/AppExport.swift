@@ -3,7 +3,8 @@ import Addresses
 public import Dialogs
 import JSON
 
-/// The app's view of a user's data, in an export: the same JSON as in its operations, one value per line.
+/// The app's view of a user's data, in an export: the same JSON as in its operations, one value per line. Names are as
+/// they were written: an export is data, and nothing that is shown.
 public struct AppExport: ExportForm {
   public init() {}
 

@@ -41,7 +41,9 @@ struct ParticipantNaming: Sendable {
   func jid(_ party: Party) -> String? { knows(party) ? party.address.description : nil }
 
   /// Returns the name of a user in a sentence; `nick` is theirs in the dialog, if known.
-  func text(_ party: Party, nick: String? = nil) -> String { knows(party) ? party.name : nick ?? "Somebody" }
+  func text(_ party: Party, nick: String? = nil) -> String {
+    (knows(party) ? party.name : nick).flatMap { ShownText.name($0) } ?? "Somebody"
+  }
 }
 
 /// The ids of a room's occupants for users who may not see addresses. It caches those it was asked for: as many as the

@@ -1,8 +1,10 @@
+import Addresses
 import Dialogs
 import JSON
 
 /// A notice of the server in a dialog, as a message of type `system`: a `kind` and its fields for apps that show it in
-/// their own words, and a text for all others.
+/// their own words, and a text for all others. The names in the text are as they are shown; the fields are as they were
+/// written, since those apps show them in their own way.
 struct SystemContent {
   enum Kind: String, CaseIterable {
     case created, named, topic, avatar, settings, joined, added, left, removed, kicked, banned, role, destroyed
@@ -42,7 +44,7 @@ struct SystemContent {
   private static func settings(_ now: RoomSettings, was: RoomSettings, by actor: String) -> SystemContent {
     if now.name != was.name {
       guard let name = now.name else { return SystemContent(.named, "\(actor) removed the dialog's name") }
-      return SystemContent(.named, "\(actor) named the dialog \"\(name)\"", [("name", name)])
+      return SystemContent(.named, "\(actor) named the dialog \"\(ShownText.name(name) ?? "")\"", [("name", name)])
     }
     if now.avatarHash != was.avatarHash {
       return SystemContent(
@@ -95,7 +97,7 @@ struct SystemContent {
       text = change.isKicked ? "\(actor) kicked \(name)" : "\(name) joined again"
     case (let was, let now) where was == now:
       kind = .role
-      text = "\(name) is called \(change.nick ?? name) here"
+      text = "\(name) is called \(change.nick.flatMap { ShownText.name($0) } ?? name) here"
     case (_, let now):
       kind = .role
       text = isOwn ? "\(name) is \(now.article) now" : "\(actor) made \(name) \(now.article)"

@@ -109,7 +109,8 @@ extension Judge {
     (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || [0x2d, 0x2e, 0x5f].contains(byte)
   }
 
-  /// Checks the name of a roster group, which is XML and stands in tables.
+  /// Checks the name of a roster group, which is XML and stands in tables. An operator writes it: it is refused, where the
+  /// names of users are shown without what harms others.
   private func checkDisplayName(_ name: String) throws(Problem) {
     guard !name.isEmpty, name.utf8.count <= Limits.contactGroupDisplayNameBytesMax,
       !name.unicodeScalars.contains(where: {

@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Glibc
 
@@ -60,17 +61,18 @@ public struct BlobLinks: Hashable, Sendable {
   }
 
   /// Returns the stored name of a file: the last part of the client's, so that it is one part of a path everywhere, and
-  /// within the limit of file systems; its extension is kept (XEP-0363 5).
+  /// within the limit of file systems; its extension is kept (XEP-0363 5). It has none of the characters that a shown name
+  /// hides; its marks and spaces stay, so that a download has the sender's name.
   static func name(_ text: String) -> String {
     let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
     let scalars = last.unicodeScalars.filter { scalar in
       switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
-      default: true
+      case .surrogate, .unassigned: false
+      default: !ShownText.hides(scalar)
       }
     }
     var name = String(String.UnicodeScalarView(scalars))
-    if name.allSatisfy({ $0 == "." || $0.isWhitespace }) { return "file" }
+    if name.filter({ $0 != "." }).showsNothing { return "file" }
     if name.utf8.count > Limits.blobNameBytesMax {
       let dot = name.lastIndex(of: ".") ?? name.endIndex
       let ending = name[dot...].utf8.count <= Limits.blobNameBytesMax / 4 ? String(name[dot...]) : ""

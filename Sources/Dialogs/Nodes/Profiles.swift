@@ -171,7 +171,7 @@ extension Judge {
     let content = try said ?? writer.items(in: name, of: owner.id, newest: true, limit: 1).last?.content
     var draft = ProfileDraft()
     switch content {
-    case .nickname(let nickname) where !nickname.allSatisfy(\.isWhitespace): draft.displayName = .some(nickname)
+    case .nickname(let nickname) where !nickname.showsNothing: draft.displayName = .some(nickname)
     case .nickname: draft.displayName = .some(try writer.fullName(of: owner.id))
     case .avatarMetadata(let metadata): draft.avatar = .some(try picture(metadata, of: owner))
     case .card(let card):

@@ -128,7 +128,9 @@ extension Judge {
 
   // MARK: Nicks
 
-  /// Returns the nick as the room shows it, and its comparison key (RFC 8266).
+  /// Returns the nick as the room shows it, and its comparison key (RFC 8266). The profile decides what a nick is, and
+  /// not the rule for other names (`ShownText`): XMPP clients and servers expect it. Nicks that only look alike are two
+  /// nicks; clients mark them where they are shown.
   static func nick(_ text: String) throws(Problem) -> (nick: String, key: String) {
     guard let nick = try? Precis.nickname(text), let key = try? Precis.nicknameKey(text),
       nick.utf8.count <= Limits.nickBytesMax, (try? Precis.resource(nick)) == nick

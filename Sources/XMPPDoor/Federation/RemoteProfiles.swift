@@ -31,7 +31,7 @@ enum RemoteProfiles {
   private static func draft(name payload: Element?) -> RemoteProfileDraft? {
     guard let payload else { return RemoteProfileDraft(displayName: .some(nil)) }
     guard case .nickname(let name)? = try? UserNickname.read(payload) else { return nil }
-    return RemoteProfileDraft(displayName: .some(name.allSatisfy(\.isWhitespace) ? nil : name))
+    return RemoteProfileDraft(displayName: .some(name.isEmpty ? nil : name))
   }
 
   private static func follow(_ payload: Element?, _ arrival: RemoteArrival, _ client: FullJID, _ asker: Party) {

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import XMLStream
 
@@ -25,9 +26,9 @@ struct CardNames: Sendable {
     return Self.cut(text)
   }
 
-  /// Returns the text cut to size; `nil` if it is only white space.
+  /// Returns the text cut to size; `nil` if nothing of it is visible.
   static func cut(_ text: String) -> String? {
-    if text.allSatisfy(\.isWhitespace) { return nil }
+    if text.showsNothing { return nil }
     var name = text
     while name.utf8.count > Limits.displayNameBytesMax { name.removeLast() }
     return name
