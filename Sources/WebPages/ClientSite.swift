@@ -22,7 +22,8 @@ package struct ClientSite: Sendable {
     package static let chat = Client(
       folder: "web",
       pages: [("/", "index.html"), ("/manifest.webmanifest", "manifest.webmanifest"), ("/sw.js", "sw.js")])
-    /// The page for administrators, who sign in as in any app, and for holders of an app key.
+    /// The page for administrators, who sign in as in any app, and for holders of an app key. It is served beside the chat,
+    /// whose rules for names it has.
     package static let admin = Client(folder: "admin", pages: [("/admin", "index.html")])
   }
 

@@ -173,6 +173,13 @@ async def people(checks, server, page, romeo):
 
 
 async def dialogs(checks, page, juliet, group):
+    with checks.check("admin page: a name that turns its direction turns nothing in a question"):
+        await section(page, "Dialogs")
+        await page.click("button[aria-label^='End: <img']")
+        question = await page.locator("dialog > p").first.inner_text()
+        expect("\u202e" not in question and question.endswith("oemoR for all its members? Its messages are deleted."), f"{question!r}")
+        await page.click("dialog button:text-is('Cancel')")
+        await page.locator("dialog").wait_for(state="detached")
     with checks.check("admin page: a session is ended, a dialog looked at and ended"):
         await section(page, "Sessions")
         await page.click("tr:has-text('app') button[aria-label^='End: juliet@localhost']")

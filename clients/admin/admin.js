@@ -2,6 +2,7 @@ import { held, signOut } from "./api.js";
 import { box, confirmed, h, say, shown } from "./elements.js";
 import { sections } from "./sections.js";
 import { signInScreen } from "./signin.js";
+import { cleanName } from "../web/text.js";
 
 const REFRESH_EVERY = 5000;
 
@@ -112,7 +113,7 @@ function table(spec, search, changed) {
 
   function row(item) {
     const cells = spec.columns.map(([title, value]) => h("td", { role: "cell", "data-title": title }, shown(value(item) ?? "")));
-    const name = String((spec.name ?? spec.columns[0][1])(item) ?? "");
+    const name = cleanName((spec.name ?? spec.columns[0][1])(item));
     const buttons = spec.actions.filter(({ when }) => !when || when(item)).map((action) => h("button", {
       type: "button", class: action.isGrave && "grave", "aria-label": `${action.title}: ${name}`,
       onclick: () => doing(async () => {

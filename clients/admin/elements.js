@@ -11,7 +11,10 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Shows one value: a time in the reader's own way, a quote as one, a list or an object as what it contains. */
+/**
+ * Shows one value: a time in the reader's own way, a quote as one, a list or an object as what it contains. Texts stand apart, as they are
+ * stored: an administrator has to see that. Within sentences names are as the web client shows them (../web/text.js).
+ */
 export function shown(value) {
   if (value === undefined || value === null) return "";
   if (value.time) return h("time", { datetime: value.time }, new Date(value.time).toLocaleString());

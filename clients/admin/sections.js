@@ -1,10 +1,13 @@
 import { call, operation, query } from "./api.js";
+import { cleanName } from "../web/text.js";
 
 const enc = encodeURIComponent;
 const time = (text) => (text ? { time: text } : "");
 const quoted = (text) => (text ? { quote: text } : "");
 /** Whether a reported message can be deleted. */
 const isThere = (message) => message.dialog && !message.deleted;
+/** The name of a dialog within a sentence. */
+const titleOf = (dialog) => cleanName(dialog.name) || dialog.jid;
 const deleteMessage = ({ dialog, id }) => call("DELETE", `/dialogs/${enc(dialog)}/messages/${enc(id)}`);
 /** What is destroyed for good is asked about first. */
 const ask = (question) => ({ question });
@@ -12,7 +15,8 @@ const ask = (question) => ({ question });
 /**
  * What the page shows. A section has `load({cursor, search})`, which returns a page of rows; `columns`, a title and what a row has
  * there; `actions` of a row, of which `when` decides whether it is offered; `search`, if rows can be found; `show`, the
- * details of a row, and `rows`, a section of their own within them; `make`, a button above the rows.
+ * details of a row, and `rows`, a section of their own within them; `make`, a button above the rows; `name`, a row's in a sentence, if it is
+ * not what the first column has.
  */
 export const sections = [
   { id: "overview", title: "Overview", figures: overview },
@@ -51,7 +55,7 @@ export const sections = [
     actions: [{ title: "End", run: (session) => call("DELETE", `/sessions/${enc(session.id)}`) }],
   },
   {
-    id: "dialogs", title: "Dialogs",
+    id: "dialogs", title: "Dialogs", name: titleOf,
     load: ({ cursor }) => call("GET", "/dialogs" + query({ cursor, limit: 50 })),
     columns: [
       ["Name", (dialog) => dialog.name ?? dialog.jid], ["Type", (dialog) => dialog.type], ["Members", (dialog) => dialog.members],
@@ -62,7 +66,7 @@ export const sections = [
       members: (await call("GET", `/dialogs/${enc(dialog.id)}/members` + query({ limit: 100 }))).items,
     }),
     actions: [{
-      title: "End", isGrave: true, ...ask((dialog) => `End ${dialog.name ?? dialog.jid} for all its members? Its messages are deleted.`),
+      title: "End", isGrave: true, ...ask((dialog) => `End ${titleOf(dialog)} for all its members? Its messages are deleted.`),
       run: (dialog) => call("DELETE", `/dialogs/${enc(dialog.id)}`),
     }],
   },
