@@ -18,6 +18,7 @@ LONG = "Angelica Nutrix of the house of Capulet"
 RULES = """async (vectors) => {
   const page = document.querySelector("script[type=module]").src;
   const { cleanName, cleanText, folded, isEmoji, look, marked, rich } = await import(page.replace("app.js", "text.js"));
+  const { People } = await import(page.replace("app.js", "people.js"));
   const parts = (nodes) => nodes.flat(Infinity).filter((node) => node !== false && node !== undefined);
   const text = (node) => node.textContent ?? node;
   const faults = [];
@@ -26,6 +27,12 @@ RULES = """async (vectors) => {
   for (const [given, wanted] of vectors.folded) holds(folded(given) === wanted, "folded", given, folded(given));
   for (const given of vectors.kept) holds(cleanName(given) === given && cleanText(given) === given, "kept", given, cleanName(given));
   for (const [given, wanted] of vectors.cut) holds(cleanName(given) === wanted && cleanText(given) === wanted, "cut", given, cleanName(given));
+  for (const [given, wanted] of vectors.names) holds(cleanName(given) === wanted, "names", given, cleanName(given));
+  for (const known of vectors.imitators) {
+    const people = Object.assign(Object.create(People.prototype), { looks: new Map(), alike: new Map(), changed() {} });
+    for (const [id, name, address] of known) people.isAlike(id, name, address);
+    for (const [id, name, address, wanted] of known) holds(people.isAlike(id, name, address) === wanted, "imitators", id, name, wanted);
+  }
   for (const [one, other] of vectors.alike) holds(look(one) === look(other), "alike", one, other);
   for (const [one, other] of vectors.different) holds(look(one) !== look(other) && folded(one) !== folded(other), "different", one, other);
   for (const [given, wanted] of vectors.links) {

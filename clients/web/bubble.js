@@ -5,7 +5,7 @@ import { clock, duration, moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { filesElement } from "./files.js";
 import { summary, systemText } from "./summary.js";
-import { cleanName, cleanText, isEmoji, link, rich } from "./text.js";
+import { cleanName, cleanText, cut, isEmoji, link, rich } from "./text.js";
 import { attempt, sheet, tool } from "./ui.js";
 
 const STATUS = { sending: "clock", sent: "check", delivered: "checks", read: "checks", failed: "warning" };
@@ -137,7 +137,7 @@ function reactionsOf(screen, message) {
     const isMine = ids.includes(screen.app.parley.userId);
     const names = ids.slice(0, 12).map((id) => screen.nameOf(id)).join(", ");
     // A reaction of an XMPP client may be any text: a short one is shown.
-    const shown = [...cleanName(emoji)].slice(0, 12).join("") || "?";
+    const shown = cut(cleanName(emoji), 12) || "?";
     return h("button", { type: "button", "aria-pressed": String(isMine), title: names, "aria-label": t("react.by", { emoji: shown, names }), on: { click: () => screen.react(message, emoji) } },
       h("bdi", {}, shown), ids.length > 1 && h("span", {}, ids.length));
   }));

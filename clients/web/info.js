@@ -5,7 +5,7 @@ import { inAnHour, isFuture, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { gallery } from "./files.js";
 import { newGroup } from "./newchat.js";
-import { cleanName, cleanText, folded } from "./text.js";
+import { cleanAddress, cleanName, cleanText, cut, folded } from "./text.js";
 import { ask, attempt, button, item, menu, prompt, select, sheet, toggle, tool } from "./ui.js";
 
 /** The times between two messages of one member that can be chosen, in seconds. */
@@ -50,7 +50,7 @@ function card(app, screen) {
   const user = other && (app.people.user(other) ?? dialog.user);
   const about = dialog.about ?? dialog.topic;
   return h("div", { class: "card" }, app.people.avatar({ dialog, presence: true }), h("h3", {}, name(app.people.titleOf(dialog))),
-    h("p", { class: "note cut" }, h("bdi", {}, user?.jid ?? dialog.jid ?? "")),
+    h("p", { class: "note cut" }, h("bdi", {}, cleanAddress(user?.jid ?? dialog.jid))),
     h("p", { class: "soft", dir: "auto" }, screen.isGroup ? cleanText(about) : cleanName(user?.status) || app.people.presenceText(other)));
 }
 
@@ -132,7 +132,7 @@ function settingsOf(app, screen) {
   const nick = screen.isGroup && item("user", t("group.nick"), async () => {
     const text = await prompt(t("group.nick"), t("profile.name"), me.nick ?? "", { required: true });
     if (text?.trim()) attempt(() => app.parley.putMember(screen.dialogId, "me", { nick: text.trim() }));
-  }, { tail: h("bdi", {}, cleanName(me.nick).slice(0, 24)) });
+  }, { tail: h("bdi", {}, cut(cleanName(me.nick), 24)) });
   const head = h("h3", { class: "section" }, t("settings"));
   if (app.isGuest) return [head, item("info", t("guest.note")), nick];
   return [

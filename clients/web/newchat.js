@@ -4,7 +4,7 @@ import { fill, h, later, name, svg } from "./dom.js";
 import { t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { invite } from "./invite.js";
-import { cleanName, folded } from "./text.js";
+import { cleanAddress, cleanName, folded } from "./text.js";
 import { attempt, button, field, sheet } from "./ui.js";
 
 /** A line for a person. */
@@ -115,7 +115,7 @@ export function requests(app) {
     const body = h("div");
     const draw = () => fill(body, app.people.requests.map((contact) => h("div", { class: "item" },
       app.people.avatar({ userId: contact.userId, size: 36 }),
-      h("span", { class: "grow" }, name(app.people.nameOf(contact.userId), "cut"), h("span", { class: "note cut", style: { display: "block" } }, contact.jid)),
+      h("span", { class: "grow" }, name(app.people.nameOf(contact.userId), "cut"), h("span", { class: "note cut", style: { display: "block" } }, h("bdi", {}, cleanAddress(contact.jid)))),
       button(t("decline"), () => attempt(() => app.parley.removeContact(contact.userId)).then(draw), "danger"),
       button(t("accept"), () => attempt(() => app.parley.putContact(contact.userId)).then(draw), "main"))),
     app.people.requests.length === 0 && [h("p", { class: "empty" }, t("contacts.noRequests")), h("div", { class: "sheet-foot" }, button(t("close"), close))]);

@@ -3,6 +3,7 @@
 import { isFuture, t } from "./i18n.js";
 import { preferences } from "./preferences.js";
 import { summary } from "./summary.js";
+import { cut } from "./text.js";
 
 /** The members above which a group causes notifications of what addresses the user alone, unless they chose otherwise. */
 const LARGE = 100;
@@ -34,7 +35,7 @@ export async function notifyOf(app, { message, isOwn, isReplay }) {
   if (app.people.blocked.has(message.senderId)) return;
   const name = app.people.nameOf(message.senderId, message.senderNick);
   const title = dialog && dialog.type !== "private" ? `${name} · ${app.people.titleOf(dialog)}` : name;
-  showNotification(app, title, summary(app, message).slice(0, 200), message.dialogId);
+  showNotification(app, title, cut(summary(app, message), 200), message.dialogId);
 }
 
 /** Notifications are shown and closed one after the other, so that none is closed before it is there. */

@@ -1,13 +1,15 @@
 // Who is who: names, pictures, contacts, blocks, presence.
 
 import { h } from "./dom.js";
-import { cleanName, look } from "./text.js";
+import { cleanAddress, cleanName, cut, look } from "./text.js";
 import { moment, t } from "./i18n.js";
 
 /** The most people and groups whose names are compared: those of the longest list of dialogs. */
 const COMPARED_MAX = 5000;
 /** The most names and addresses of one of them that are compared, so that many changes of a name cost nothing. */
 const LOOKS_MAX = 12;
+/** The characters of a name beside which an address is shown. */
+const BESIDE_MAX = 40;
 
 /** Whether an id is that of somebody in a group that hides its members: one person has another such id in each group. */
 const isHidden = (id) => id.startsWith("occupant:");
@@ -86,15 +88,24 @@ export class People {
   plainNameOf(id, nick, given = undefined) {
     const user = this.user(id, given);
     return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
-      || (id && !isHidden(id) ? cleanName(id) : "") || t("somebody");
+      || (id && !isHidden(id) ? cleanAddress(id) : "") || t("somebody");
   }
 
-  /** Returns the name of a user, with the address if somebody else has a name or an address that looks like it. */
-  nameOf(id, nick, given = undefined) {
+  /**
+   * Returns the name of a user, and the address if somebody else has a name or an address that looks like it: what shows them apart, and
+   * is nowhere cut off. The marks are the client's alone: no server knows which others one sees.
+   */
+  markedNameOf(id, nick, given = undefined) {
     const title = this.plainNameOf(id, nick, given);
-    if (!id) return title;
-    const address = isHidden(id) ? t("address.hidden") : cleanName(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
-    return this.isAlike(id, title, isHidden(id) ? "" : address) ? `${title.slice(0, 40)} (${address})` : title;
+    if (!id) return { title };
+    const address = isHidden(id) ? t("address.hidden") : cleanAddress(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
+    return this.isAlike(id, title, isHidden(id) ? "" : address) ? { title: cut(title, BESIDE_MAX), address } : { title };
+  }
+
+  /** Returns the same in one text. */
+  nameOf(id, nick, given = undefined) {
+    const { title, address } = this.markedNameOf(id, nick, given);
+    return address ? `${title} (${address})` : title;
   }
 
   /**
@@ -137,7 +148,7 @@ export class People {
   titleOf(dialog) {
     if (dialog.type !== "private") {
       const title = cleanName(dialog.name) || t("group.unnamed");
-      return this.isAlike(`group:${dialog.id}`, title, "") ? `${title.slice(0, 40)} (${t("group")})` : title;
+      return this.isAlike(`group:${dialog.id}`, title, "") ? `${cut(title, BESIDE_MAX)} (${t("group")})` : title;
     }
     const other = this.otherOf(dialog);
     return other === this.parley.userId ? t("notes") : this.nameOf(other, undefined, dialog.user);

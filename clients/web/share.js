@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { t } from "./i18n.js";
 import { dialogPicker } from "./list.js";
-import { cleanFileName, cleanText } from "./text.js";
+import { cleanFileName, cleanText, cut } from "./text.js";
 import { attempt, sheet, toast } from "./ui.js";
 
 /** The worker's cache with what was shared last. */
@@ -38,7 +38,7 @@ export async function offerShared(app) {
   if (lost) toast(t("share.lost", { count: lost }));
   if (!text && !files.length) return;
   sheet(t("share.with"), (close) => [
-    text && h("p", { class: "soft", dir: "auto" }, cleanText(text).slice(0, 300)),
+    text && h("p", { class: "soft", dir: "auto" }, cut(cleanText(text), 300)),
     files.length > 0 && h("div", {}, files.map(({ name }) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(name))))),
     dialogPicker(app, (open) => attempt(async () => {
       const { id } = await open();

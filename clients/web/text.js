@@ -2,6 +2,8 @@
 
 import { h } from "./dom.js";
 
+/** Line breaks and tabs, which are gaps between words. */
+const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
 /** Marks of direction and characters without a shape, by which one name can be made to look like another. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
@@ -15,16 +17,30 @@ const TOWERS = new RegExp(`([${STACKING}]{4})[${STACKING}]+`, "g");
  */
 const bounded = (text) => text.replace(TOWERS, "$1").replace(/(\p{M}{10})\p{M}+/gu, "$1");
 
-const oneLine = (text) => bounded(String(text ?? "").replace(INVISIBLE, "")).replace(/\s+/g, " ").trim();
+/** What shows nothing beside gaps: characters that are ignored where they have no effect (The Unicode Standard, 5.21), and blank ones. */
+const NOTHING = "\\p{Default_Ignorable_Code_Point}\\u2800\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}";
+const SOMETHING = new RegExp(`[^\\s${NOTHING}]`, "u");
 
-/** Returns a name as it is shown: one line, without invisible characters and towers of marks. */
-export const cleanName = (text) => oneLine(text).slice(0, 120);
+const oneLine = (text) => bounded(String(text ?? "").replace(BREAKS, " ").replace(INVISIBLE, "")).replace(/\s+/g, " ").trim();
+const visible = (name) => (SOMETHING.test(name) ? name : "");
+
+/** Cuts a text after some characters, none of them in two. */
+export const cut = (text, count) => (text.length > count ? [...text].slice(0, count).join("") : text);
+
+/**
+ * Returns a name as it is shown: one line, without invisible characters and towers of marks; "" if nothing of it is visible. The server's
+ * rule is the same (`ShownText`); Tests/Vectors/names.json holds both to it.
+ */
+export const cleanName = (text) => visible(cut(oneLine(text), 120).trim());
 
 /** Returns the name of a file in the same way. A long one loses its middle, since its end says what the file is. */
 export function cleanFileName(text) {
-  const name = oneLine(text);
-  return name.length > 120 ? `${name.slice(0, 100)}…${name.slice(-16)}` : name;
+  const letters = [...oneLine(text)];
+  return visible((letters.length > 120 ? [...letters.slice(0, 100), "…", ...letters.slice(-16)] : letters).join(""));
 }
+
+/** Returns an address in the same way, whose end says on which server it is. */
+export const cleanAddress = cleanFileName;
 
 /** Letters that look like Latin ones, each before its Latin letter: the usual ones of Unicode's confusables (UTS 39). */
 const LOOKALIKES = new Map([..."АAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXԌGаaеeѕsіiјjкkоoрpсcтtуyхxһhԁdԛqԝwӏlүyΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXαaγyηnιiκkνvοoρpτtυuχxωwıiɑaɡgօoսuհhոn".matchAll(/(.)(.)/gu)]
@@ -33,8 +49,8 @@ const latin = (text) => [...text].map((letter) => LOOKALIKES.get(letter) ?? lett
 /** Letter by letter, so that neither the language of the page nor the place in a word (Σ) makes a difference. */
 const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("");
 
-/** Marks that make no other name: those that stack on any letter, selectors of a glyph, and any mark on a letter of a script that is read without it. */
-const ADDED = new RegExp(`[${STACKING}\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]+`, "gu");
+/** What makes no other name: what shows nothing, selectors of a glyph among it; marks that stack on any letter, and any on a letter of a script that is read without it. */
+const ADDED = new RegExp(`[${STACKING}${NOTHING}]+`, "gu");
 const OPTIONAL = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
 
 /**

@@ -6,7 +6,7 @@ import { icons } from "../icons.js";
 import { choosePicture } from "../info.js";
 import { allowNotifications } from "../notifications.js";
 import { preferences } from "../preferences.js";
-import { cleanName } from "../text.js";
+import { cleanName, cut } from "../text.js";
 import { ask, attempt, item, prompt, select, sheet, toast, toggle, tool } from "../ui.js";
 import { identitiesSheet } from "./identities.js";
 import { addressSheet, appPasswordsSheet, passwordSheet, secondFactorSheet, sessionsSheet } from "./security.js";
@@ -36,7 +36,7 @@ function profile(app, me, load) {
   return [
     h("h2", { class: "section" }, t("profile")),
     me.guest && item("info", t("guest.note")),
-    !me.guest && item("user", t("profile.name"), () => change("name", t("profile.name"), me.name, { maxlength: 100 }), { tail: h("bdi", {}, cleanName(me.name).slice(0, 24)) }),
+    !me.guest && item("user", t("profile.name"), () => change("name", t("profile.name"), me.name, { maxlength: 100 }), { tail: h("bdi", {}, cut(cleanName(me.name), 24)) }),
     !me.guest && item("smile", t("profile.status"), () => change("status", t("profile.status"), me.status, { maxlength: 200 })),
     !me.guest && item("camera", t("profile.picture"), () => choosePicture(async (file) => { await app.parley.setMyAvatar(file); await load(); })),
     !me.guest && me.avatarHash && item("trash", t("picture.remove"), () => attempt(async () => { await app.parley.setMyAvatar(null); await load(); })),
@@ -97,7 +97,7 @@ function security(app, me, load) {
       item("device", t("apppasswords"), () => appPasswordsSheet(app, me), { note: t("apppasswords.note") }),
       item("key", t(me.hasPassword === false ? "password.set" : "password.change"), () => passwordSheet(app, me, load)),
       ["email", "phone"].filter((kind) => me[kind] || me.info?.features.includes(`codes.${kind}`))
-        .map((kind) => item(kind === "email" ? "send" : "call", t(`signin.${kind}`), () => addressSheet(app, me, kind, load), { tail: h("bdi", {}, cleanName(me[kind]).slice(0, 28)) })),
+        .map((kind) => item(kind === "email" ? "send" : "call", t(`signin.${kind}`), () => addressSheet(app, me, kind, load), { tail: h("bdi", {}, cut(cleanName(me[kind]), 28)) })),
       me.hasPassword !== undefined && item("shield", t("secondfactor"), () => secondFactorSheet(app, me, load), { tail: t(me.secondFactor ? "on" : "off") }),
     ],
     me.info?.providers.length > 0 && item("user", t("identities"), () => identitiesSheet(app, me.info)),
