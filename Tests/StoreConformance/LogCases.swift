@@ -196,6 +196,13 @@ extension StoreConformance {
       try equal(try replay(.zero, 1), [inbound[0]])
       try equal(try replay(inbound[0].position), [inbound[1]])
       try equal(try replay(inbound[1].position), [])
+      // The second is in no archive.
+      func unarchived(_ first: Position, _ last: Position, _ limit: Int = 99) throws -> [Entry] {
+        try scene.read { try $0.unarchived(of: .server(scene.juliet.id, .rules), at: first...last, limit: limit) }
+      }
+      try equal(try unarchived(.zero, inbound[1].position), [inbound[1]])
+      try equal(try unarchived(.zero, inbound[0].position), [])
+      try equal(try unarchived(inbound[1].position.next, inbound[1].position.next), [])
     },
     Case(name: "a repeat is found by author, dialog and id; the last of several") { scene in
       func key(_ id: String, _ hash: UInt64) -> RepeatKey { RepeatKey(rule: .xmpp, id: id, bodyHash: hash) }

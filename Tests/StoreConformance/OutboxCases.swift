@@ -197,14 +197,14 @@ extension StoreConformance {
           position: position, time: scene.time, dialog: dialog.id, author: scene.romeo, place: .peer(scene.romeo),
           fact: .undelivered(undelivered), id: scene.id(position))
         try writer.insert(
-          entry, feeds: [FeedRow(user: scene.romeo.id, traits: [.inbound, .replayed, .undelivered])], key: nil)
+          entry, feeds: [FeedRow(user: scene.romeo.id, traits: [.inbound, .replayed])], key: nil)
         return entry
       }
       try scene.write { try scene.say("later", by: scene.juliet, to: scene.romeo, $0) }
       try scene.reopen()
       try scene.read { reader in
         func told(_ first: Int64, _ last: Int64) throws -> [Position] {
-          try reader.undelivered(
+          try reader.unarchived(
             of: .server(scene.romeo.id, .rules), at: Position(first)...Position(last), limit: 9
           ).map(\.position)
         }

@@ -155,7 +155,7 @@ extension Judge {
       stanzaID: (message.traits.contains(.fromApp) ? nil : message.envelope.id) ?? entry.id.description,
       failure: failure, outcome: changed)
     let told = try insertOwn(
-      .undelivered(undelivered), of: entry.author, at: position, traits: [.inbound, .replayed, .undelivered])
+      .undelivered(undelivered), of: entry.author, at: position, traits: [.inbound, .replayed])
     tell(.entry(told, author: nil))
     return true
   }

@@ -46,8 +46,8 @@ public protocol LogReader {
   func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns inbound messages with trait `replayed` behind `after`, ascending.
   func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry]
-  /// Returns the newest entries of the user's feed that tell of undelivered messages, at these positions, ascending.
-  func undelivered(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry]
+  /// Returns the entries at these positions that `replay` returns and the user's archive does not contain, ascending.
+  func unarchived(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry]
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
@@ -112,8 +112,6 @@ public struct FeedRow: Hashable, Sendable {
     public static let mark = Traits(rawValue: 8)
     /// Only in the archive, not an event for app clients.
     public static let unfollowed = Traits(rawValue: 16)
-    /// Tells of an undelivered message.
-    public static let undelivered = Traits(rawValue: 32)
   }
   public init(user: UserID, traits: Traits) {
     self.user = user

@@ -116,9 +116,9 @@ extension Reader {
     try connection(.replay, log.user, after, bound(limit)).all { try entry($0) }
   }
 
-  func undelivered(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry] {
-    try connection(.undelivered, log.user, positions.lowerBound, positions.upperBound, bound(limit))
-      .all { try entry($0) }.reversed()
+  func unarchived(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry] {
+    try connection(.unarchived, log.user, positions.lowerBound, positions.upperBound, bound(limit))
+      .all { try entry($0) }
   }
 
   func counting(
@@ -266,12 +266,13 @@ extension Query {
       AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
     ORDER BY f.position LIMIT ?3
     """)
-  fileprivate static let undelivered = Query(
+  fileprivate static let unarchived = Query(
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
     WHERE f.user = ?1 AND f.position >= ?2 AND f.position <= ?3
-      AND f.traits & \(FeedRow.Traits.undelivered.rawValue)
-    ORDER BY f.position DESC LIMIT ?4
+      AND f.traits & \(FeedRow.Traits([.replayed, .archived]).rawValue) = \(FeedRow.Traits.replayed.rawValue)
+      AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
+    ORDER BY f.position LIMIT ?4
     """)
   fileprivate static let counted = Query(
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")

@@ -32,7 +32,9 @@ enum OutboxRendering {
       let isDelayed = entry.time + FederationLimits.delayedAfter < now
       if case .invitation(let invitation) = entry.fact {
         return stream.write {
-          RoomMessages.write(invitation, to: entry.addressee.description, id: entry.id.description, into: &$0)
+          RoomMessages.write(
+            invitation, sentAt: isDelayed ? entry.time : nil, to: entry.addressee.description,
+            id: entry.id.description, into: &$0)
         } ? .written : .tooLong
       }
       guard let message = Outbound.message(of: entry) else { return .nothing }

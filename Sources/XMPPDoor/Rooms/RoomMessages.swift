@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -84,7 +85,11 @@ enum RoomMessages {
   // MARK: Invitations
 
   /// Writes a mediated invitation (7.8.2, 7.9).
-  static func write(_ invitation: Invitation, to: String, id: String?, into writer: inout ElementWriter) {
+  ///
+  /// - Parameter time: the time of an invitation that was kept while nobody could be sent it; `nil` for a new one.
+  static func write(
+    _ invitation: Invitation, sentAt time: Timestamp? = nil, to: String, id: String?, into writer: inout ElementWriter
+  ) {
     open(invitation.room, to: to, id: id, into: &writer)
     writer.open(.mucUser)
     writer.open("invite")
@@ -96,6 +101,7 @@ enum RoomMessages {
     writer.close()
     if let password = invitation.password { writer.element("password") { $0.text(password) } }
     writer.close()
+    if let time { Delay.write(time, by: invitation.room.address.description, into: &writer) }
     writer.close()
   }
 

@@ -282,8 +282,10 @@ enum RoomOutbound {
       }
       guard invitation.isFor(session.onlineSession?.interests ?? []) else { return }
     }
-    session.send {
-      RoomMessages.write(invitation, to: session.jid.description, id: entry.id.description, into: &$0)
+    session.send(as: .entry(entry, .direct)) {
+      RoomMessages.write(
+        invitation, sentAt: delayed ? entry.time : nil, to: session.jid.description, id: entry.id.description,
+        into: &$0)
     }
   }
 

@@ -17,8 +17,8 @@ import Dialogs
 ///     reading -last page-> over
 ///     reading -interrupt-> wanted
 ///
-/// A client that reads its archive itself gets no messages from before it came (XEP-0313 6.1.1, XEP-0386 3.2); the
-/// replay sends it the messages from then until it became available.
+/// A client that reads its archive itself gets no messages from before it came (XEP-0313 6.1.1, XEP-0386 3.2), but those
+/// that no archive has (`XMPPSession.untold`); the replay sends it the messages from then until it became available.
 ///
 /// While the replay is due, messages to the user that are sent all the same (to the exact resource, RFC 6121 8.5.3.1;
 /// copies for a client of negative priority) are noted as `early`, and the replay leaves them out. A client that has

@@ -14,32 +14,50 @@ extension XMPPSession {
   func becameAvailable() {
     guard (presence?.priority ?? -1) >= 0 else { return }
     cursor.becameAvailable()
+    tellUnarchived()
     readOn()
   }
 
-  /// Notes that the client reads its archive itself, and needs no offline messages (XEP-0313 6.1.1).
-  func readsArchive() {
-    untold = cursor.readsArchive() ?? untold
-    tellUndelivered()
+  /// Notes that the client reads its archive itself: of the offline messages it needs those that are not in it (XEP-0313
+  /// 6.1.1).
+  ///
+  /// - Parameter isRead: whether the archive counts as read.
+  func readsArchive(isRead: Bool = false) {
+    if let positions = cursor.readsArchive() { untold = Untold(positions: positions, isRead: isRead) }
+    tellUnarchived()
   }
 
-  /// Tells which of the user's messages were not delivered before the session came: no archive has that.
-  private func tellUndelivered() {
-    guard let positions = untold, !isUnread, successor == nil else { return }
-    untold = nil
-    fetch({ [party] in try $0.undelivered(of: .own(party), at: positions, limit: Limits.replayMax) }) {
+  /// Sends a client that reads its archive itself what no archive has: invitations to rooms, which of the user's messages
+  /// were not delivered, and messages that a hint (XEP-0334) or the user's preferences keep out of the archive. It is sent
+  /// when other clients are sent offline messages.
+  private func tellUnarchived() {
+    guard let untold, !isUnread, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
+    self.untold = nil
+    let positions = untold.positions
+    fetch({ [party] in try $0.unarchived(of: .own(party), at: positions, limit: Limits.replayMax) }) {
       [self] (result: Result<[Entry], Problem>) in
-      guard case .success(let entries) = result, let last = entries.last else { return }
+      guard case .success(let entries) = result, !isUnread, successor == nil else {
+        self.untold = untold
+        return
+      }
       for entry in entries { tell(entry, .direct, delayed: true) }
-      confirmation.tell(last.position)
-      askForSign()
+      if entries.count == Limits.replayMax, let last = entries.last?.position, last < positions.upperBound {
+        self.untold = Untold(positions: last.next...positions.upperBound, isRead: untold.isRead)
+        return tellUnarchived()
+      }
+      if !entries.isEmpty {
+        if untold.isRead { confirmation.tell(positions.upperBound) }
+        askForSign()
+      } else if untold.isRead {
+        confirmed(positions.upperBound)
+      }
       flush()
     }
   }
 
   /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
-    tellUndelivered()
+    tellUnarchived()
     continueLookups()
     while !paced.isEmpty, !isBehind { paced.removeFirst()() }
     readOn()

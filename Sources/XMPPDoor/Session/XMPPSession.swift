@@ -38,9 +38,14 @@ final class XMPPSession {
 
   /// The session's place in the log. Nothing is sent before it is registered.
   var cursor = StreamCursor(at: .end, replayed: .end)
-  /// The entries that tell a client which reads its archive itself of undelivered messages; `nil` if it has
-  /// been told of them.
-  var untold: ClosedRange<Position>?
+  /// The messages from before the client came that it has not been sent because it reads its archive itself; `nil` if it
+  /// has been sent those of them that no archive has.
+  var untold: Untold?
+  struct Untold {
+    let positions: ClosedRange<Position>
+    /// Whether the archive counts as read, so that no other client is sent these messages either (XEP-0386 3.2).
+    let isRead: Bool
+  }
   /// The rooms that the session is an occupant of.
   var rooms = JoinedRooms()
   var roomsElsewhere = RoomsElsewhere()
@@ -165,10 +170,7 @@ final class XMPPSession {
         cursor = StreamCursor(
           at: receipt.position, holding ? .behind : .following, replayed: receipt.delivered)
         confirmation.begin(at: receipt.delivered)
-        if holding {
-          untold = cursor.readsArchive()
-          confirmed(receipt.position)
-        }
+        if holding { readsArchive(isRead: true) }
         then(nil)
       case .failure(let problem): then(problem)
       }
@@ -424,7 +426,7 @@ final class XMPPSession {
   func confirms(_ entry: Entry, _ form: Form) -> Bool {
     guard form == .direct else { return false }
     switch entry.fact {
-    case .message, .undelivered: break
+    case .message, .invitation, .undelivered: break
     default: return false
     }
     return isReplayable(entry) && cursor.isInOrder(entry.position)

@@ -15,6 +15,8 @@ struct Draft {
   /// Whether it is kept although it has no body (a child of the named list: subject, invitation, call message,
   /// correction, reaction, retraction...).
   var isKept = false
+  /// Whether it is of no use later, as a call's messages are: it is kept, and a client that was away is not sent it.
+  var isMomentary = false
   /// `<store/>` (XEP-0334): it is kept although it has no body. A marker stays a marker; anything else is a message.
   var isStored = false
   /// Whether it is never stored (XEP-0334 `<no-store/>`), even with a body.

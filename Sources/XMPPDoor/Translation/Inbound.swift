@@ -100,7 +100,13 @@ enum Inbound {
     if draft.call?.act == .ring { traits.insert(.rings) }
     var content = draft.content(extras, links)
     switch draft.roomElsewhere {
-    case nil: if content.kind != .none { traits.formUnion([.counts, .replayed]) }
+    case nil:
+      // XEP-0160 3: what apps do not show is for clients that were away as well, such as invitations and reactions.
+      if content.kind != .none {
+        traits.formUnion([.counts, .replayed])
+      } else if draft.isSaid, !draft.isMomentary {
+        traits.insert(.replayed)
+      }
     // An app would show what all occupants of the room say as one person's dialog.
     case .whisper: content = Content(kind: .none, extras: extras)
     case .invitation(let fields):

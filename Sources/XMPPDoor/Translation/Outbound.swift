@@ -50,13 +50,17 @@ enum Outbound {
   static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
     if entry.room != nil { return RoomOutbound.bytes(of: entry, for: session) }
     var writer = StreamFraming.writer()
-    if case .undelivered(let undelivered) = entry.fact {
+    switch entry.fact {
+    case .undelivered(let undelivered):
       UndeliveredStanzas.write(
         undelivered, form, delayed: entry.time, to: session.party.address, session: session.jid.description,
         into: &writer)
+    case .invitation(let invitation):
+      RoomMessages.write(
+        invitation, sentAt: entry.time, to: session.jid.description, id: entry.id.description, into: &writer)
+    default:
+      if let message = message(of: entry) { write(entry, message, form, delayed: true, for: session, into: &writer) }
     }
-    guard let message = message(of: entry) else { return Array(writer.buffer.readableBytesView) }
-    write(entry, message, form, delayed: true, for: session, into: &writer)
     return Array(writer.buffer.readableBytesView)
   }
 

@@ -31,7 +31,7 @@ struct OfflineMessages: Feature {
     ]
     for name in kept { table.read(name) { _, draft in draft.isKept = true } }
     for local: StaticString in ["invite", "retract", "accept", "reject", "left"] {
-      table.read(Name(local, NS.callInvites)) { _, draft in draft.isKept = true }
+      table.read(Name(local, NS.callInvites)) { _, draft in (draft.isKept, draft.isMomentary) = (true, true) }
     }
     table.read(Name("x", NS.mucUser)) { element, draft in
       // An empty <x/> only marks a private message (XEP-0045 7.5).

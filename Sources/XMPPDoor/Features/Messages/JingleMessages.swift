@@ -31,7 +31,7 @@ struct JingleMessages: Feature {
     ]
     for (name, act) in acts {
       table.read(name) { element, draft in
-        draft.isKept = true
+        (draft.isKept, draft.isMomentary) = (true, true)
         guard let id = element["id"], !id.isEmpty else { return }
         var kind: Call.Kind?
         for child in element.children where child.is(Self.description) {
@@ -43,7 +43,7 @@ struct JingleMessages: Feature {
       }
     }
     // Before 0.4 a client told the user's other clients so.
-    table.read(Name("accept", NS.jingleMessage)) { _, draft in draft.isKept = true }
+    table.read(Name("accept", NS.jingleMessage)) { _, draft in (draft.isKept, draft.isMomentary) = (true, true) }
   }
 
   /// Returns the reason (XEP-0166 7.4), as far as it makes a difference to users; `nil` if it is the usual one of the
