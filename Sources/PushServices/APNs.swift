@@ -160,9 +160,9 @@ public struct APNs: PushSender {
         return (.failed, nil)
       }
       return (.refused, nil)
-    case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"), (400, "MissingDeviceToken"), (404, _):
-      return (.refused, nil)
-    case (400, _), (405, _), (413, _): return (.failed, reason)
+    case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"), (400, "MissingDeviceToken"): return (.refused, nil)
+    // A wrong path says nothing about the device.
+    case (400, _), (404, _), (405, _), (413, _): return (.failed, reason)
     case (429, "TooManyRequests"): return (.unavailable(seconds: answer.retryAfter), nil)
     case (500..., _): return (.unavailable(seconds: answer.retryAfter ?? PushLimits.brokenSeconds), reason)
     // The key, the app's name, or too many tokens: the server's fault.

@@ -187,19 +187,26 @@ public struct FCM: PushSender {
   static func outcome(of answer: WebAnswer) -> (PushOutcome, complaint: String?) {
     if answer.isSuccess { return (.taken, nil) }
     let error = (try? JSONValue(parsing: answer.body))?["error"]
-    // The registration token is invalid only if Google's own error says so; otherwise it is a field of this server's.
-    var code: String?
-    if case .array(let details)? = error?["details"] {
-      code =
-        details.first { $0["@type"]?.string == "type.googleapis.com/google.firebase.fcm.v1.FcmError" }?["errorCode"]?
-        .string
+    // The registration token is invalid only if Google's own error says so, and no other field is named; otherwise it is
+    // a field of this server's.
+    let code = detail("google.firebase.fcm.v1.FcmError", of: error)?["errorCode"]?.string
+    var isToken = true
+    if case .array(let fields)? = detail("google.rpc.BadRequest", of: error)?["fieldViolations"] {
+      isToken = fields.contains { $0["field"]?.string == "message.token" }
     }
     let reason = code ?? error?["status"]?.string ?? "status \(answer.status)"
     switch (answer.status, code) {
-    case (404, "UNREGISTERED"?), (400, "INVALID_ARGUMENT"?), (403, "SENDER_ID_MISMATCH"?): return (.refused, nil)
-    case (400, _): return (.failed, reason)
+    case (404, "UNREGISTERED"?): return (.refused, nil)
+    case (400, "INVALID_ARGUMENT"?) where isToken: return (.refused, nil)
+    // The account of another project than the app's is the operator's mistake.
+    case (400, _), (403, "SENDER_ID_MISMATCH"?): return (.failed, reason)
     case (429, _): return (.unavailable(seconds: answer.retryAfter ?? 60), reason)
     default: return (.unavailable(seconds: answer.retryAfter), reason)
     }
+  }
+
+  private static func detail(_ type: String, of error: JSONValue?) -> JSONValue? {
+    guard case .array(let details)? = error?["details"] else { return nil }
+    return details.first { $0["@type"]?.string == "type.googleapis.com/" + type }
   }
 }

@@ -56,8 +56,8 @@ public struct Gateway: PushSender {
   static func outcome(of answer: WebAnswer) -> PushOutcome {
     switch answer.status {
     case 200..<300: .taken
-    // The gateway reports that the device is gone.
-    case 404, 410: .refused
+    // The gateway reports that the device is gone. Another address than the gateway's answers with 404.
+    case 410: .refused
     default: .unavailable(seconds: answer.retryAfter)
     }
   }

@@ -317,6 +317,7 @@ import WebClient
     // It was nobody's before it was given anew.
     (410, #"{"reason":"Unregistered","timestamp":1699999999999}"#, .failed),
     (403, #"{"reason":"InvalidProviderToken"}"#, .unavailable(seconds: nil)),
+    (404, #"{"reason":"BadPath"}"#, .failed), (404, "", .failed),
     (429, #"{"reason":"TooManyRequests"}"#, .unavailable(seconds: nil)),
     (500, "", .unavailable(seconds: 900)), (503, "{", .unavailable(seconds: 900)),
   ])
@@ -347,16 +348,23 @@ import WebClient
     #expect(quiet?["android"]?["priority"]?.string == "NORMAL" && quiet?["data"]?["silent"]?.string == "true")
   }
 
-  private static func error(_ status: String, _ code: String? = nil) -> String {
-    let detail = code.map { #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"# }
-    return #"{"error":{"status":"\#(status)","details":[\#(detail ?? "")]}}"#
+  private static func error(_ status: String, _ code: String? = nil, field: String? = nil) -> String {
+    let details = [
+      field.map { #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#($0)"}]}"# },
+      code.map { #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#($0)"}"# },
+    ]
+    return #"{"error":{"status":"\#(status)","details":[\#(details.compactMap { $0 }.joined(separator: ","))]}}"#
   }
 
   @Test(arguments: [
     (200, "{}", PushOutcome.taken), (404, error("NOT_FOUND", "UNREGISTERED"), .refused),
     (400, error("INVALID_ARGUMENT", "INVALID_ARGUMENT"), .refused),
+    (400, error("INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.token"), .refused),
     // A field of ours, and not the token.
-    (400, error("INVALID_ARGUMENT"), .failed), (403, error("PERMISSION_DENIED", "SENDER_ID_MISMATCH"), .refused),
+    (400, error("INVALID_ARGUMENT", "INVALID_ARGUMENT", field: "message.android.ttl"), .failed),
+    (400, error("INVALID_ARGUMENT"), .failed),
+    // The operator's account belongs to another project.
+    (403, error("PERMISSION_DENIED", "SENDER_ID_MISMATCH"), .failed),
     (403, error("PERMISSION_DENIED"), .unavailable(seconds: nil)),
     (429, error("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), .unavailable(seconds: 60)),
     (503, error("UNAVAILABLE", "UNAVAILABLE"), .unavailable(seconds: nil)), (401, "", .unavailable(seconds: nil)),
@@ -375,7 +383,7 @@ import WebClient
   }
 
   @Test(arguments: [
-    (204, PushOutcome.taken), (410, .refused), (404, .refused), (401, .unavailable(seconds: nil)),
+    (204, PushOutcome.taken), (410, .refused), (404, .unavailable(seconds: nil)), (401, .unavailable(seconds: nil)),
     (500, .unavailable(seconds: nil)),
   ])
   func theAnswersOfAGateway(status: Int, outcome: PushOutcome) {
