@@ -140,5 +140,8 @@ class Client(XMPP):
 
 
 def leave(client):
+    """Ends the stream, and returns when the server has ended it as well: before that it takes the client to be there."""
     client.send("</stream:stream>")
+    while client.depth:
+        client.read(PATIENCE, "the end of the stream")
     client.close()
