@@ -8,7 +8,7 @@ import { newChat, newGroup, personItem, publicDialogs, requests } from "./newcha
 import { settingsScreen } from "./account/settings.js";
 import { starsScreen } from "./stars.js";
 import { summary } from "./summary.js";
-import { cleanText, folded, marked } from "./text.js";
+import { cleanAddress, cleanText, cut, folded, marked } from "./text.js";
 import { attempt, menu, tool } from "./ui.js";
 
 /** What the server is asked for the dialogs of each filter. Each question has pages of its own; those of all dialogs are the SDK's. */
@@ -388,7 +388,7 @@ export class DialogList {
       dialogs.length > 0 && [head(t("search.dialogs")), dialogs.slice(0, 20).map((dialog) => this.hit(dialog.id, app.people.avatar({ dialog, size: 40 }),
         app.people.titleOf(dialog), "", () => app.openDialog(dialog.id)))],
       people.length > 0 && [head(t("search.people")), people.map((user) => this.hit(user.id, app.people.avatar({ userId: user.id, size: 40 }),
-        app.people.nameOf(user.id, user.name), user.jid, () => app.openPrivate(user.id)))],
+        app.people.nameOf(user.id, user.name), cleanAddress(user.jid), () => app.openPrivate(user.id)))],
       head(t("search.messages")),
       messages === undefined ? h("p", { class: "empty" }, t("loading")) : this.messageRows(messages, typed));
     if (focused) ([...this.nav.querySelectorAll(".row")].find((row) => row.dataset.hit === focused.dataset.hit) ?? this.nav.querySelector(".row") ?? this.search).focus({ preventScroll: true });
@@ -401,19 +401,22 @@ export class DialogList {
     if (!messages.length) return h("p", { class: "empty" }, t(/\s$/.test(typed) ? "search.none" : "search.unfinished"));
     return messages.map((message) => {
       const dialog = app.parley.dialogs.find((each) => each.id === message.dialogId);
-      const sender = message.senderId === app.parley.userId ? t("you") : app.people.nameOf(message.senderId, message.senderNick);
-      const title = dialog ? app.people.titleOf(dialog) : sender;
-      const found = marked(summary(app, message), typed);
+      const isMine = message.senderId === app.parley.userId;
       // The title of a private dialog names the other one, and a long name would leave no place for the hit.
-      const isNamed = sender !== title && (dialog?.type !== "private" || message.senderId === app.parley.userId);
+      const isOfOther = dialog?.type === "private" && !isMine;
+      const { title: sender, address } = isMine ? { title: t("you") } : app.people.markedNameOf(message.senderId, message.senderNick, isOfOther ? dialog.user : undefined);
+      const title = dialog && !isOfOther ? app.people.titleOf(dialog) : sender;
+      const found = marked(summary(app, message), typed);
       return this.hit(message.id, dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, nick: message.senderNick, size: 40 }), title,
-        isNamed ? [name([...sender].slice(0, SENDER_MAX).join("")), ": ", h("bdi", {}, found)] : found, () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt));
+        sender === title ? found : [name(cut(sender, SENDER_MAX)), ": ", h("bdi", {}, found)], () => app.openDialog(message.dialogId, message.id), shortTime(message.sentAt), address);
     });
   }
 
-  hit(id, avatar, title, text, action, when) {
+  /** Returns a row of what was found; `address` shows apart whoever looks like somebody else, on a line of its own, so that it is not cut off. */
+  hit(id, avatar, title, text, action, when, address) {
     return h("button", { type: "button", class: "row", data: { hit: id }, on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
       h("span", { class: "line" }, name(title, "title cut"), when && h("span", { class: "when" }, when)),
+      address && h("span", { class: "line" }, name(address, "address note")),
       text && text.length > 0 && h("span", { class: "line" }, h("span", { class: "snippet cut", dir: "auto" }, text))));
   }
 }
