@@ -83,7 +83,7 @@ export class DialogScreen {
     const redraw = () => { this.drawHead(); this.drawStrips(); this.composer.allow(); };
     this.ends = [
       parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
-      parley.on("dialogs", redraw),
+      parley.on("dialogs", () => { redraw(); this.history.settle(); }),
       this.view.onChange(() => { this.drawStrips(); this.reachStars(); }),
       this.app.stars.onChange(() => this.history.redraw()),
       people.onChange(() => { redraw(); this.history.redraw(); }),

@@ -23,6 +23,8 @@ const TOGETHER = 5 * 60_000;
 const KEPT = 2000;
 /** The messages that are loaded around the first unread one, if it is not among the newest. */
 const AROUND = 100;
+/** The pages of as many messages in which it is looked for, if only the number of those after it is known. */
+const PAGES = 50;
 
 export class History {
   constructor(screen) {
@@ -39,8 +41,8 @@ export class History {
     /** The number of the last message that is known to be read. */
     this.readSeq = Infinity;
     this.hasBegun = false;
-    /** Whether the server's first answer has been looked at. */
-    this.isSettled = this.view.isFresh;
+    /** Whether all that was unread at the beginning is known. */
+    this.isSettled = false;
     const point = (event) => this.showActions(event.target.closest("[data-key]"));
     this.list = h("ol", { class: "messages", "aria-label": t("messages"), on: { focusin: point, pointerover: (event) => { if (event.pointerType === "mouse") point(event); }, pointerleave: () => this.showActions() } });
     this.scroller = h("div", { class: "scroller", on: { scroll: () => this.scrolled(), keydown: (event) => this.key(event) } }, this.list);
@@ -69,9 +71,10 @@ export class History {
     if (this.isClosed || this.isSeeking) return;
     const { messages, isFresh } = this.view;
     const { me } = this.screen.dialog ?? {};
-    this.unreadAfter = me?.unreadCount > 0 && !this.isLed ? this.readBefore ?? me.readMessageId ?? this.beforeUnread(me.unreadCount) : undefined;
+    const isUnread = me?.unreadCount > 0 && !this.isLed;
+    this.unreadAfter = isUnread ? this.readBefore ?? me.readMessageId ?? this.beforeUnread(me.unreadCount) : undefined;
     const first = this.firstUnread(messages);
-    const isMissing = this.unreadAfter !== undefined && first < 0;
+    const isMissing = isUnread && first < 0;
     const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
     if (isMissing && isFresh && !isLoaded && !this.isSought) { this.seek(); return; }
     // A browser that has kept nothing of the dialog, or not enough of it, waits for its messages.
@@ -98,10 +101,13 @@ export class History {
   async seek() {
     this.isSeeking = true;
     try {
-      await this.view.jump(this.unreadAfter, AROUND).catch((error) => {
-        if (error.temporary) throw error;
-        return this.seekAfter(this.unreadAfter);
-      });
+      if (this.unreadAfter === undefined) await this.seekBack(this.screen.dialog.me.unreadCount);
+      else {
+        await this.view.jump(this.unreadAfter, AROUND).catch((error) => {
+          if (error.temporary) throw error;
+          return this.seekAfter(this.unreadAfter);
+        });
+      }
       this.isSought = true;
     } catch (error) {
       // After a lost connection the next change tries again.
@@ -120,10 +126,29 @@ export class History {
       if (error.temporary) throw error;
       return { items: [] };
     });
-    const next = page.items[0]?.id ?? "";
-    await this.view.jump(next, AROUND);
+    await this.loadUnread(page.items[0]?.id ?? "");
+  }
+
+  /** Nothing has been read, and more is unread than is loaded: the first unread message is as many back from the end as are unread. */
+  async seekBack(count) {
+    const { app, dialogId } = this.screen;
+    let left = count, before, first = "";
+    for (let pages = 0; left > 0 && pages < PAGES && (before || !pages); pages += 1) {
+      const page = await app.parley.listMessages(dialogId, { limit: AROUND, ...(before && { before }) });
+      for (const message of page.items) {
+        if (left > 0 && this.isCounted(message)) { left -= 1; first = message.id; }
+      }
+      before = page.nextCursor;
+    }
+    await this.loadUnread(first);
+  }
+
+  /** Loads what is around the first unread message, which "" stands for if it is the first of all. */
+  async loadUnread(messageId) {
+    await this.view.jump(messageId, AROUND);
     const { messages } = this.view;
-    this.readBefore = messages[messages.findIndex(({ id }) => id === next) - 1]?.id ?? "";
+    // Messages that wait to be sent have no id either.
+    this.readBefore = (messageId && messages[messages.findIndex(({ id }) => id === messageId) - 1]?.id) || "";
   }
 
   changed() {
@@ -135,16 +160,25 @@ export class History {
       else if (!isMine && this.lastKey && !this.view.hasNewer) announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
       this.lastKey = last.key;
     }
-    // What was kept here may have begun with the first unread message, and what the server sent may not have it.
-    if (!this.isSettled && this.view.isFresh) {
-      this.isSettled = true;
-      if (!this.isLed && this.unreadAfter !== undefined && this.firstUnread(messages) < 0) this.hasBegun = false;
-    }
+    this.settle();
     if (!this.hasBegun) return this.begin();
     if (this.isAtEnd && messages.length > KEPT) this.view.trim(KEPT / 2);
     this.redraw();
     this.mark();
     return undefined;
+  }
+
+  /**
+   * Begins anew if the server's first answer has more unread messages than what was kept here, which the numbers of the dialog may follow;
+   * or if the first unread message was kept here, and is not in that answer. Once something may be marked as read, all that comes is new.
+   */
+  settle() {
+    if (this.isSettled || !this.hasBegun || !this.view.isFresh || this.isLed || this.isSeeking) return;
+    const isMissed = this.unreadAfter === undefined ? this.isAtEnd && this.screen.dialog?.me?.unreadCount > 0 : this.firstUnread(this.view.messages) < 0;
+    if (!isMissed) return;
+    this.isSettled = true;
+    this.hasBegun = false;
+    this.begin();
   }
 
   /** Draws at the next frame, once; what is there anew too, unless only the window moves. */
@@ -289,19 +323,23 @@ export class History {
   }
 
   /**
-   * Returns the message before the first unread one of who has read nothing: "" if that is the first of all. A group counts from the
-   * moment at which one has joined, and has messages from before; of more unread ones than a page none is known.
+   * Returns the message before the first unread one of who has read nothing: "" if that is the first of all; `undefined` if it is not
+   * loaded. A group counts from the moment at which one has joined, and has messages from before.
    */
   beforeUnread(count) {
     if (this.screen.dialog?.type === "private") return "";
     const { messages, hasOlder, isFresh } = this.view;
     let left = count;
     for (let index = messages.length - 1; index >= 0; index -= 1) {
-      const { id, senderId, content } = messages[index];
-      if (id && senderId !== this.screen.app.parley.userId && content.type !== "system" && content.type !== "deleted") left -= 1;
+      if (this.isCounted(messages[index])) left -= 1;
       if (left === 0) return messages[index - 1]?.id ?? (hasOlder ? undefined : "");
     }
     return isFresh && hasOlder ? undefined : "";
+  }
+
+  /** Whether a message is among those whose number is told as unread. */
+  isCounted({ id, senderId, content }) {
+    return Boolean(id) && senderId !== this.screen.app.parley.userId && content.type !== "system" && content.type !== "deleted";
   }
 
   /** What lies between the last message that was read and one that somebody jumps to is not read by that. */
@@ -383,7 +421,7 @@ export class History {
 
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
-    const wasLed = this.isLed || this.hasBegun;
+    const { isLed, hasBegun } = this;
     const sought = () => this.view.messages.find((each) => each.id === messageId);
     this.isLed = true;
     if (!sought()) {
@@ -392,10 +430,13 @@ export class History {
         await this.view.jump(messageId);
       } finally {
         this.isJumping = false;
-        // A link to what is gone: the dialog opens as without it.
-        if (!sought() && !wasLed) {
-          this.isLed = this.hasBegun = false;
-          this.begin();
+        // A link to what is gone: the dialog opens as without it, and one that is open stays where it is.
+        if (!sought()) {
+          this.isLed = isLed;
+          if (!isLed && !hasBegun) {
+            this.hasBegun = false;
+            this.begin();
+          }
         }
       }
     }
@@ -439,7 +480,10 @@ export class History {
 
   /** Marks as read what is or was on the screen: all of it at the end, else up to the last message whose end is in sight. */
   markRead() {
-    if (!this.hasBegun || this.isJumping || document.hidden || !document.hasFocus() || this.screen.app.screen !== this.screen) return;
+    // Until the server has answered, what is unread is not known.
+    if (!this.hasBegun || !this.view.isFresh || this.isJumping) return;
+    this.isSettled = true;
+    if (document.hidden || !document.hasFocus() || this.screen.app.screen !== this.screen) return;
     const { dialog } = this.screen;
     if (!dialog?.me) return;
     if (this.isAtEnd) {
