@@ -3,7 +3,7 @@ root. (A file named packaging.py would hide a Python package of that name from o
 
 The package is made of the debug binary by `make deb` itself, which is told that the release build is done; what differs for that
 reason is in OF_THE_TEST. The test root is this machine's root file system with a layer above it that goes away with the test;
-there systemd's own programs read the unit.
+there systemd's own programs read the unit, and the server runs as its user with its restrictions (`lib/unit.py`).
 """
 import contextlib
 import json
@@ -18,6 +18,7 @@ import tempfile
 import time
 
 from lib.harness import BINARY, PATIENCE, ROOT, environment, expect, free_port
+from lib.unit import CONFINEMENT, Unit, libraries
 
 # Of the test's package alone: the debug binary is linked to the toolchain's libraries, and nothing is compressed.
 OF_THE_TEST = "custom-library-search-path,uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball"
@@ -124,7 +125,7 @@ def manual(checks, root):
         expect(example in text["parley-user"], text["parley-user"])
 
 
-# Run in the test root. The first argument is the folder of the package.
+# Run in the test root. The first argument is the folder of the package, the second a port, the third the plan of the unit in that folder.
 IN_ROOT = r'''
 set -euo pipefail
 say() { printf '== %s\n' "$*"; }
@@ -150,12 +151,16 @@ say misjudged
 PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/srv/parley parley check
 say serving
 mkfifo /tmp/said
-"${as_parley[@]}" parley serve --no-demo >/dev/null 2>/tmp/said & server=$!
+printenv | grep ^PARLEY_ >/etc/default/parley
+/usr/bin/python3 -I "$1"/confinement.py "$1/$3" >/dev/null 2>/tmp/said & server=$!
 trap 'kill -9 $server 2>/dev/null || true' EXIT
 exec 3</tmp/said
 line=""
 until [[ $line == *' parley: ready'* ]]; do read -r line <&3 || { echo "it ended before it was ready"; exit 1; }; echo "$line" >&2; done
 cat <&3 >/dev/null &
+say confined
+grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$server/status; id -u parley
+say managed
 "${as_parley[@]}" parley user add alice --generate >/dev/null
 "${as_parley[@]}" parley health >/dev/null
 kill $server; wait $server
@@ -182,7 +187,15 @@ mount -t proc proc "$1"/root/proc
 mount --rbind /dev "$1"/root/dev
 mkdir "$1"/root/mnt/package
 mount --bind "$2" "$1"/root/mnt/package
-exec chroot "$1"/root bash -c "$3" bash /mnt/package "$4"
+# The unit hides home directories, where a toolchain may be. A release has these libraries in it.
+number=0
+for library in "${@:6}"; do
+    place="$1"/root/usr/local/lib/toolchain/$((number++))
+    mkdir -p "$place"; mount --bind "$library" "$place"
+    echo "${place#"$1"/root}" >>"$1"/root/etc/ld.so.conf.d/toolchain.conf
+done
+chroot "$1"/root ldconfig
+exec chroot "$1"/root bash -c "$3" bash /mnt/package "$4" "$5"
 '''
 
 
@@ -199,8 +212,15 @@ def package(checks, folder, binary):
     with checks.check("it is installed, serves, is upgraded, removed and purged in a test root"):
         expect(os.geteuid() == 0, "a test root needs root")
         (folder / "root").mkdir()
+        (deb,) = made.glob("parley_*.deb")
+        archive = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], capture_output=True, check=True, timeout=PATIENCE).stdout
+        text = subprocess.run(
+            ["tar", "-xO", "./lib/systemd/system/parley.service"], input=archive, capture_output=True, check=True, timeout=PATIENCE).stdout
+        unit = Unit(text.decode())
+        shutil.copy(CONFINEMENT, made)
+        plan = pathlib.Path(unit.write(made, unit.command)).name
         shown = ask("unshare", "--mount", "--propagation", "private", "bash", "-c", ROOT_SCRIPT, "bash",
-                    str(folder / "root"), str(made), IN_ROOT, str(free_port()), env={**clean(), "LC_ALL": "C.UTF-8"})
+                    str(folder / "root"), str(made), IN_ROOT, str(free_port()), plan, *libraries(BINARY), env={**clean(), "LC_ALL": "C.UTF-8"})
         parts = dict(part.split("\n", 1) for part in shown.split("== ")[1:])
         expect(parts["installed"].splitlines()[:6] == [
             "parley", "root:parley 750 /etc/parley", "root:parley 640 /etc/parley/parley.yaml", "parley:parley 700 /var/lib/parley",
@@ -213,6 +233,9 @@ def package(checks, folder, binary):
         expect(parts["judged"].count("The configuration is good") == 2, shown)
         expect("CAP_NET_BIND_SERVICE" not in parts["judged"] and "/var/" not in parts["judged"], parts["judged"])
         expect("warning: backup.folder: parley cannot write to /srv/parley: permission denied." in parts["misjudged"], parts["misjudged"])
+        found, parley = dict(re.findall(r"^(\w+):\s*(.*)$", parts["confined"], re.M)), parts["confined"].split()[-1]
+        expect(found["Uid"].split() == [parley] * 4 and parley != "0" and (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), f"{found}")
+        expect({found["CapEff"], found["CapBnd"]} == {f"{1 << 10:016x}"}, f"{found}")
         expect(parts["upgraded"].split() == ["domain:", "mine.example", "600"], shown)
         expect(parts["removed"].split() == ["/etc/parley/parley.yaml", "/var/lib/parley/parley.db"], shown)
         expect(parts["purged"] == "" and "unknown" in parts, shown)

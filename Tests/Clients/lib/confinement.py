@@ -158,7 +158,8 @@ def file_systems(plan):
     if plan["strict"]:
         change("/", add=MS_RDONLY)
         for path in ["/dev", "/proc", "/sys"]:
-            change(path, remove=MS_RDONLY)
+            if os.path.ismount(path):
+                change(path, remove=MS_RDONLY)
     if plan["private_devices"]:
         change("/dev", add=MS_RDONLY | MS_NOEXEC, recursive=False)
     for path in plan["read_only"]:

@@ -12,7 +12,7 @@ import yaml
 from lib.harness import BINARY, DOCS, PATIENCE, ROOT, environment, expect
 from lib.internet import NETWORKS, halt
 from lib.partners import Parley
-from lib.unit import FILE, Unit
+from lib.unit import FILE, Unit, libraries
 
 OWN = ["/etc", "/var", "/usr/local"]
 MEGABYTES = 8_192  # of the file system below them, enough for `parley check --network`
@@ -28,13 +28,6 @@ STAND_INS = {
         "enable --now parley" | "restart parley" | "try-reload-or-restart parley") echo "$*" >>"$MACHINE/systemctl" ;;
         *) exit 1 ;; esac''',
 }
-
-
-def libraries(binary):
-    """The folders of libraries that are not the system's: a debug binary is linked to the toolchain's."""
-    done = subprocess.run(["ldd", binary], capture_output=True, text=True, timeout=PATIENCE)
-    paths = [pathlib.Path(path) for path in re.findall(r"=> (/\S+)", done.stdout)]
-    return sorted({path.parent for path in paths if path.parts[1] not in ("lib", "lib64") and path.parts[1:3] != ("usr", "lib")})
 
 
 def merged(one, other):

@@ -6,6 +6,7 @@ import errno
 import functools
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -48,6 +49,13 @@ def calls(word):
     expect(done.returncode == 0, f"systemd-analyze knows no {word}: {done.stderr}")
     words = [line.strip() for line in done.stdout.splitlines()[1:]]
     return frozenset().union(*(calls(each) for each in words if each and not each.startswith("#")))
+
+
+def libraries(binary):
+    """The folders of libraries that are not the system's: a debug binary is linked to the toolchain's."""
+    done = subprocess.run(["ldd", binary], capture_output=True, text=True, timeout=PATIENCE)
+    paths = [pathlib.Path(path) for path in re.findall(r"=> (/\S+)", done.stdout)]
+    return sorted({path.parent for path in paths if path.parts[1] not in ("lib", "lib64") and path.parts[1:3] != ("usr", "lib")})
 
 
 class Unit:
@@ -276,8 +284,12 @@ class Unit:
 
     # The processes.
 
-    def confined(self, folder, command, **more):
-        """The command with which root starts this one as the unit's user with its restrictions. The plan is a file in this folder."""
+    def write(self, folder, command, **more):
+        """The plan of this command, as a new file in this folder."""
         with tempfile.NamedTemporaryFile("w", dir=folder, prefix="plan-", delete=False) as file:
             json.dump({**self.plan, "command": command, **more}, file)
-        return [sys.executable, "-I", str(CONFINEMENT), file.name]
+        return file.name
+
+    def confined(self, folder, command, **more):
+        """The command with which root starts this one as the unit's user with its restrictions."""
+        return [sys.executable, "-I", str(CONFINEMENT), self.write(folder, command, **more)]
