@@ -194,6 +194,56 @@ import XMLStream
     #expect(machine.received(try request(102), as: 2, now: 0) == [.answer(1, BOSHResponse(.repeated))])
   }
 
+  /// A client that sends one number again and again gets one answer for each request, is heard once, and keeps nothing but the
+  /// last of its connections.
+  @Test func oneNumberAThousandTimes() throws {
+    var machine = try session()
+    var answered: [Int] = []
+    var delivered = 0
+    func note(_ outputs: [BOSHOutput]) {
+      for output in outputs {
+        if case .answer(let exchange, _) = output { answered.append(exchange) }
+        if case .deliver = output { delivered += 1 }
+      }
+    }
+    // While it is held, with another content each time.
+    for exchange in 1...1_000 {
+      note(machine.received(try request(101, "sid='s'", presence + presence), as: exchange, now: 0))
+      note(machine.answer(now: 0))
+    }
+    #expect(delivered == 2 && answered == Array(1...999))
+    machine.say(said("a"))
+    #expect(machine.answer(now: 0) == [.answer(1_000, BOSHResponse(payloads: [said("a")]))])
+    // When it has been answered: the same bytes, and nothing new with them.
+    machine.say(said("b"))
+    for exchange in 1_001...2_000 {
+      #expect(
+        machine.received(try request(101, "sid='s'", presence), as: exchange, now: 0)
+          == [.answer(exchange, BOSHResponse(payloads: [said("a")]))])
+      #expect(machine.answer(now: 0).isEmpty)
+    }
+    // Ahead of the others, and with its connections gone.
+    answered = []
+    for exchange in 2_001...3_000 {
+      note(machine.received(try request(103, "sid='s'", presence), as: exchange, now: 0))
+      note(machine.abandoned(exchange, now: 0))
+    }
+    #expect(delivered == 2 && answered == Array(2_001...2_999))
+    note(machine.received(try request(102, "sid='s'", presence), as: 3_001, now: 0))
+    note(machine.answer(now: 0))
+    #expect(delivered == 4 && answered.suffix(2).sorted() == [3_000, 3_001])
+    #expect(machine.queuedBytes == 0)
+  }
+
+  /// 14.2, 14.3: neither what is long gone nor what is far ahead.
+  @Test(arguments: [1, 99, 104, BOSHRequest.ridMax]) func numbersOutsideTheWindowAreTheEnd(rid: Int64) throws {
+    var machine = try session()
+    _ = machine.received(try request(101), as: 1, now: 0)
+    let end = BOSHResponse(.terminated(.itemNotFound))
+    #expect(machine.received(try request(rid), as: 2, now: 0) == [.answer(1, end), .answer(2, end), .over])
+    #expect(machine.received(try request(102), as: 3, now: 0) == [.answer(3, end)])
+  }
+
   @Test func onlySoManyResponsesAreKept() throws {
     var machine = try session()
     for rid in Int64(101)...103 {
