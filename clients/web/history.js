@@ -77,6 +77,7 @@ export class History {
     const isMissing = isUnread && first < 0;
     const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
     if (isMissing && isFresh && !isLoaded && !this.isSought) { this.seek(); return; }
+    if (isFresh) this.reachFresh();
     // A browser that has kept nothing of the dialog, or not enough of it, waits for its messages.
     this.hasBegun = isFresh || (messages.length > 0 && !isMissing);
     if (first >= 0) {
@@ -168,13 +169,21 @@ export class History {
     return undefined;
   }
 
+  /** Notes the last message of the server's first answer: what comes after it is seen as it comes. */
+  reachFresh() {
+    this.freshSeq ??= this.view.messages.findLast((message) => message.id)?.seq ?? 0;
+  }
+
   /**
-   * Begins anew if the server's first answer has more unread messages than what was kept here, which the numbers of the dialog may follow;
-   * or if the first unread message was kept here, and is not in that answer. Once something may be marked as read, all that comes is new.
+   * Begins anew if the server's first answer has unread messages that what was kept here had not, which the numbers of the dialog may
+   * follow; or if the first unread message was kept here, and is not in that answer. Once something may be marked as read it is too late.
    */
   settle() {
     if (this.isSettled || !this.hasBegun || !this.view.isFresh || this.isLed || this.isSeeking) return;
-    const isMissed = this.unreadAfter === undefined ? this.isAtEnd && this.screen.dialog?.me?.unreadCount > 0 : this.firstUnread(this.view.messages) < 0;
+    const { messages } = this.view;
+    this.reachFresh();
+    const live = () => messages.filter((message) => message.seq > this.freshSeq && this.isCounted(message)).length;
+    const isMissed = this.unreadAfter === undefined ? this.isAtEnd && this.screen.dialog?.me?.unreadCount > live() : this.firstUnread(messages) < 0;
     if (!isMissed) return;
     this.isSettled = true;
     this.hasBegun = false;
