@@ -1,3 +1,5 @@
+import Basics
+
 /// What others wrote, as it is shown: names without characters that hide or turn what stands beside them, names and texts
 /// without towers of marks. The doors send names as they were written, since each client shows them in its own way; the
 /// server applies the rule where it writes what is shown itself: notifications, sentences, pages. The web client has the
@@ -14,7 +16,7 @@ public enum ShownText {
   /// Returns a name as it is shown, in one line; `nil` if nothing of it is visible.
   public static func name(_ text: String) -> String? {
     if isPlain(text) { return text }
-    let visible = text.unicodeScalars.map { isBreak($0) ? " " : $0 }.filter { !hides($0) }
+    let visible = text.unicodeScalars.map { isBreak($0) ? " " : $0 }.filter { !Line.hides($0) }
     var line: [Unicode.Scalar] = []
     for scalar in bounded(visible) {
       if !scalar.properties.isWhitespace {
@@ -41,17 +43,6 @@ public enum ShownText {
           default: true
           }
         }))
-  }
-
-  /// Whether a character is left out of a name: it is a control character, has no shape, or changes the direction of what
-  /// stands beside it. Joiners stay: words of living scripts and emoji have them.
-  public static func hides(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0, 0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
-      0xFFF9...0xFFFB:
-      true
-    default: false
-    }
   }
 
   // MARK: Rules

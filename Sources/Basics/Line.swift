@@ -4,13 +4,13 @@ package enum Line {
   package static func beginning(of name: String) -> String { String(name.unicodeScalars.prefix(128)) }
 
   /// Returns the text with escapes in place of control characters, line breaks and direction overrides, so that a
-  /// user's name cannot move the cursor, hide the following text or forge a log line. Nothing is left out, as it is where
-  /// people read names (`ShownText` in Addresses): an operator has to see what is stored.
+  /// user's name cannot move the cursor, hide the following text or forge a log line. What cannot be seen is escaped and
+  /// not left out, as it is where people read names (`ShownText` in Addresses): an operator has to see what is stored.
   package static func safe(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    guard text.unicodeScalars.contains(where: hides) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
-      if isUnsafe(scalar) {
+      if hides(scalar) {
         result += scalar == "\n" ? "\\n" : "\\u{\(String(scalar.value, radix: 16))}"
       } else {
         result.unicodeScalars.append(scalar)
@@ -19,9 +19,13 @@ package enum Line {
     return result
   }
 
-  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+  /// Whether a character is a control character, has no shape, or changes the direction of what stands beside it. Joiners
+  /// are none of these: words of living scripts and emoji have them.
+  package static func hides(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: true
+    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x61c, 0x180e, 0x200b, 0x200e, 0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff,
+      0xfff9...0xfffb:
+      true
     default: false
     }
   }

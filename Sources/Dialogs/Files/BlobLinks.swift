@@ -68,7 +68,7 @@ public struct BlobLinks: Hashable, Sendable {
     let scalars = last.unicodeScalars.filter { scalar in
       switch scalar.properties.generalCategory {
       case .surrogate, .unassigned: false
-      default: !ShownText.hides(scalar)
+      default: !Line.hides(scalar)
       }
     }
     var name = String(String.UnicodeScalarView(scalars))
