@@ -275,6 +275,12 @@ extension Judge {
       return settle(post)
     }
     let peer = try reachable(address, for: owner)
+    // A roster elsewhere is its own server's, also one of another domain of this process.
+    guard !peer.realm.isRemote else {
+      throw Problem(
+        .foreign, "contact-elsewhere",
+        "The roster of \(address) is another server's. Add each of the two to the other's.", field: "contact")
+    }
     for (one, other, name, groups) in [
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {

@@ -190,7 +190,7 @@ extension Hub {
   /// Returns whether a user takes a stanza: its author is not blocked, and may write to them (`MessagesFrom`, and
   /// `StrangerPolicy.refuse`) if it is a message.
   func hears(_ contactSnapshot: ContactSnapshot, _ stanza: RelayedStanza, from party: Party) -> Bool {
-    if shuns(contactSnapshot, JID(party.address)) { return false }
+    if !contactSnapshot.blocks.isEmpty, contactSnapshot.blocks(sender(of: stanza, party)) { return false }
     guard case .message(let type) = stanza.name, type != .error, type != .groupchat,
       contactSnapshot.messagesFrom != .everybody
         || realms.isFederated(party.realm) && federation?.strangers == .refuse,
@@ -198,6 +198,15 @@ extension Hub {
       party.address.local != nil, party.address != contactSnapshot.user.address
     else { return true }
     return contactSnapshot.hasInRoster(party.address)
+  }
+
+  /// Returns the address that a block must match: the whole one, so that it may be of one occupant of a room, or the
+  /// room's for what is said to all of it, as in rooms of this server.
+  private func sender(of stanza: RelayedStanza, _ party: Party) -> JID {
+    let address = party.address
+    if case .message(.groupchat) = stanza.name { return JID(address) }
+    let full = stanza.fromResource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) }
+    return full ?? JID(address)
   }
 
   /// Returns whether a message of somebody elsewhere that is stored nowhere may reach a user who is online: strangers

@@ -62,16 +62,21 @@ enum RemoteInbound {
     if draft.roomElsewhere == .whisper { draft.isUncopied = true }
     let type = stanza.messageType
     if let call = draft.call, call.act == .finish { RemoteCalls.finished(call.name, arrival) }
+    let isWhisper = draft.roomElsewhere == .whisper
     if type == .chat || type == .normal, draft.isPosted {
-      return arrival.link.post(
-        Inbound.post(
-          stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
-          repeated: arrival.repeated, links: arrival.link.door.parley.blobs?.policy.links),
-        by: arrival.sender, for: stanza)
+      let intent = Inbound.post(
+        stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras, repeated: arrival.repeated,
+        links: arrival.link.door.parley.blobs?.policy.links)
+      guard isWhisper else { return arrival.link.post(intent, by: arrival.sender, for: stanza) }
+      arrival.link.work?.post(intent, by: arrival.sender, for: stanza) { result in
+        if case .failure(let problem) = result { refuseWhisper(arrival, StanzaError(problem), code: problem.code) }
+      }
+      return
     }
     if draft.body != nil, type != .error, type != .groupchat,
       !arrival.parley.hub.mayBeHeardUnstored(arrival.sender, by: arrival.to.bare)
     {
+      if isWhisper { return refuseWhisper(arrival, StanzaError(.serviceUnavailable)) }
       throw StanzaError(.serviceUnavailable)
     }
     // In its place between what is posted: one user's messages to another keep their order (RFC 6120 10.1). RFC 6121
@@ -85,10 +90,24 @@ enum RemoteInbound {
       switch result {
       case .failure(let problem): arrival.link.refuse(stanza, problem)
       case .success(let receipt) where receipt.isRepeat && bounces:
+        if isWhisper { return refuseWhisper(arrival, StanzaError(.serviceUnavailable)) }
         arrival.link.refuse(stanza, StanzaError(.serviceUnavailable))
       case .success: break
       }
     }
+  }
+
+  /// Refuses a private message of a room elsewhere. An occupant who is here, and has blocked its author or does not hear
+  /// strangers, answers nothing: the room would take `service-unavailable` as the sign that the occupant is gone, and
+  /// remove them (XEP-0045 17.3).
+  private static func refuseWhisper(_ arrival: RemoteArrival, _ error: StanzaError, code: String? = nil) {
+    let hub = arrival.parley.hub
+    if error.condition == .serviceUnavailable, let user = hub.user(at: arrival.to.bare),
+      hub.onlineSessions(of: user).contains(where: { $0.door == .xmpp && $0.resource == arrival.to.resource })
+    {
+      return
+    }
+    arrival.link.refuse(arrival.stanza, error, code: code)
   }
 
   private static func presence(_ arrival: RemoteArrival) {
