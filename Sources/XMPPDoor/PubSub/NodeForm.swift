@@ -6,8 +6,8 @@ import XMPP
 /// The configuration of a node as a form (XEP-0060 8.2, 16.4.4), and the same fields as conditions of a publication
 /// (7.1.5).
 ///
-/// Options that cannot be changed here are told with their one value, for clients that insist on them; a form to be filled
-/// in has only those among them for which a field can say that there is no other value.
+/// Options that cannot be changed here are shown with their one value, for clients that insist on them. A form to be
+/// filled in has only those for which the field says that there is no other value, by its options or its range.
 enum NodeForm {
   private enum Key {
     static let access = "pubsub#access_model"
