@@ -26,6 +26,7 @@ class Script:
 
 SCRIPTS = [
     Script("contract"),
+    Script("offered", seconds=35, cores=0.3),
     Script("slixmpp_client"),
     Script("contact_groups"),
     Script("habits", once="what it finds is lost, doubled or out of order"),
