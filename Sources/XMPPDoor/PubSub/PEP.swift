@@ -173,23 +173,39 @@ struct PEP: Feature {
   static func look(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
     switch request {
     case .configuration(let node): configuration(turn, node)
-    case .defaults:
-      let configuration = turn.isAtService ? NodeConfiguration.atService : NodeConfiguration()
-      turn.reply { writeForm(configuration, node: nil, "default", isAtService: turn.isAtService, into: &$0) }
+    case .defaults: defaults(turn)
     case .subscribers(let node): subscribers(turn, of: node)
     case .affiliates(let node): affiliates(turn, of: node)
     default: throw StanzaError(.badRequest)
     }
   }
 
+  /// Answers with the form of a node that is yet to be created (8.3).
+  private static func defaults(_ turn: Turn) {
+    let (viewer, isAtService) = (turn.party, turn.isAtService)
+    turn.fetch { reader in
+      try offeredGroups(of: viewer, reader)
+    } reply: { groups in
+      let configuration = isAtService ? NodeConfiguration.atService : NodeConfiguration()
+      turn.reply {
+        writeForm(configuration, groups: groups, node: nil, "default", isAtService: isAtService, into: &$0)
+      }
+    }
+  }
+
+  /// Returns the groups of contacts that a form offers for `pubsub#roster_groups_allowed`.
+  private static func offeredGroups(of viewer: Party, _ reader: any StoreReader) throws -> Set<String> {
+    let groups = try reader.contacts(of: viewer.id).lazy.flatMap(\.groups)
+    return Set(Set(groups).sorted().prefix(DoorLimits.rosterGroupsOffered))
+  }
+
   /// Returns the configuration form (8.2).
   private static func configuration(_ turn: Turn, _ name: String) {
     let (owner, viewer, jid, services) = (turn.host, turn.party, turn.jid, turn.parley.pubsub)
     turn.fetch { reader in
-      let groups = try reader.contacts(of: viewer.id).lazy.flatMap(\.groups)
-      return (
+      (
         try FoundNode.owned(name, of: owner, for: viewer, at: jid, reader, services),
-        Set(Set(groups).sorted().prefix(DoorLimits.rosterGroupsOffered))
+        try offeredGroups(of: viewer, reader)
       )
     } reply: { (found, groups) throws(StanzaError) in
       // 8.2.3.2.
