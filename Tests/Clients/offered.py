@@ -124,8 +124,9 @@ def walk(checks, fixture):
         found = {name: field.values for name, field in Form(fixture.info(VERONA)).fields.items()}
         wanted = {
             "muc#roomconfig_roomname": ["Fair Verona"], "muc#roominfo_description": ["The scene"], "muc#roominfo_lang": ["it"],
-            "muc#roominfo_occupants": [str(len(fixture.items(VERONA)))], "muc#roominfo_subject": ["A feud"], "muc#roominfo_contactjid": ["juliet@localhost"], "muc#roominfo_subjectmod": ["1"],
-            "muc#roomconfig_changesubject": ["1"], "muc#roomconfig_allowinvites": ["1"], "muc#roomconfig_allowpm": ["none"], "muc#maxhistoryfetch": ["20"],
+            "muc#roominfo_occupants": [str(len(fixture.items(VERONA)))], "muc#roominfo_subject": ["A feud"],
+            "muc#roominfo_contactjid": ["juliet@localhost"], "muc#roominfo_subjectmod": ["1"], "muc#roomconfig_changesubject": ["1"],
+            "muc#roomconfig_allowinvites": ["1"], "muc#roomconfig_allowpm": ["none"], "muc#maxhistoryfetch": ["20"],
             "muc#roominfo_slow_mode_duration": ["7"], "parley#retention": ["30"], "muc#roominfo_avatarhash": [hashlib.sha1(ROSE).hexdigest()],
         }
         activity = found.pop("{urn:xmpp:muc-activity}message-activity", None)

@@ -23,7 +23,8 @@ FEATURES = {
     "custom": ["custom"], "events": ["events"], "nearby": ["me.location.put", "user.list"], "contactMatches": ["contactMatch.salt", "contactMatch.create"],
     "calls": ["call.start", "call.signal", "call.end", "iceServer.list"], "attachments": ["attachment.create", "attachment.get"],
     "exports": ["export.create", "export.list", "export.get"], "devices": ["device.put", "device.list", "device.delete"],
-    "registration": ["user.register"], "invitations": ["invitation.create", "invitation.get"], "codes.email": ["code.send", "me.email.put"], "codes.phone": ["code.send", "me.phone.put"],
+    "registration": ["user.register"], "invitations": ["invitation.create", "invitation.get"], "codes.email": ["code.send", "me.email.put"],
+    "codes.phone": ["code.send", "me.phone.put"],
     **{f"content.{kind}": ["message.send"] for kind in CONTENT},
 }
 

@@ -235,7 +235,8 @@ def assist(fixture, to):
     fixture.romeo.say("juliet", "read me")
     stored = find(fixture.juliet.message("read me"), "{urn:xmpp:sid:0}stanza-id").get("id")
     shown = f"<displayed xmlns='urn:xmpp:mds:displayed:0'><stanza-id xmlns='urn:xmpp:sid:0' by='juliet@localhost' id='{stored}'/></displayed>"
-    fixture.juliet.send(f"<message type='chat' to='romeo@localhost' id='{fixture.new('d')}'>{shown}<displayed xmlns='urn:xmpp:chat-markers:0' id='read me'/></message>")
+    marker = "<displayed xmlns='urn:xmpp:chat-markers:0' id='read me'/>"
+    fixture.juliet.send(f"<message type='chat' to='romeo@localhost' id='{fixture.new('d')}'>{shown}{marker}</message>")
     fixture.ask("<ping xmlns='urn:xmpp:ping'/>", "get", "localhost")
     item = fixture.ask(f"<pubsub xmlns='{PUBSUB}'><items node='urn:xmpp:mds:displayed:0'><item id='romeo@localhost'/></items></pubsub>")
     expect(find(item, ".//{urn:xmpp:sid:0}stanza-id").get("id") == stored, "the node says something else")
@@ -366,8 +367,9 @@ def self_ping(fixture, to):
 # MARK: Files
 
 def upload(fixture, purpose=""):
-    kind = purpose and {"ephemeral": f"<ephemeral xmlns='urn:xmpp:http:upload:purpose:0' expire-before='{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 86_400))}'/>"}.get(
-        purpose, f"<{purpose} xmlns='urn:xmpp:http:upload:purpose:0'/>")
+    tomorrow = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+    end = f" expire-before='{tomorrow}'" if purpose == "ephemeral" else ""
+    kind = purpose and f"<{purpose} xmlns='urn:xmpp:http:upload:purpose:0'{end}/>"
     slot = fixture.ask(f"<request xmlns='urn:xmpp:http:upload:0' filename='rose.png' size='{len(ROSE)}' content-type='image/png'>{kind}</request>", "get", UPLOADS)
     trust = ssl.create_default_context(cafile=fixture.server.certificate)
     put, get = (find(slot, f".//{{urn:xmpp:http:upload:0}}{name}").get("url") for name in ("put", "get"))
@@ -411,16 +413,19 @@ def nodes(fixture, to):
     """XEP-0060 8.1, 8.2, 8.3, 7.1.5: each field with each of its values, in a configuration, when a node is created, and as an option of a
     publication; and what the defaults offer is that."""
     values, node = node_values(to), fixture.new("node")
+    if not to:
+        fixture.set("<query xmlns='jabber:iq:roster'><item jid='romeo@localhost'><group>Friends</group></item></query>")
     fixture.set(f"<pubsub xmlns='{PUBSUB}'><create node='{node}'/></pubsub>", to)
     form = configured(fixture, node, to)
     defaults = Form(fixture.ask(f"<pubsub xmlns='{PUBSUB}#owner'><default/></pubsub>", "get", to))
-    expect({name: field.offers for name, field in defaults.fields.items()}.keys() == form.fields.keys(), f"{sorted(defaults.fields)}")
+    offers = [{name: field.offers for name, field in each.fields.items()} for each in (form, defaults)]
+    expect(offers[0] == offers[1], f"the defaults offer {offers[1]}, and a node {offers[0]}")
 
-    def use(name, options):
+    def use(name, choices):
         field = form.fields[name]
-        flat = {option for value in options for option in ([value] if isinstance(value, str) else value)}
+        flat = {option for value in choices for option in ([value] if isinstance(value, str) else value)}
         expect(set(field.offers) <= flat, f"{field.offers} and not {flat}")
-        for value in options:
+        for value in choices:
             wanted = sorted(value if isinstance(value, list) else [value] if value else [])
             fixture.set(f"<pubsub xmlns='{PUBSUB}#owner'><configure node='{node}'>{filled(CONFIG, {name: value})}</configure></pubsub>", to)
             expect(sorted(configured(fixture, node, to)[name]) == wanted, f"{value} was set, and {configured(fixture, node, to)[name]} is read")
@@ -466,6 +471,13 @@ def subscriptions(fixture, to):
         expect(Form(fixture.ask(options % "", "get", host, fixture.romeo))["pubsub#deliver"] == [value], f"{value} is not kept")
 
 
+def pubsub(fixture, to):
+    """The server offers what it does for accounts."""
+    to = SERVICE if to == SERVICE else None
+    nodes(fixture, to)
+    subscriptions(fixture, to)
+
+
 def pubsub_features(title):
     """Those of XEP-0060 10 have a scene of a play each, which docs/xep-0060.md names, and a unit test looks for."""
     page = (DOCS / "xep-0060.md").read_text()
@@ -491,7 +503,7 @@ USES = {
     "urn:xmpp:bookmarks:1#compat": script("bookmarks_slixmpp", "bookmarks, slixmpp: a list in private storage"),
     "urn:xmpp:bookmarks:1#compat-pep": script("bookmarks_slixmpp", "bookmarks, slixmpp: a list in the old node"),
     "urn:xmpp:bookmarks-conversion:0": script("bookmarks_slixmpp", "bookmarks, slixmpp: an item is in the list, in both of its places"),
-    "urn:xmpp:mds:server-assist:0": assist, PUBSUB: lambda fixture, to: (nodes(fixture, SERVICE if to == SERVICE else None), subscriptions(fixture, SERVICE if to == SERVICE else None)),
+    "urn:xmpp:mds:server-assist:0": assist, PUBSUB: pubsub,
     f"{PUBSUB}#pubsub-on-a-jid": lambda fixture, to: fixture.ask(f"<pubsub xmlns='{PUBSUB}'><affiliations/></pubsub>", "get", to),
     # Rooms
     MUC: create, f"{MUC}#stable_id": stable_id, f"{MUC}#unique": unique, SEARCH: channels, f"{MUC}#roomconfig": configuration, f"{MUC}#register": registration,
