@@ -58,9 +58,10 @@ public enum FederationCheck {
 
 extension Settings {
   /// Returns the domains that other servers connect to for a domain here, and whether federation is incomplete without:
-  /// rooms are where people of several servers meet, files are fetched by HTTPS.
+  /// rooms are where people of several servers meet, unless they are closed to other servers; files are fetched by HTTPS.
   func federated(_ domain: Domain) -> [(name: String, isRequired: Bool)] {
-    var names = [(domain.name, true), (domain.rooms, federation?.rooms != .off)]
+    var names = [(domain.name, true)]
+    if federation?.rooms != .off { names.append((domain.rooms, true)) }
     if uploads != nil { names.append((domain.uploads, false)) }
     if let pubsub = domain.pubsub { names.append((pubsub, false)) }
     if federation?.reachesComponents == true {

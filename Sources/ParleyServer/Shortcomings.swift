@@ -43,6 +43,9 @@ extension Settings {
       + StartConditions.current.doubts(self)
   }
 
+  /// The remarks of `parley check`: what is in order, and not for everybody who connects.
+  public var remarks: [String] { Certificates.remarks(self) }
+
   /// The names that are looked for in the certificate of a domain: its own by clients, those of its services by other
   /// servers, and the host of `http.url` by browsers and apps where that leads to the HTTPS port itself.
   func certified(_ domain: Domain) -> [String] {

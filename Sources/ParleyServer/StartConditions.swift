@@ -18,7 +18,7 @@ package struct StartConditions {
 
   package static var current: StartConditions {
     StartConditions(
-      unit: ServiceUnit.installed, user: SystemUser.current,
+      unit: ServiceUnit.installed(), user: SystemUser.current,
       bindsAllPorts: text(of: "/proc/self/status").map(holdsNetBindService) ?? false,
       firstFreePort: text(of: "/proc/sys/net/ipv4/ip_unprivileged_port_start").flatMap { Int($0.trimmed) } ?? 1_024)
   }
@@ -37,16 +37,29 @@ package struct StartConditions {
 
   /// Returns a sentence for each thing that the server will be refused.
   package func doubts(_ settings: Settings) -> [String] {
-    let file = settings.file.map { Files.absolute($0) }
-    let unit = unit.flatMap { $0.configuration != nil && $0.configuration == file ? $0 : nil }
+    let file = settings.file.map { Self.real($0) }
+    let unit = unit.flatMap { $0.configuration.map(Self.real) == file && file != nil ? $0 : nil }
     var texts = lowPorts(settings, unit)
-    let server = unit?.user.flatMap { SystemUser(named: $0) } ?? user
+    // systemd creates such a user at the start.
+    if unit?.isDynamic == true { return texts }
+    if let unit, !unit.unknownNames.isEmpty {
+      let names = unit.unknownNames.joined(separator: ", ")
+      return texts + ["\(unit.name) names users or groups that this machine does not have: \(names)."]
+    }
+    let server = unit?.server ?? user
     let isSelf = server.id == user.id
     // Only root sees all that another user may do.
     guard isSelf || user.id == 0 else { return texts }
     texts += folders(settings, unit, server, isSelf)
     if !isSelf { texts += files(settings, server) }
     return texts
+  }
+
+  /// Returns a path without `.`, `..` and symbolic links; as it is if nothing is there.
+  private static func real(_ path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
   }
 
   private func lowPorts(_ settings: Settings, _ unit: ServiceUnit?) -> [String] {
@@ -110,15 +123,32 @@ struct SystemUser {
     self.groups = groups
   }
 
-  /// Looks a user up; nil if there is none.
-  init?(named name: String) {
-    guard let entry = getpwnam(name) else { return nil }
-    let (id, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
+  /// Looks a user up by name or number; nil if there is none.
+  ///
+  /// - Parameters:
+  ///   - group: The name of a group in place of the user's own.
+  ///   - supplementary: The names of groups besides.
+  init?(named name: String, group: String? = nil, supplementary: [String] = []) {
+    let more = supplementary.compactMap { Self.group($0) }
+    let primary = group.flatMap { Self.group($0) }
+    guard let entry = getpwnam(name) else {
+      guard let id = UInt32(name) else { return nil }
+      self.init(name: name, id: id, groups: Set(more + [primary].compactMap { $0 }))
+      return
+    }
+    let (id, own) = (entry.pointee.pw_uid, primary ?? entry.pointee.pw_gid)
     var groups = [UInt32](repeating: 0, count: 256)
     var count = Int32(groups.count)
     // With more groups than that, the first ones are taken.
-    _ = getgrouplist(name, group, &groups, &count)
-    self.init(name: name, id: id, groups: Set(groups.prefix(Int(max(0, min(count, 256))))).union([group]))
+    _ = getgrouplist(name, own, &groups, &count)
+    let known = Array(groups.prefix(Int(max(0, min(count, 256)))))
+    self.init(name: name, id: id, groups: Set(known + more + [own]))
+  }
+
+  /// Returns the number of a group by its name or number; nil if there is none.
+  static func group(_ name: String) -> UInt32? {
+    guard let entry = getgrnam(name) else { return UInt32(name) }
+    return entry.pointee.gr_gid
   }
 
   /// The user of this process.
@@ -128,8 +158,8 @@ struct SystemUser {
     return SystemUser(name: "the user \(id)", id: id, groups: [getegid()])
   }
 
-  /// Whether the user has a right to a file or folder, by its mode and those of the folders above it
-  /// (path_resolution(7)). Access control lists are not looked at.
+  /// Whether the user has a right to a file or folder, by its mode or access control list and those of the folders above
+  /// it (path_resolution(7)).
   func may(_ right: Right, _ path: String) -> Bool {
     if id == 0 { return true }
     var folder = path
@@ -143,6 +173,9 @@ struct SystemUser {
   private func hasRight(_ right: Right, _ path: String) -> Bool {
     var found = stat()
     guard stat(path, &found) == 0 else { return false }
+    if let list = AccessList(of: path) {
+      return list.grants(right, to: id, groups: groups, owner: found.st_uid, ownersGroup: found.st_gid)
+    }
     let shift: UInt32 = found.st_uid == id ? 6 : groups.contains(found.st_gid) ? 3 : 0
     return found.st_mode >> shift & right.rawValue != 0
   }
@@ -157,8 +190,12 @@ struct SystemUser {
     }
     var found = stat()
     if stat(place, &found) == 0, found.st_mode & S_IFMT != S_IFDIR { return Files.reason(ENOTDIR) }
-    if isSelf { return access(place, W_OK | X_OK) == 0 ? nil : Files.reason(errno) }
-    return may(.write, place) && may(.enter, place) ? nil : Files.reason(EACCES)
+    let isAllowed = may(.write, place) && may(.enter, place)
+    guard isSelf else { return isAllowed ? nil : Files.reason(EACCES) }
+    if access(place, W_OK | X_OK) == 0 { return nil }
+    // A unit may give its user more groups than this process has.
+    let code = errno
+    return isAllowed && code == EACCES && id != 0 ? nil : Files.reason(code)
   }
 }
 
@@ -169,33 +206,58 @@ struct ServiceUnit {
   private(set) var configuration: String?
   /// nil for root.
   private(set) var user: String?
+  private var group: String?
+  private var supplementary: [String] = []
+  /// Whether systemd makes a user for the time for which the server runs.
+  private(set) var isDynamic = false
   private var capabilities = ""
   private var isStrict = false
   private var state: [String] = []
   private var writable: [String] = []
 
-  /// The unit of the package, or of `make install`, with what `systemctl edit` has added to it.
-  static var installed: ServiceUnit? {
-    let folders = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system"]
-    for folder in folders {
-      guard let whole = StartConditions.text(of: folder + "/parley.service") else { continue }
-      return ServiceUnit([whole, StartConditions.text(of: "/etc/systemd/system/parley.service.d/override.conf") ?? ""])
+  /// The folders of the system's units, of which earlier ones take precedence (systemd.unit(5), unit file load path).
+  private static let folders = [
+    "/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/transient",
+    "/run/systemd/generator.early", "/etc/systemd/system", "/etc/systemd/system.attached", "/run/systemd/system",
+    "/run/systemd/system.attached", "/run/systemd/generator", "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/generator.late",
+  ]
+
+  /// Returns the unit of the package, or of `make install`, with all drop-ins, those for every service as well: in the
+  /// order of their names, whatever their folders; one takes the place of those of its name in later folders.
+  static func installed(below root: String = "") -> ServiceUnit? {
+    let folders = Self.folders.map { root + $0 }
+    guard let whole = folders.lazy.compactMap({ StartConditions.text(of: $0 + "/parley.service") }).first else {
+      return nil
     }
-    return nil
+    var dropIns: [String: String] = [:]
+    for folder in folders.map({ $0 + "/parley.service.d" }) + folders.map({ $0 + "/service.d" }) {
+      for name in Folder.names(folder) where name.hasSuffix(".conf") && dropIns[name] == nil {
+        dropIns[name] = folder + "/" + name
+      }
+    }
+    let texts = dropIns.sorted { $0.key < $1.key }.compactMap { StartConditions.text(of: $0.value) }
+    return ServiceUnit([whole] + texts)
   }
 
   /// Reads files, of which later ones add to and override earlier ones.
   init(_ texts: [String]) {
     name = "parley.service"
-    for line in texts.flatMap({ $0.split(separator: "\n") }) {
+    for line in texts.flatMap({ $0.replacing("\\\n", with: " ").split(separator: "\n") }) {
       guard let equals = line.firstIndex(of: "=") else { continue }
       let value = line[line.index(after: equals)...].trimmed
       let words = value.split(separator: " ").map(String.init)
       switch line[..<equals].trimmed {
-      case "User": user = value
-      case "ExecStart":
-        if let option = words.firstIndex(of: "--config"), option + 1 < words.count { configuration = words[option + 1] }
       // An empty value takes back what was there before.
+      case "User": user = value.isEmpty ? nil : String(value)
+      case "Group": group = value.isEmpty ? nil : String(value)
+      case "SupplementaryGroups": supplementary = words.isEmpty ? [] : supplementary + words
+      case "DynamicUser": isDynamic = ["1", "yes", "true", "on"].contains(value.lowercased())
+      case "ExecStart":
+        let option = words.firstIndex(of: "--config").map { $0 + 1 }
+        configuration =
+          option.flatMap { $0 < words.count ? words[$0] : nil }
+          ?? words.first { $0.hasPrefix("--config=") }.map { String($0.dropFirst("--config=".count)) }
       case "AmbientCapabilities": capabilities = value.isEmpty ? "" : capabilities + " " + value
       case "ProtectSystem": isStrict = value == "strict"
       case "ReadWritePaths":
@@ -204,6 +266,18 @@ struct ServiceUnit {
       default: continue
       }
     }
+  }
+
+  /// The user as whom the server runs, with the groups that the unit names; nil if the machine has no such user.
+  var server: SystemUser? {
+    let name = user ?? "root"
+    return SystemUser(named: name, group: group, supplementary: supplementary)
+  }
+
+  /// The names of users and groups that the machine does not have.
+  var unknownNames: [String] {
+    let users = user.map { SystemUser(named: $0) == nil ? [$0] : [] } ?? []
+    return users + ([group].compactMap { $0 } + supplementary).filter { SystemUser.group($0) == nil }
   }
 
   var bindsAllPorts: Bool { user == nil || user == "root" || capabilities.contains("CAP_NET_BIND_SERVICE") }

@@ -13,23 +13,17 @@ extension Certificates {
   public static func doubts(
     _ settings: Settings, issuedIn folder: String, at now: Timestamp, names: (Settings.Domain) -> [String]
   ) -> [String] {
-    var order: [Settings.CertificateFiles] = []
-    var wanted: [Settings.CertificateFiles: [String]] = [:]
-    for domain in settings.domains {
-      guard let files = domain.certificate ?? settings.certificate else { continue }
-      if wanted[files] == nil { order.append(files) }
-      wanted[files, default: []] += names(domain)
-    }
-    let paths: [String?] = [nil, settings.outgoing.authorities, settings.federation?.authorities]
-    let authorities = paths.compactMap { try? Authorities.read($0) }
+    let (order, domains) = inFiles(settings)
+    let authorities = known(settings)
     var texts = order.flatMap { files -> [String] in
       let found = presented(files.chain)
       guard let chain = found.chain else {
         return found.flaw.map { ["The certificate \(files.chain) is doubtful: \($0)."] } ?? []
       }
+      let wanted = (domains[files] ?? []).flatMap { names($0) }
       return [
-        chain.leaf.certificate.doubtfulDate(now), chain.leaf.certificate.missingNames(wanted[files] ?? []),
-        authorities.isEmpty ? nil : chain.missingIssuer(authorities),
+        chain.leaf.certificate.doubtfulDate(now), chain.leaf.certificate.missingNames(wanted),
+        chain.missingIssuer(authorities),
       ].compactMap { $0 }.map { "The certificate \(files.chain) \($0)." }
     }
     // The authority's own is renewed by the server, however short its life is.
@@ -39,6 +33,36 @@ extension Certificates {
       texts.append("The certificate \(issued.chain) \(flaw) (parley certificate show).")
     }
     return texts
+  }
+
+  /// What is in order for those who trust an authority that this machine does not know, such as a company's own.
+  ///
+  /// - Returns: A sentence for each certificate of a file.
+  public static func remarks(_ settings: Settings) -> [String] {
+    let authorities = known(settings)
+    return inFiles(settings).order.compactMap { files in
+      presented(files.chain).chain?.privateEnd(authorities).map { "The certificate \(files.chain) \($0)." }
+    }
+  }
+
+  /// Returns the certificates of files in the order of the configuration, and the domains that each is for.
+  private static func inFiles(
+    _ settings: Settings
+  ) -> (order: [Settings.CertificateFiles], domains: [Settings.CertificateFiles: [Settings.Domain]]) {
+    var order: [Settings.CertificateFiles] = []
+    var domains: [Settings.CertificateFiles: [Settings.Domain]] = [:]
+    for domain in settings.domains {
+      guard let files = domain.certificate ?? settings.certificate else { continue }
+      if domains[files] == nil { order.append(files) }
+      domains[files, default: []].append(domain)
+    }
+    return (order: order, domains: domains)
+  }
+
+  /// Returns the authorities that this machine and the configuration know.
+  private static func known(_ settings: Settings) -> [Authorities] {
+    let paths: [String?] = [nil, settings.outgoing.authorities, settings.federation?.authorities]
+    return paths.compactMap { try? Authorities.read($0) }
   }
 
   private static func presented(_ path: String) -> (chain: PresentedChain?, flaw: String?) {
@@ -72,18 +96,49 @@ extension Certificate {
 }
 
 extension PresentedChain {
-  /// The end of a clause about a certificate that is missing between the first one and an authority; `nil` if there is
-  /// none. Those who connect know the authorities, and need all others to be presented (RFC 8446 4.4.2).
-  fileprivate func missingIssuer(_ authorities: [Authorities]) -> String? {
+  /// The last certificate of the way up that the file has; `nil` if an authority that is known here has issued it.
+  private func unknownEnd(_ authorities: [Authorities]) -> Certificate? {
+    // Without authorities nothing can be said.
+    if authorities.isEmpty { return nil }
     var tip = leaf.certificate
     var rest = others.map(\.certificate)
-    while tip.issuer != tip.subject, !authorities.contains(where: { !$0.named(tip.issuer).isEmpty }) {
+    while !authorities.contains(where: { !$0.named(tip.issuer).isEmpty }) {
       let issuer = tip.issuer
-      guard let at = rest.firstIndex(where: { $0.subject == issuer }) else {
-        return "has an incomplete chain: the certificate of \(issuer.text) is missing in the file"
-      }
+      guard issuer != tip.subject, let at = rest.firstIndex(where: { $0.subject == issuer }) else { return tip }
       tip = rest.remove(at: at)
     }
     return nil
+  }
+
+  /// The end of a clause about a certificate that is missing between the first one and an authority; `nil` if there is
+  /// none. Those who connect know the authorities, and need all others to be presented (RFC 8446 4.4.2).
+  ///
+  /// Whether the unknown issuer is one between, or the root of an authority of one's own, is not in the certificate. Those
+  /// that are issued for everybody say where their issuer's certificate is (RFC 5280 4.2.2.1), as no certificate below a
+  /// known root would have to be fetched otherwise; those of one's own seldom do.
+  fileprivate func missingIssuer(_ authorities: [Authorities]) -> String? {
+    guard let end = unknownEnd(authorities), end.issuer != end.subject, end.tellsIssuer else { return nil }
+    return "has an incomplete chain: the certificate of \(end.issuer.text) is missing in the file"
+  }
+
+  /// The end of a clause about a chain that is complete only for those who trust an authority that is unknown here.
+  fileprivate func privateEnd(_ authorities: [Authorities]) -> String? {
+    guard let end = unknownEnd(authorities) else { return nil }
+    if end == leaf.certificate, end.issuer == end.subject {
+      return "is signed by itself: it is accepted by those who were given it, and by nobody else"
+    }
+    let text =
+      "leads to \(end.issuer.text), which this machine does not know: it is accepted by those who trust that authority"
+    if end.issuer == end.subject { return text }
+    return end.tellsIssuer
+      ? nil : "\(text). If another authority vouches for that one, its certificate is missing in the file"
+  }
+}
+
+extension Certificate {
+  /// Whether it says where the certificate of its issuer can be fetched.
+  fileprivate var tellsIssuer: Bool {
+    let access = try? extensions.authorityInformationAccess
+    return access?.contains { $0.method == .issuingCA } ?? false
   }
 }

@@ -15,8 +15,9 @@ struct Check: AsyncParsableCommand {
 
       Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
       that has expired, is about to, lacks a name or its chain; ports below 1024, folders and files that the server's user may \
-      not use; a machine without IPv6. They do not change the exit status. Run as root, the check judges for the user of the \
-      installed parley.service, if that has the same configuration file.
+      not use; a machine without IPv6. They do not change the exit status. Lines that begin with remark: are about what is in \
+      order for some who connect, such as the certificate of a company's own authority. Run as root, the check judges for the \
+      user of the installed parley.service with all its drop-ins, if that has the same configuration file.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -63,12 +64,16 @@ struct Check: AsyncParsableCommand {
     } else {
       let notes =
         settings.shortcomings + settings.doubts(at: SystemClock.now) + (await AdminConnection.doubts(settings))
+      let remarks = settings.remarks
       let count = notes.isEmpty ? "" : notes.count == 1 ? ", with a warning" : ", with \(notes.count) warnings"
       let verdict =
         "The configuration is good\(count) (\(settings.file ?? "no file; environment and defaults"))."
       try output.print(
-        ["file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n")],
-        ([verdict] + notes.map { "warning: \($0)" }).joined(separator: "\n"))
+        [
+          "file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n"),
+          "remarks": remarks.isEmpty ? nil : remarks.joined(separator: "\n"),
+        ],
+        ([verdict] + notes.map { "warning: \($0)" } + remarks.map { "remark: \($0)" }).joined(separator: "\n"))
     }
   }
 

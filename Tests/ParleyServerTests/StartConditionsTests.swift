@@ -1,4 +1,5 @@
 import Basics
+import CXattr
 import Foundation
 import ServerConfiguration
 import ServerFixtures
@@ -18,13 +19,16 @@ import Testing
     return try Settings.load(SettingsArguments(file: file), environment: [:], standardFiles: [])
   }
 
-  /// Returns the packaged unit, for another configuration file.
-  private func unit(_ file: String, _ more: String = "") throws -> ServiceUnit {
+  /// Returns the text of the packaged unit, for another configuration file and the user who runs the tests.
+  private func text(_ file: String) throws -> String {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("conf/parley.service").path
-    let text = String(decoding: try Files.read(path, bytesMax: 65_536), as: UTF8.self)
-    return ServiceUnit([text.replacing("/etc/parley/parley.yaml", with: file), more])
+    return String(decoding: try Files.read(path, bytesMax: 65_536), as: UTF8.self)
+      .replacing("/etc/parley/parley.yaml", with: file)
+      .replacing("User=parley\nGroup=parley\n", with: "User=\(SystemUser.current.name)\n")
   }
+
+  private func unit(_ file: String, _ more: String = "") throws -> ServiceUnit { ServiceUnit([try text(file), more]) }
 
   private func conditions(_ unit: ServiceUnit?, _ user: SystemUser, bindsAllPorts: Bool = true) -> StartConditions {
     StartConditions(unit: unit, user: user, bindsAllPorts: bindsAllPorts, firstFreePort: 1_024)
@@ -47,7 +51,7 @@ import Testing
       refused.firstFreePort = 1_024
       refused.unit = try unit(folder + "/parley.yaml")
       #expect(refused.doubts(settings) == [])
-      refused.unit = try unit(folder + "/parley.yaml", "[Service]\nAmbientCapabilities=\n")
+      refused.unit = try unit(folder + "/parley.yaml", "[Service]\nUser=nobody\nAmbientCapabilities=\n")
       #expect(refused.doubts(settings).first?.contains("which parley.service does not have: 80") == true)
       // It says nothing of a server with another configuration.
       refused.unit = try unit("/etc/parley/parley.yaml")
@@ -55,6 +59,114 @@ import Testing
     }
     #expect(StartConditions.holdsNetBindService("CapPrm:\t0\nCapEff:\t0000000000000400\n"))
     #expect(!StartConditions.holdsNetBindService("CapPrm:\t400\nCapEff:\t0000000000000200\n"))
+  }
+
+  /// However the file is named: by a relative path, or by a link.
+  @Test func theUnitIsFoundByAnyPathOfItsFile() throws {
+    try withScratchFolder { folder in
+      _ = try load(folder, "http.port: 80\n")
+      try FileManager.default.createSymbolicLink(
+        atPath: folder + "/link.yaml", withDestinationPath: folder + "/parley.yaml")
+      let up = FileManager.default.currentDirectoryPath.split(separator: "/").map { _ in ".." }.joined(separator: "/")
+      var judging = conditions(nil, SystemUser.current, bindsAllPorts: false)
+      for path in [folder + "/parley.yaml", up + folder + "/parley.yaml", folder + "/./link.yaml"] {
+        let settings = try Settings.load(SettingsArguments(file: path), environment: [:], standardFiles: [])
+        judging.unit = nil
+        #expect(judging.doubts(settings).count == 1, "\(path)")
+        // The unit gives the server the permission.
+        judging.unit = try unit(folder + "/parley.yaml")
+        #expect(judging.doubts(settings) == [], "\(path)")
+      }
+    }
+  }
+
+  @Test func allDropInsOfTheUnitCountInTheirOrder() throws {
+    try withScratchFolder { root in
+      func write(_ path: String, _ text: String) throws {
+        let file = root + path
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Files.write(Array(text.utf8), to: file, mode: 0o644)
+      }
+      #expect(ServiceUnit.installed(below: root) == nil)
+      try write("/lib/systemd/system/parley.service", try text("/etc/parley/other.yaml"))
+      try write("/usr/local/lib/systemd/system/parley.service", try text("/etc/parley/parley.yaml"))
+      try write(
+        "/lib/systemd/system/parley.service.d/10-user.conf", "[Service]\nUser=nobody\nSupplementaryGroups=1 2\n")
+      try write("/etc/systemd/system/parley.service.d/20-paths.conf", "[Service]\nReadWritePaths=/srv/a \\\n /srv/b\n")
+      // Files for all services give way to those of the name, and stand in the same order otherwise.
+      try write("/etc/systemd/system/service.d/10-user.conf", "[Service]\nUser=root\n")
+      try write(
+        "/run/systemd/system/service.d/30-groups.conf", "[Service]\nSupplementaryGroups=\nSupplementaryGroups=3\n")
+      // A later folder's file of the name, and what is no drop-in.
+      try write("/run/systemd/system/parley.service.d/20-paths.conf", "[Service]\nReadWritePaths=/srv/c\n")
+      try write("/etc/systemd/system/parley.service.d/40-paths.conf.old", "[Service]\nReadWritePaths=/srv/d\n")
+      let unit = try #require(ServiceUnit.installed(below: root))
+      #expect(unit.configuration == "/etc/parley/parley.yaml")
+      #expect(unit.user == "nobody" && unit.unknownNames == [])
+      #expect(["a", "b", "c", "d"].filter { unit.letsWrite("/srv/\($0)") } == ["a", "b"])
+      let groups = try #require(unit.server).groups
+      #expect(groups.contains(3) && !groups.contains(1) && !groups.contains(2))
+    }
+    func configuration(_ command: String) throws -> String? {
+      try unit("/a.yaml", "[Service]\nExecStart=\nExecStart=\(command)\n").configuration
+    }
+    #expect(try configuration("/bin/parley serve --config=/b.yaml") == "/b.yaml")
+    #expect(try configuration("/bin/parley serve") == nil)
+  }
+
+  @Test func aUnitNamesUsersAndGroupsThatThereAre() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "data: \(folder)/none/data\n")
+      func doubts(_ more: String) throws -> [String] {
+        conditions(try unit(folder + "/parley.yaml", "[Service]\n" + more), root).doubts(settings)
+      }
+      let lacks = "parley.service names users or groups that this machine does not have"
+      #expect(try doubts("User=nobody-here\nSupplementaryGroups=none-here\n") == ["\(lacks): nobody-here, none-here."])
+      // A user for the time of the run has no rights yet that could be judged.
+      #expect(try doubts("User=nobody-here\nDynamicUser=yes\n") == [])
+    }
+  }
+
+  @Test func anAccessControlListDecides() throws {
+    let mine: UInt32 = 4_711
+    // Each entry is a tag, rights and a number.
+    func list(_ entries: [(UInt8, UInt8, UInt32)]) -> [UInt8] {
+      var bytes: [UInt8] = [2, 0, 0, 0]
+      for (tag, rights, id) in entries {
+        bytes += [tag, 0, rights, 0]
+        for shift: UInt32 in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: id >> shift)) }
+      }
+      return bytes
+    }
+    func may(_ right: SystemUser.Right, _ bytes: [UInt8], groups: Set<UInt32> = []) throws -> Bool {
+      try #require(AccessList(bytes)).grants(right, to: mine, groups: groups, owner: 1, ownersGroup: 2)
+    }
+    let nobody: UInt32 = 0xffff_ffff
+    let base: [(UInt8, UInt8, UInt32)] = [(1, 7, nobody), (4, 0, nobody), (0x20, 0, nobody)]
+    #expect(try !may(.read, list(base)))
+    #expect(try may(.read, list(base + [(2, 4, mine)])))
+    #expect(try !may(.write, list(base + [(2, 4, mine)])))
+    #expect(try !may(.read, list(base + [(2, 4, mine + 1)])))
+    // The mask bounds users and groups.
+    #expect(try !may(.read, list(base + [(2, 4, mine), (0x10, 2, nobody)])))
+    #expect(try may(.read, list(base + [(8, 4, 99), (0x10, 4, nobody)]), groups: [99]))
+    #expect(try !may(.read, list(base + [(8, 4, 99), (0x10, 0, nobody)]), groups: [99]))
+    // One of several groups is enough, and a group that refuses decides before the others.
+    #expect(try may(.read, list(base + [(8, 4, 99)]), groups: [2, 99]))
+    #expect(try !may(.read, list([(1, 7, nobody), (4, 0, nobody), (0x20, 4, nobody)]), groups: [2]))
+    #expect(AccessList([]) == nil && AccessList([1, 0, 0, 0]) == nil && AccessList([2, 0, 0, 0, 1]) == nil)
+
+    try withScratchFolder { folder in
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+      let file = folder + "/key.pem"
+      try Files.write([], to: file, mode: 0o600)
+      let user = SystemUser(name: "somebody", id: mine, groups: [])
+      #expect(!user.may(.read, file))
+      let bytes = list([(1, 6, nobody), (2, 4, mine), (4, 0, nobody), (0x10, 4, nobody), (0x20, 0, nobody)])
+      try #require(setxattr(file, AccessList.attribute, bytes, bytes.count, 0) == 0)
+      #expect(user.may(.read, file) && !user.may(.write, file))
+    }
   }
 
   @Test func foldersThatCannotBeWritten() throws {
@@ -169,6 +281,11 @@ import Testing
     #expect(try names(["http.url": "https://chat.a.example"]) == [["a.example"], ["b.example"]])
     #expect(try names(["http.url": "https://b.example:8443"]) == [["a.example"], ["b.example"]])
     #expect(try names(["http.url": "https://:"]) == [["a.example"], ["b.example"]])
+    // Other servers have no business with rooms that are closed to them.
+    let closed = [
+      "federation.enabled": "true", "federation.rooms": "off", "pubsub.enabled": "false", "uploads.bytes": "0",
+    ]
+    #expect(try names(closed) == [["a.example"], ["b.example"]])
     #expect(
       try names(["federation.enabled": "true", "uploads.bytes": "0"]) == [
         ["a.example", "conference.a.example", "pubsub.a.example"],

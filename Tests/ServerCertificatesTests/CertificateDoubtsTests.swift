@@ -15,6 +15,18 @@ import X509
   private func doubts(
     _ issued: Issued, _ others: [Issued] = [], names: [String] = ["example.net"], at time: Timestamp = now
   ) throws -> [String] {
+    try said(of: issued, others) { settings, folder in
+      Certificates.doubts(settings, issuedIn: folder, at: time) { _ in names }
+    }
+  }
+
+  private func remarks(_ issued: Issued, _ others: [Issued] = []) throws -> [String] {
+    try said(of: issued, others) { settings, _ in Certificates.remarks(settings) }
+  }
+
+  private func said(
+    of issued: Issued, _ others: [Issued], _ judge: (Settings, String) -> [String]
+  ) throws -> [String] {
     try withScratchFolder { folder in
       let file = folder + "/chain.pem"
       try Files.write(Array(([issued] + others).map(\.pem.chain).joined(separator: "\n").utf8), to: file, mode: 0o600)
@@ -27,8 +39,7 @@ import X509
           "outgoing.authorities": folder + "/root.pem",
         ])
       #expect(Certificates.check(settings) == [])
-      return Certificates.doubts(settings, issuedIn: folder, at: time) { _ in names }
-        .map { $0.replacing("The certificate \(file) ", with: "") }
+      return judge(settings, folder).map { $0.replacing("The certificate \(file) ", with: "") }
     }
   }
 
@@ -39,6 +50,9 @@ import X509
     // Who presents the root as well does no harm.
     #expect(try doubts(Draft().sign(by: between), [between, root]) == [])
     #expect(try doubts(Draft().sign()) == [])
+    // Nothing is remarked on either, where the authority is known.
+    #expect(try remarks(Draft().sign(by: between), [between]) == [])
+    #expect(try remarks(Draft().sign(by: between), [between, root]) == [])
   }
 
   @Test func datesAreSeen() throws {
@@ -64,13 +78,41 @@ import X509
     #expect(try doubts(wild, names: wanted) == [])
   }
 
+  /// The place of the issuer's certificate, which certificates for everybody have.
+  private static let place = made {
+    try Certificate.Extension(
+      AuthorityInformationAccess([
+        AuthorityInformationAccess.AccessDescription(
+          method: .issuingCA, location: .uniformResourceIdentifier("http://ca.example/between.der"))
+      ]), critical: false)
+  }
+
   @Test func aMissingCertificateBetweenIsSeen() throws {
     let between = Draft.authority("Between").sign(by: root)
     let incomplete = "has an incomplete chain: the certificate of CN=Between is missing in the file."
-    #expect(try doubts(Draft().sign(by: between)) == [incomplete])
-    #expect(try doubts(Draft().sign(by: between), [root]) == [incomplete])
-    let lower = Draft.authority("Lower").sign(by: between)
+    #expect(try doubts(Draft(more: [Self.place]).sign(by: between)) == [incomplete])
+    #expect(try doubts(Draft(more: [Self.place]).sign(by: between), [root]) == [incomplete])
+    #expect(try remarks(Draft(more: [Self.place]).sign(by: between)) == [])
+    let lower = Draft.authority("Lower").with { $0.more = [Self.place] }.sign(by: between)
     #expect(try doubts(Draft().sign(by: lower), [lower]) == [incomplete])
+  }
+
+  /// The chain of a company's own authority is complete for those who trust it.
+  @Test func aPrivateRootIsRemarkedOn() throws {
+    let own = Draft.authority("Own").sign()
+    let between = Draft.authority("Between").sign(by: own)
+    let unknown = "which this machine does not know: it is accepted by those who trust that authority"
+    let otherwise = "If another authority vouches for that one, its certificate is missing in the file."
+    for (issued, others, remark) in [
+      (Draft().sign(by: own), [], "leads to CN=Own, \(unknown). \(otherwise)"),
+      (Draft().sign(by: between), [between], "leads to CN=Own, \(unknown). \(otherwise)"),
+      (Draft().sign(by: own), [own], "leads to CN=Own, \(unknown)."),
+      (Draft().sign(by: between), [between, own], "leads to CN=Own, \(unknown)."),
+      (Draft().sign(), [], "is signed by itself: it is accepted by those who were given it, and by nobody else."),
+    ] as [(Issued, [Issued], String)] {
+      #expect(try doubts(issued, others) == [])
+      #expect(try remarks(issued, others) == [remark])
+    }
   }
 
   @Test func anUnusableFileIsAnErrorAlone() throws {
