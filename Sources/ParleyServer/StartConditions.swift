@@ -5,7 +5,7 @@ import XMPPDoor
 
 /// The things that the machine must let the server do, and that a check can see before a start: ports, folders, files,
 /// kinds of addresses. They are judged for the user of the installed unit if that starts the server with this
-/// configuration, else for the user who runs the check.
+/// configuration, else for the user who runs the check; for root, for the owner of the data folder.
 package struct StartConditions {
   /// The unit; nil if none is installed.
   var unit: ServiceUnit?
@@ -46,7 +46,8 @@ package struct StartConditions {
       let names = unit.unknownNames.joined(separator: ", ")
       return texts + ["\(unit.name) names users or groups that this machine does not have: \(names)."]
     }
-    let server = unit?.server ?? user
+    // Without a unit, root starts the server as whoever has its data.
+    let server = unit?.server ?? (user.id == 0 ? SystemUser.owner(of: settings.data) : nil) ?? user
     let isSelf = server.id == user.id
     // Only root sees all that another user may do.
     guard isSelf || user.id == 0 else { return texts }
@@ -143,6 +144,15 @@ struct SystemUser {
     _ = getgrouplist(name, own, &groups, &count)
     let known = Array(groups.prefix(Int(max(0, min(count, 256)))))
     self.init(name: name, id: id, groups: Set(known + more + [own]))
+  }
+
+  /// Looks the owner of a file or folder up; nil if there is none.
+  static func owner(of path: String) -> SystemUser? {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return nil }
+    let id = found.st_uid
+    if let entry = getpwuid(id), let user = SystemUser(named: String(cString: entry.pointee.pw_name)) { return user }
+    return SystemUser(name: "the user \(id)", id: id, groups: [found.st_gid])
   }
 
   /// Returns the number of a group by its name or number; nil if there is none.

@@ -17,7 +17,8 @@ struct Check: AsyncParsableCommand {
       that has expired, is about to, lacks a name or its chain; ports below 1024, folders and files that the server's user may \
       not use; a machine without IPv6. They do not change the exit status. Lines that begin with remark: are about what is in \
       order for some who connect, such as the certificate of a company's own authority. Run as root, the check judges for the \
-      user of the installed parley.service with all its drop-ins, if that has the same configuration file.
+      user of the installed parley.service with all its drop-ins, if that has the same configuration file, else for the owner \
+      of the data folder.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.

@@ -1,6 +1,7 @@
 import Basics
 import CXattr
 import Foundation
+import Glibc
 import ServerConfiguration
 import ServerFixtures
 import Testing
@@ -230,6 +231,23 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder + "/key.pem")
       let other = SystemUser(name: "somebody", id: 4_711, groups: [])
       #expect(conditions(own, other).doubts(settings) == [])
+    }
+  }
+
+  @Test func withoutAUnitRootChecksForTheOwnerOfTheData() throws {
+    try withScratchFolder { folder in
+      let (data, key) = (folder + "/data", folder + "/key.pem")
+      try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+      for name in ["chain.pem", "key.pem"] { try Files.write([], to: "\(folder)/\(name)", mode: 0o644) }
+      let settings = try load(folder, "data: \(data)\ntls: {certificate: \(folder)/chain.pem, key: \(key)}\n")
+      // Whoever runs the tests is the owner, and root gives the folder away.
+      if SystemUser.current.id == 0 { try #require(chown(data, 65_534, 65_534) == 0) }
+      let owner = try #require(SystemUser.owner(of: data))
+      #expect(owner.id != 0)
+      #expect(conditions(nil, root).doubts(settings) == [])
+      try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: key)
+      #expect(
+        conditions(nil, root).doubts(settings) == ["\(key) cannot be read by \(owner.name), the user of the server."])
     }
   }
 
