@@ -1,6 +1,6 @@
 /// Text that came from elsewhere, made fit for one line of a terminal or a log.
 package enum Line {
-  /// Returns the beginning of a name that is not known here, long enough to find it: a name may be as long as what it came in.
+  /// Returns the beginning of a name or word, long enough to find it: it may be as long as what it came in.
   package static func beginning(of name: String) -> String { String(name.unicodeScalars.prefix(128)) }
 
   /// Returns the text with escapes in place of control characters, line breaks and direction overrides, so that a

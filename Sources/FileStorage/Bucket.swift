@@ -302,7 +302,7 @@ package final class Bucket: Sendable {
     return BlobFailure(
       isFull: answer.status == 507,
       "the bucket \(options.bucket) at \(options.endpoint) answers with \(answer.status)"
-        + (code.isEmpty ? "" : " \(Line.safe(code))")
+        + (code.isEmpty ? "" : " \(Line.safe(Line.beginning(of: code)))")
         + " to \(method.rawValue) \(options.prefix)\(key)" + Self.redirection(answer))
   }
 
@@ -311,7 +311,8 @@ package final class Bucket: Sendable {
   private static func redirection(_ answer: WebAnswer) -> String {
     guard (300..<400).contains(answer.status) else { return "" }
     let place = answer.header("location") ?? document(answer).map { text("Endpoint", of: $0) } ?? ""
-    return place.isEmpty ? "" : ", and redirects to \(Line.safe(place)): set the endpoint and the region of the bucket"
+    if place.isEmpty { return "" }
+    return ", and redirects to \(Line.safe(Line.beginning(of: place))): set the endpoint and the region of the bucket"
   }
 
   private static func document(_ answer: WebAnswer) -> Element? {

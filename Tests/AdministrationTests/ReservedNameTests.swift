@@ -116,6 +116,8 @@ import Testing
     }
     #expect(await register("root") == "name-reserved")
     #expect(await register("ROOT") == "name-reserved")
+    // Wide letters are those that they stand for (RFC 8265 3.3).
+    #expect(await register("ｒｏｏｔ") == "name-reserved")
     #expect(await register("nina") == nil)
     // No code has been sent: asked for one first, this would be another refusal.
     #expect(

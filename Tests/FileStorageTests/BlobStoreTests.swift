@@ -187,13 +187,39 @@ struct BlobStoreTests {
     #expect(server.errors == [])
     await server.stop()
   }
+
+  /// It is for one line of a log.
+  @Test func whatABucketSaysOfAFailureIsShort() async throws {
+    let server = try await BucketServer.start()
+    let settings = server.settings
+    try await withScratchFolder { (scratch: String) async throws -> Void in
+      try await NIOThreadPool.singleton.runIfActive {
+        let store = try BucketStore(
+          settings, spool: scratch + "/s", authorities: nil,
+          logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let long = String(repeating: "x", count: 10_000)
+        for (status, body, said) in [
+          (403, "<Error><Code>Access&#10;\(long)</Code></Error>", "403 Access\\nxxx"),
+          (307, "<Error><Endpoint>https://a&#10;\(long)</Endpoint></Error>", "redirects to https://a\\nxxx"),
+        ] {
+          server.answer(with: [status], body)
+          let writer = try store.begin(BlobName(.random()), size: 1)
+          try writer.append([1])
+          let failure = #expect(throws: BlobFailure.self) { try writer.finish(sha256: Self.hash([1])) }
+          let text = failure.map { "\($0)" } ?? ""
+          #expect(text.contains(said) && text.utf8.count < 600 && !text.contains("\n"), "\(text)")
+        }
+      }
+    }
+    await server.stop()
+  }
 }
 
 /// A bucket as far as the store uses one.
 private final class BucketServer: Sendable {
   private struct State {
     var objects: [String: [UInt8]] = [:]
-    var planned: [Int] = []
+    var planned: [(status: Int, body: [UInt8])] = []
     var errors: [String] = []
   }
   private let channel: any Channel
@@ -221,7 +247,9 @@ private final class BucketServer: Sendable {
       secret: "secret", prefix: "p/", isInPath: true)
   }
   /// The next requests are answered with these.
-  func answer(with statuses: [Int]) { state.value.withLock { $0.planned = statuses } }
+  func answer(with statuses: [Int], _ body: String = "") {
+    state.value.withLock { $0.planned = statuses.map { (status: $0, body: Array(body.utf8)) } }
+  }
   /// The unmet expectations.
   var errors: [String] { state.value.withLock { $0.errors } }
   func stop() async { try? await channel.close() }
@@ -258,7 +286,7 @@ private final class BucketServer: Sendable {
         if head.headers.first(name: "authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=key/") != true {
           state.errors.append("unsigned: \(head.method) \(head.uri)")
         }
-        if !state.planned.isEmpty { return (state.planned.removeFirst(), []) }
+        if !state.planned.isEmpty { return state.planned.removeFirst() }
         if head.uri == "/files" { return (200, []) }
         guard head.uri.hasPrefix("/files/p/") else {
           state.errors.append("elsewhere: \(head.uri)")

@@ -115,6 +115,24 @@ import X509
     }
   }
 
+  /// Whoever has made the file may have made it for this.
+  @Test func chainsThatLeadNowhereEnd() throws {
+    let one = Draft.authority("One").sign(by: root, forging: "Other")
+    let other = Draft.authority("Other").with { $0.more = [Self.place] }.sign(by: root, forging: "One")
+    #expect(
+      try doubts(Draft().sign(by: one), [one, other]) == [
+        "has an incomplete chain: the certificate of CN=One is missing in the file."
+      ])
+    let many = Array(repeating: root, count: CertificateLimits.peerChainMax)
+    #expect(
+      try doubts(Draft().sign(by: root), many)
+        == ["is doubtful: it came with more than \(CertificateLimits.peerChainMax - 1) others."])
+    let hidden = Draft.authority("One\u{1B}[2J\n" + String(repeating: "x", count: 10_000)).sign(by: root)
+    let texts = try doubts(Draft(more: [Self.place]).sign(by: hidden))
+    #expect(texts.count == 1)
+    #expect(texts.allSatisfy { $0.count < 400 && !$0.contains("\u{1B}") && !$0.contains("\n") }, "\(texts)")
+  }
+
   @Test func anUnusableFileIsAnErrorAlone() throws {
     try withScratchFolder { folder in
       let settings = try testSettings(
