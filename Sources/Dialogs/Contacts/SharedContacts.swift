@@ -28,8 +28,9 @@ public final class SharedContacts: Sendable {
 }
 
 extension Profile {
-  /// The name that the user has in the rosters of those who see them by a contact group.
-  var sharedName: String? { displayName.flatMap { $0.isEmpty ? nil : $0 } }
+  /// The name that the user has in the rosters of those who see them by a contact group; `nil` for one that shows nothing, in
+  /// place of which clients show the address.
+  var sharedName: String? { displayName.flatMap { $0.showsNothing ? nil : $0 } }
 }
 
 /// By what users see each other, or see each other no longer.
