@@ -57,6 +57,16 @@ import XMPP
     ("set", "<query xmlns='jabber:iq:register'><username>a</username><password/></query>", .notAcceptable),
     ("set", "<query xmlns='jabber:iq:register'><username/><password>a</password></query>", .notAcceptable),
     ("set", "<query xmlns='jabber:iq:register'><remove/></query>", .unexpectedRequest),
+    (
+      "set",
+      "<query xmlns='jabber:iq:register'><username>a</username><password>b</password><password>c</password></query>",
+      .badRequest
+    ),
+    (
+      "set",
+      "<query xmlns='jabber:iq:register'><username>a</username><username>b</username><password>c</password></query>",
+      .badRequest
+    ),
   ])
   func invalidRegistrationRequestsAreRefused(
     _ type: String, _ payload: String, _ expected: StanzaError.Condition
@@ -102,6 +112,8 @@ import XMPP
       ("<remove/><username>bill</username>", StanzaError.Condition.badRequest), ("", .badRequest),
       ("<password>n</password>", .badRequest), ("<username>bill</username>", .badRequest),
       ("<username>bill</username><password/>", .badRequest),
+      ("<username>bill</username><password>n</password><password>m</password>", .badRequest),
+      ("<username>bill</username><username>romeo</username><password>n</password>", .badRequest),
       ("<username>romeo</username><password>n</password>", .notAllowed),
     ] {
       guard case .failure(let error) = try change(content) else {

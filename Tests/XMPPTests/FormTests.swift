@@ -147,6 +147,17 @@ import XMLStream
     #expect(result.fields.count == 5 && result.value("a") == "1")
   }
 
+  @Test func ofTwoFormsNoneIsTaken() throws {
+    let query = try element("<query><x xmlns='jabber:x:data'/><x xmlns='jabber:x:data' type='cancel'/></query>")
+    let refused = StanzaError(.badRequest, "<query/> has more than one <x/>")
+    #expect(throws: refused) { try query.payload(DataForm.self) }
+    #expect(throws: refused) { try query.requiredPayload(DataForm.self) }
+    #expect(throws: StanzaError(.badRequest, "<query/> lacks the element <x/>")) {
+      try element("<query><x/></query>").requiredPayload(DataForm.self)
+    }
+    #expect(try element("<query><x/></query>").payload(DataForm.self) == nil)
+  }
+
   /// XEP-0004 3.2: only lists and hidden fields have several values.
   @Test func severalValuesWhereOneIsMeantAreRefused() throws {
     let form = DataForm(

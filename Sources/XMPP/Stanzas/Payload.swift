@@ -91,9 +91,30 @@ extension Element {
   }
 
   /// Returns the payload of a type among the children; `nil` if there is none.
+  /// - Throws: `bad-request` for several, and what the payload throws.
   public func payload<P: Payload>(_: P.Type) throws(StanzaError) -> P? {
-    guard let child = first(P.name) else { return nil }
+    guard let child = try only(P.name) else { return nil }
     return try P(child)
+  }
+
+  /// Returns a payload among the children that must be there.
+  /// - Throws: `bad-request` if it is missing; else as `payload`.
+  public func requiredPayload<P: Payload>(_ type: P.Type) throws(StanzaError) -> P {
+    guard let found = try payload(type) else {
+      throw StanzaError(.badRequest, "<\(local)/> lacks the element <\(P.name.local)/>")
+    }
+    return found
+  }
+
+  /// Returns a child that is there once at most; `nil` if it is missing.
+  /// - Throws: `bad-request` for several: whichever was taken, the others would be lost.
+  public func only(_ child: Name) throws(StanzaError) -> Element? {
+    var found: Element?
+    for element in children where element.is(child) {
+      guard found == nil else { throw StanzaError(.badRequest, "<\(local)/> has more than one <\(child.local)/>") }
+      found = element
+    }
+    return found
   }
 
   private func missing(attribute: StaticString) -> StanzaError {

@@ -48,7 +48,7 @@ enum PubsubRequest {
     if !isSet, act.is(Self.asked) {
       self = .items(try ItemsRequest(act, page: pubsub.payload(ResultSetRequest.self)))
     } else if isSet, act.is(Self.publication) {
-      self = .publish(try PublishRequest(act, options: pubsub.first(Self.publishOptions)))
+      self = .publish(try PublishRequest(act, options: pubsub.only(Self.publishOptions)))
     } else if isSet, act.is(Self.retraction) {
       // 7.2.3.4: exactly one; more than one cannot be told apart from a mistake.
       var children = act.children.makeIterator()
@@ -57,20 +57,20 @@ enum PubsubRequest {
       self = .retract(node: try Self.node(of: act), item: id, notifies: try act.boolean("notify") ?? false)
     } else if isSet, act.is(Self.creation) {
       let node = act["node"].flatMap { $0.isEmpty ? nil : $0 }
-      guard let configure = pubsub.first(Self.configuration) else {
+      guard let configure = try pubsub.only(Self.configuration) else {
         self = .create(node: node, nil)
         return
       }
       // 8.1.3.
       if configure["node"] != nil { throw StanzaError(.badRequest, "<configure/> names no node here") }
-      self = .create(node: node, try configure.first(.dataForm).map { form throws(StanzaError) in try DataForm(form) })
+      self = .create(node: node, try configure.payload(DataForm.self))
     } else if isSet, act.is(Self.subscription) {
-      self = .subscribe(try SubscribeRequest(act, options: pubsub.first(Self.subscribeOptions)))
+      self = .subscribe(try SubscribeRequest(act, options: pubsub.only(Self.subscribeOptions)))
     } else if isSet, act.is(Self.ending) {
       self = .unsubscribe(node: try Self.node(of: act), try Self.address(of: act))
     } else if act.is(Self.subscribeOptions) {
       let (node, address) = (try Self.node(of: act), try Self.address(of: act))
-      self = .options(node: node, address, isSet ? try DataForm(try act.required(.dataForm)) : nil)
+      self = .options(node: node, address, isSet ? try act.requiredPayload(DataForm.self) : nil)
     } else if !isSet, act.is(Self.subscribed) {
       self = .subscriptions(node: Self.named(act))
     } else if !isSet, act.is(Self.affiliated) {
@@ -117,7 +117,7 @@ struct SubscribeRequest: Equatable {
     if options["node"] != nil || options["jid"] != nil {
       throw StanzaError(.badRequest, "<options/> names no node and no address here")
     }
-    self.options = try DataForm(try options.required(.dataForm))
+    self.options = try options.requiredPayload(DataForm.self)
   }
 }
 
@@ -194,7 +194,7 @@ struct PublishRequest {
     // 7.1.5: the element contains a form.
     conditions =
       try options.map { options throws(StanzaError) in
-        try NodeForm.conditions(try DataForm(try options.required(.dataForm)))
+        try NodeForm.conditions(try options.requiredPayload(DataForm.self))
       } ?? []
   }
 }
@@ -231,7 +231,7 @@ enum OwnerRequest: Equatable {
         self = .configuration(node: node)
         return
       }
-      let form = try DataForm(try act.required(.dataForm))
+      let form = try act.requiredPayload(DataForm.self)
       self = form.kind == .cancel ? .cancel(node: node) : .configure(node: node, form)
     } else if !isSet, act.is(Self.standard) {
       self = .defaults

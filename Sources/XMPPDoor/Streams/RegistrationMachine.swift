@@ -57,7 +57,7 @@ struct RegistrationMachine: Sendable, Equatable {
       if payload.first(Self.remove) != nil { throw StanzaError(.unexpectedRequest, "log in first") }
       try count()
       // Missing or empty: 3.1, the sixth example.
-      guard let name = payload.first(Self.username)?.text, let password = payload.first(Self.password)?.text,
+      guard let name = try payload.only(Self.username)?.text, let password = try payload.only(Self.password)?.text,
         !name.isEmpty, !password.isEmpty
       else { throw StanzaError(.notAcceptable, "a username and a password are needed") }
       return .register(name: name, password: password, invite: invite)

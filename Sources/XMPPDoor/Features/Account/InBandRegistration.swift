@@ -59,11 +59,11 @@ struct InBandRegistration: Feature {
         self = .remove
         return
       }
-      guard let name = query.first(InBandRegistration.username)?.text, !name.isEmpty else {
+      guard let name = try query.only(InBandRegistration.username)?.text, !name.isEmpty else {
         throw StanzaError(.badRequest, "the username is missing")
       }
       // A password must not become empty (3.3).
-      guard let password = query.first(InBandRegistration.password)?.text, !password.isEmpty else {
+      guard let password = try query.only(InBandRegistration.password)?.text, !password.isEmpty else {
         throw StanzaError(.badRequest, "the password is missing or empty")
       }
       let isOwn = BareJID(parsing: name) == owner || (try? BareJID(local: name, domain: owner.domain)) == owner

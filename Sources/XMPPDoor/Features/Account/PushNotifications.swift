@@ -40,7 +40,7 @@ struct PushNotifications: Feature {
 
   /// Returns the publish options that the service requires with each publication (5), as they came.
   private static func options(_ element: Element) throws(StanzaError) -> [UInt8]? {
-    guard let child = element.first(.dataForm) else { return nil }
+    guard let child = try element.only(.dataForm) else { return nil }
     let form = try DataForm(child)
     guard form.kind == .submit, form.formType == "\(NS.pubsubPublishOptions)" else {
       throw StanzaError(.badRequest, "the form is to be one of publish options")

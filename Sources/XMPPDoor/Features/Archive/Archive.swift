@@ -304,8 +304,7 @@ struct ArchiveRequest: Sendable {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     queryID = query["queryid"]
     isFlipped = query.first(Name("flip-page", NS.mam)) != nil
-    if let element = query.first(.dataForm) {
-      let form = try DataForm(element)
+    if let form = try query.payload(DataForm.self) {
       if let type = form.formType, type != String(describing: NS.mam) {
         throw StanzaError(.badRequest, "FORM_TYPE is \(NS.mam)")
       }
