@@ -124,7 +124,7 @@ import Testing
   private static func group(_ name: String, _ members: [String], sees: [String] = []) -> ImportRecord {
     .contactGroup(
       ContactGroupRecord(
-        domain: "localhost", name: name, label: name.capitalized, members: members.map { "\($0)@localhost" },
+        domain: "localhost", name: name, label: name.uppercased(), members: members.map { "\($0)@localhost" },
         hasEveryone: false, sees: sees))
   }
 
