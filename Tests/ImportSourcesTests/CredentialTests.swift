@@ -163,6 +163,9 @@ import Testing
     try write("accounts", "b", "[\"disabled\"] = false; [\"password\"] = \"secret\"")
     try write("accounts", "c", "[\"password\"] = \"scram:\(Self.stored),\(Self.server),\(Self.salt),4096\"")
     try write("accounts", "d", "[\"password\"] = \"$6$salt$abcdefghijklmnop\"; [\"disabled\"] = 1")
+    // Two states of one account, of which no server has written the second.
+    try write("accounts", "e", "[\"disabled\"] = true; [\"password\"] = \"secret\"; [\"disabled\"] = false")
+    try write("accounts", "f", "[\"password\"] = \"secret\"; [\"password\"] = \"another\"")
     try write("account_roles", "a", "[\"_default\"] = \"prosody:admin\"")
     try write("account_roles", "b", "[\"_default\"] = \"prosody:registered\"")
     try write("roles", "c", "[\"prosody:admin\"] = true")
@@ -174,8 +177,9 @@ import Testing
         .account(AccountRecord(jid: "c@a", scram: [Self.keys()])),
         .account(AccountRecord(jid: "d@a", isDisabled: true)),
       ])
-    #expect(flaws.count == 3)
+    #expect(flaws.count == 5)
     #expect(flaws.filter { $0.contains("prosody:admin") }.count == 2)
+    #expect(flaws.filter { $0.contains("is there twice") }.count == 2)
   }
 
   // MARK: ejabberd

@@ -32,12 +32,21 @@ import Testing
       ("", 1), ("return", 1), ("return {", 1), ("return {\n[1] = os.exit();\n}", 2), ("return function() end", 1),
       ("return { [{}] = 1 }", 1), ("return {\n\n\"unfinished\n\" }", 3), ("return { \"\\300\" }", 1),
       ("return { \"\\q\" }", 1), ("return {} return", 1), ("return { a == 1 }", 1), ("return \"\\255\"", 1),
+      ("return { a = 1; a = 1 }", 1), ("return { a = 1;\n[\"a\"] = 2 }", 2), ("return { [false] = 1; [false] = 2 }", 1),
       ("return { 1 2 }", 1), ("return 1e", 1), ("return [[long]]", 1), ("local x = 1", 1),
     ]) func refused(_ text: String, _ line: Int)
   {
     var parser = LuaParser(Array(text.utf8))
     let flaw = #expect(throws: LuaFlaw.self) { try parser.whole() }
     #expect(flaw?.line == line)
+  }
+
+  @Test("A key is in a table once, however large it is") func keys() throws {
+    let many = (0..<10_000).map { "k\($0) = \($0)" }.joined(separator: ";\n")
+    var parser = LuaParser(Array("return { \(many) }".utf8))
+    #expect(try parser.whole().table?["k9999"]?.number == 9_999)
+    parser = LuaParser(Array("return { \(many); k7 = 0 }".utf8))
+    #expect(throws: LuaFlaw(line: 10_000, text: "the key k7 is there twice")) { try parser.whole() }
   }
 
   @Test("Tables that are nested too deeply are refused, and do not exhaust the stack") func depth() {

@@ -1,3 +1,5 @@
+import Basics
+
 /// A value of Lua's data syntax.
 enum LuaValue: Sendable, Equatable {
   case none
@@ -33,6 +35,16 @@ struct LuaTable: Sendable, Equatable {
   var whole: [LuaValue] = []
 
   subscript(_ key: String) -> LuaValue? { fields.last { $0.key == key }?.value }
+
+  /// A key that is there twice. Lua would take its last value; Prosody writes no such table.
+  var repeatedKey: String? {
+    if fields.count <= 16 {
+      return fields.indices.first { index in fields[..<index].contains { $0.key == fields[index].key } }
+        .map { fields[$0].key }
+    }
+    var seen: Set<String> = []
+    return fields.first { !seen.insert($0.key).inserted }?.key
+  }
 
   static func == (a: LuaTable, b: LuaTable) -> Bool {
     a.list == b.list && a.whole == b.whole && a.fields.map(\.key) == b.fields.map(\.key)
@@ -127,7 +139,10 @@ struct LuaParser {
     while true {
       try skip()
       guard !text.isAtEnd else { throw flaw("it ends within a table") }
-      if text.take("}") { return table }
+      if text.take("}") {
+        if let key = table.repeatedKey { throw flaw("the key \(Line.beginning(of: key)) is there twice") }
+        return table
+      }
       if text.take("[") {
         let key = try value(depth + 1)
         try skip()
@@ -137,7 +152,8 @@ struct LuaParser {
         let value = try value(depth + 1)
         switch key {
         case .text(let key): table.fields.append((key, value))
-        case .boolean(false): table.whole = [value]
+        case .boolean(false) where table.whole.isEmpty: table.whole = [value]
+        case .boolean(false): throw flaw("the key false is there twice")
         case .number(let number) where number == Double(table.list.count + 1): table.list.append(value)
         case .number: table.fields.append((key.text ?? "", value))
         case .boolean, .none, .table: throw flaw("a key that is neither text nor number")

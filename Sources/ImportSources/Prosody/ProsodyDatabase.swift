@@ -73,6 +73,12 @@ final class ProsodyTables: ProsodyStorage {
           values.reset()
           throw SourceFailure(place, "the value of \(key) is no \(values.text(1))")
         }
+        // Older databases have no index that forbids it. Of two contacts the later one does; of two states it is not known
+        // which one is meant.
+        if store == "accounts", let known = table[key], known != value {
+          values.reset()
+          throw SourceFailure(place, "the key \(key) is there twice")
+        }
         // The fields whose keys are no texts are one value of an empty key.
         if key.isEmpty, let rest = value.table {
           table.whole += rest.whole
