@@ -132,6 +132,30 @@ import Testing
     #expect(flaws.count == 1)
   }
 
+  @Test("Two passwords of one account are reported, and the first counts, also if another row disables it")
+  func twoPasswords() throws {
+    let (records, flaws) = try portable(
+      """
+      <user name='r' password='two'><plain-credentials xmlns='tigase:xep-0227:sasl:0#plain' mechanism='PLAIN'>
+      <password>b25l</password></plain-credentials></user>
+      """)
+    #expect(records == [.account(AccountRecord(jid: "r@a", password: "one"))])
+    #expect(flaws.count == 1 && flaws[0].contains("two passwords"), "\(flaws)")
+    let folder = try Folder()
+    let dump = try folder.write(
+      "dump.txt",
+      """
+      {tables,[]}.
+      {passwd,{<<"r">>,<<"a">>},<<"one">>}.
+      {passwd,{<<"r">>,<<"a">>},<<"two">>}.
+      {passwd,{<<"r">>,<<"a">>},<<"BANNED_ACCOUNT--20080425T21:45:07--1--spam">>}.
+
+      """)
+    let rows = try all(EjabberdSource.at(dump, domain: nil), .accounts)
+    #expect(rows.records == [.account(AccountRecord(jid: "r@a", password: "one", isDisabled: true))])
+    #expect(rows.flaws.count == 1 && rows.flaws[0].contains("two passwords"), "\(rows.flaws)")
+  }
+
   @Test("Paths of includes may begin at the first file's folder, as Tigase writes them") func includes() throws {
     let folder = try Folder()
     let include = { (path: String) in "<i:include xmlns:i='http://www.w3.org/2001/XInclude' href='\(path)'/>" }
