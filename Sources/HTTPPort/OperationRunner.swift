@@ -36,7 +36,10 @@ public struct OperationInput: Sendable {
     }
     guard method.hasBody else {
       for (name, value) in request.uri.queryParameters where !pathParameters.contains(String(name)) {
-        parameters[String(name)] = String(value)
+        guard parameters.updateValue(String(value), forKey: String(name)) == nil else {
+          let field = Line.beginning(of: String(name))
+          throw Problem(.malformed, "input-malformed", "The query has \(Line.safe(field)) twice.", field: field)
+        }
       }
       return
     }

@@ -41,6 +41,8 @@ def bad_input(base, juliet):
     anybody.call("POST", "/v1/sessions", {"grant": "password", "username": "nobody", "password": "wrong"}, 401, "wrong-credentials")
     anybody.call("POST", "/v1/sessions", {"grant": "refresh", "refreshToken": "wrong"}, 401, "refresh-token-invalid")
     anybody.call("POST", "/v1/sessions", data=b" " * 70_000, status=413, code="body-too-large")
+    refused = juliet.call("GET", "/v1/dialogs?limit=1&limit=2", status=400, code="input-malformed")
+    expect(refused["field"] == "limit", f"{refused}")
     anybody.call("GET", "/v1/users/me", status=401, code="token-missing")
     Client(base, "wrong").call("GET", "/v1/dialogs", status=401, code="token-invalid")
     for method, path, status in [("GET", "/nowhere", 404), ("GET", "/v1/nowhere", 404), ("DELETE", "/v1/info", 405),

@@ -259,6 +259,8 @@ async def conversations(checks, server, key):
         key.refused("PATCH", "/users/romeo", 400, "field-unknown", {"jid": "juliet", "name": "Count Paris"})
         key.refused("PUT", "/users/romeo/contacts/juliet", 400, "field-unknown", {"mutual": False})
         expect(key.do("GET", "/users/romeo")["user"].get("name") != "Count Paris", "the name was changed")
+        key.refused("DELETE", "/users/romeo?erase=false&erase=true", 400, "input-malformed")
+        expect(key.do("GET", "/users/romeo")["user"]["state"] == "active", "romeo was deleted")
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
     with checks.check("who is online: by page, of a user, for the operator's command too, until the sessions are ended"):
