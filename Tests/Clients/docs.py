@@ -1,7 +1,9 @@
 """Every command of the documents and of the help texts, run as it stands there.
 
 The commands are read from the documents; none is copied here. What a command does to the whole machine (`/etc`, `systemctl`)
-it does in a folder that stands for one, by the substitutions and stand-ins below. What is not run at all is in NOT_RUN.
+it does in a folder that stands for one, by the substitutions and stand-ins below. What is not run at all is in NOT_RUN. The installation of
+docs/operations.md has an /etc, a /var and a /usr/local of its own where the tests are run by root, and its server runs as the user of the
+unit, with the unit's restrictions (`lib/unit.py`).
 """
 import collections
 import contextlib
@@ -11,6 +13,7 @@ import pathlib
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -22,9 +25,10 @@ import time
 
 from playwright.sync_api import sync_playwright
 
-from lib import browser
+from lib import browser, installed
 from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, environment, expect, free_port
 from lib.profanity import Profanity
+from lib.unit import Unit
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
 # What makes of words in backquotes a command, where something follows.
@@ -78,13 +82,13 @@ STAND_INS = {
     "chgrp": ':',
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
-        "enable --now parley") test -f "$MACHINE/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
+        "enable --now parley") test -f "${DESTDIR-$MACHINE}/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
         stop|"stop prosody"|"stop ejabberd"|"edit parley") ;;
         *) exit 1 ;; esac''',
     # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins. It installs once, where what
     # follows is on that installation: man pages and completions take the debug binary several seconds.
     "make": '''PATH=${PATH#*:}
-        [ "${1-} ${INSTALLS-}" != "install yes" ] || exec make -s -C "$CHECKOUT" install BINARY="$(readlink -f "$MACHINE/bin/parley")" DESTDIR="$MACHINE"
+        [ "${1-} ${INSTALLS-}" != "install yes" ] || exec make -s -C "$CHECKOUT" install BINARY="$(readlink -f "$MACHINE/bin/parley")" DESTDIR="${DESTDIR-$MACHINE}"
         make -n -C "$CHECKOUT" "$@" >/dev/null''',
     "swift": '''case "$1 ${2-}" in
         "build ") ;;
@@ -124,13 +128,16 @@ Piece = collections.namedtuple("Piece", "where section text inline")
 class Machine:
     """A folder that stands for a machine, with a server's ports, and a folder in it where commands are typed."""
 
+    enter = ()  # before a command of this machine
+    stand_ins = STAND_INS
+
     def __init__(self, **settings):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
+        self.folder = self.root = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
         self.work, self.log = self.folder / "work", None
         for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/parley", "usr/local/bin",
                      "var/lib/prosody/localhost/accounts", "var/lib/ejabberd/upload", "var/backups/parley", "var/tmp"]:
             (self.folder / name).mkdir(parents=True)
-        for name, text in STAND_INS.items():
+        for name, text in self.stand_ins.items():
             (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
             (self.folder / "bin" / name).chmod(0o755)
         for name, text in FILES.items():
@@ -165,7 +172,7 @@ class Machine:
         keys, terminal = pty.openpty()
         with tempfile.TemporaryFile("w+") as printed:
             process = subprocess.Popen(
-                ["bash", "-euo", "pipefail", "-c", "trap 'echo \"in: $BASH_COMMAND\" >&2' ERR\n" + self.here(text)],
+                [*self.enter, "bash", "-euo", "pipefail", "-c", "trap 'echo \"in: $BASH_COMMAND\" >&2' ERR\n" + self.here(text)],
                 stdin=terminal, stdout=printed, stderr=subprocess.PIPE, cwd=self.work,
                 env={**self.environment, **variables}, start_new_session=True)
             os.write(keys, typed.encode())
@@ -194,10 +201,10 @@ class Machine:
             return output
 
     @contextlib.contextmanager
-    def serving(self, text="parley serve"):
+    def serving(self, text="parley serve", command=None):
         """A server, as long as it takes; what it says is in `log`. It must start, and end well when it is told to."""
         process = subprocess.Popen(
-            ["bash", "-c", self.here(text)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            command or ["bash", "-c", self.here(text)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             cwd=self.work, env=self.environment, text=True, errors="replace")
         self.log = Log(process.stdout)
         self.environment["SERVER"] = str(process.pid)
@@ -213,6 +220,16 @@ class Machine:
                 raise
         expect(status == 0, f"{text}: status {status} after SIGTERM:\n{self.log.text[-2000:]}")
 
+    @contextlib.contextmanager
+    def serving_unit(self, unit):
+        """The server of the unit, by its command and variables."""
+        configured = {name: self.here(unit.plan["environment"][name]) for name in ["PARLEY_DATA"]}
+        self.environment |= configured
+        with self.serving(shlex.join(unit.command)):
+            for name in configured:  # the unit's, and of nobody else
+                del self.environment[name]
+            yield
+
     def waits(self, what, pattern):
         """For this in what the server says."""
         try:
@@ -225,6 +242,45 @@ class Machine:
 
     def __exit__(self, *_):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Installation(Machine):
+    """A machine with folders of its own in the place of those that an installation changes: paths, users and modes are as they stand in the
+    documents. It needs root."""
+
+    stand_ins = {
+        **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
+        "sudoedit": ":"}
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.holder = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-ec", "echo ready; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        expect(self.holder.stdout.readline() == "ready\n", "no mount namespace can be made here")
+        self.enter = ["nsenter", f"--target={self.holder.pid}", "--mount", f"--wdns={self.work}", "--"]
+        self.root = pathlib.Path(f"/proc/{self.holder.pid}/root")
+        (self.folder / "layers").mkdir()
+        installed.separate(self.run, self.folder / "layers")
+        installed.bring_libraries(self.run, self.root)
+        self.run("mkdir", "-p", "/etc/parley", "/etc/bash_completion.d")
+        self.environment |= {"DESTDIR": "", "PATH": f"{self.environment['PATH']}:/usr/sbin:/sbin"}
+
+    def run(self, *command, **options):
+        done = subprocess.run([*self.enter, *map(str, command)], capture_output=True, text=True, timeout=PATIENCE, **options)
+        expect(done.returncode == 0, f"{command}: status {done.returncode}: {done.stderr}")
+
+    def here(self, text):
+        return text
+
+    def serving_unit(self, unit):
+        ports = {name: value for name, value in self.environment.items() if name.startswith("PARLEY_")}
+        (self.root / "etc/default/parley").write_text("".join(f"{name}={value}\n" for name, value in ports.items()))
+        return self.serving(command=[*self.enter, *unit.confined(self.folder, unit.command)])
+
+    def __exit__(self, *_):
+        self.holder.stdin.close()
+        self.holder.wait()
+        super().__exit__()
 
 
 def pieces():
@@ -273,7 +329,9 @@ def run(checks):
         for block in book.take("README.md", "Parley"):
             machine.shell(block)
     readme(checks, book)
-    with Machine() as machine:
+    if os.geteuid() != 0:
+        print("        run by root, the server of docs/operations.md would have a user and restrictions of its own")
+    with (Installation if os.geteuid() == 0 else Machine)() as machine:
         operations(checks, book, machine)
     with checks.check("docs: a container's commands"), Machine() as machine:
         for block in book.take("docs/operations.md", "In a container"):
@@ -447,21 +505,18 @@ def make_certificate(folder):
 def operations(checks, book, machine):
     """One installation, from `make release` to its backup."""
     where = "docs/operations.md"
-    etc, lineage, backups = machine.folder / "etc", machine.folder / "lineage", machine.folder / "var" / "backups"
-    make_certificate(etc / "parley")
+    lineage = machine.folder / "lineage"
+    make_certificate(machine.root / "etc" / "parley")
+    (machine.root / "etc" / "parley" / "privkey.pem").chmod(0o640)  # its group, which the block below sets, may read it
     renewed = make_certificate(lineage)
     unit = None
     with checks.check("docs: operations, installing with systemd"):
         (block,) = book.take(where, "With systemd")
         expect("The configuration is good" in machine.shell(block, INSTALLS="yes"), "parley check")
-        unit = dict(re.findall(r"^(\w+)=(.*)$", (machine.folder / "usr/local/lib/systemd/system/parley.service").read_text(), re.M))
+        unit = Unit((machine.root / "usr/local/lib/systemd/system/parley.service").read_text())
     if unit is None:
         return  # All that follows is on that installation.
-    configured = dict([machine.here(unit["Environment"]).split("=", 1)])
-    machine.environment.update(configured)
-    with checks.check("docs: operations, the server of the unit"), machine.serving(unit["ExecStart"]):
-        for name in configured:  # the unit's, and of nobody else
-            del machine.environment[name]
+    with checks.check("docs: operations, the server of the unit"), machine.serving_unit(unit):
         with checks.check("docs: operations, a renewed certificate"):
             (block,) = book.take(where, "Your own")
             machine.shell(block, RENEWED_LINEAGE=str(lineage))

@@ -2,12 +2,15 @@
 that internet, its configuration that of both servers, and what the one writes the other reads. Parley is installed on both as docs/operations.md
 says, and runs as the user of its unit, with the unit's restrictions (`lib/unit.py`).
 """
+import pathlib
 import re
+import ssl
 import time
 
 from lib.harness import PASSWORD, ROOT, expect
 from lib.installed import Installed
 from lib.internet import SERVICES, Internet, waits_until
+from lib.partners import DIRECT
 
 GUIDE = ROOT / "docs" / "guides" / "federate.md"
 # A program that would go to an authority, and what of it is looked at.
@@ -54,6 +57,15 @@ def run(checks):
                 expect(server.process is not None, "nothing was restarted")
                 printed = server.type(check)
                 expect("PASS" in printed and "FAIL" not in printed and "WARN" not in printed, printed)
+            with checks.check(f"guide: {domain}: the server is a process of the unit's user, who reads a renewed certificate"):
+                process, owner = server.process.pid, (server.root / "var/lib/parley").stat().st_uid
+                expect(owner != 0 and pathlib.Path(f"/proc/{process}").stat().st_uid == owner, f"it is of {owner}")
+                server.machine.give_certificate("good")
+                server.type(certificate)
+                waits_until("the certificate is read", lambda: "reloaded" in server.said())
+                served = ssl.get_server_certificate((server.host, DIRECT))
+                expect(server.machine.chain.read_text().startswith(served.strip()), f"not the renewed one:\n{served}")
+                expect(server.process.pid == process and server.process.poll() is None, "it was restarted")
             with checks.check(f"guide: {domain}: a user"):
                 expect(f"alice@{domain}" in server.type(user, PASSWORD=PASSWORD), "nobody was added")
         with checks.check("guide: each finds the other"):

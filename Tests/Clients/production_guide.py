@@ -27,6 +27,7 @@ PEBBLE, MANAGEMENT = 14000, 15000
 # What a process of the unit is refused, by which error; what it may do, or finds.
 TRIES = {
     "[os.getresuid() == (os.stat('/var/lib/parley').st_uid,) * 3, os.getgroups() == [os.getgid()]]": [True, True],
+    "[os.getcwd(), oct(os.stat('/var/lib/parley').st_mode & 0o777)]": ["/var/lib/parley", "0o700"],
     "open('/etc/parley/mine', 'w')": "EROFS", "open('/var/writable/mine', 'w')": "EROFS", "open('/sys/kernel/mine', 'w')": "EROFS",
     "open('/proc/sys/kernel/hostname', 'w')": "EROFS", "os.listdir('/root')": "EACCES", "os.listdir('/home')": "EACCES",
     "open('/var/lib/parley/mine', 'w').write('1')": 1, "open('/var/backups/parley/mine', 'w').write('1')": 1,

@@ -236,7 +236,7 @@ def main(plan):
     for each in plan["filters"]:
         filters.load(**each)
     if "tries" in plan:
-        return print(json.dumps({name: result(code) for name, code in plan["tries"].items()}))
+        return print(json.dumps({name: result(code) for name, code in plan["tries"].items()}, default=repr))
     os.execve(plan["command"][0], plan["command"], variables)
 
 

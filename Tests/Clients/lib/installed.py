@@ -37,6 +37,26 @@ def merged(one, other):
     return {**one, **{key: merged(one[key], value) if key in one else value for key, value in other.items()}}
 
 
+def separate(run, layers):
+    """Gives a mount namespace folders of its own, as layers above what the machine of the tests has. `run` runs a command in it."""
+    run("mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m,mode=0755", "tmpfs", layers)
+    for path in OWN:
+        upper, work = (layers / kind / path[1:].replace("/", "-") for kind in ("upper", "work"))
+        run("install", "-d", "-m", "0755", upper, work)
+        run("mount", "-t", "overlay", "-o", f"lowerdir={path},upperdir={upper},workdir={work}", "overlay", path)
+
+
+def bring_libraries(run, root):
+    """Puts the toolchain's libraries where the unit hides nothing; a release has them in it."""
+    places = []
+    for number, folder in enumerate(libraries(BINARY)):
+        places.append(f"/usr/local/lib/toolchain/{number}")
+        run("install", "-d", places[-1])
+        run("mount", "--bind", folder, places[-1])
+    (root / "etc/ld.so.conf.d/toolchain.conf").write_text("".join(f"{place}\n" for place in places))
+    run("ldconfig", env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"})
+
+
 class Installed(Parley):
     """`words` are what the documents say, and what it is on this machine; `settings` what this internet needs of a configuration."""
 
@@ -64,29 +84,18 @@ class Installed(Parley):
         self.settings = {"outgoing": {"authorities": self.trusted("authority", self.internet.authority.path.read_bytes()), "networks": NETWORKS.split(",")}}
 
     def _separate(self):
-        """Layers above what the machine of the tests has."""
         layers, run = self.folder / "layers", self.machine.space.run
         layers.mkdir()
-        run("mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m,mode=0755", "tmpfs", layers)
-        for path in OWN:
-            upper, work = (layers / kind / path[1:].replace("/", "-") for kind in ("upper", "work"))
-            run("install", "-d", "-m", "0755", upper, work)
-            run("mount", "-t", "overlay", "-o", f"lowerdir={path},upperdir={upper},workdir={work}", "overlay", path)
+        separate(run, layers)
+        # It was bound in the /etc below.
         run("sh", "-c", f"mount --bind '{self.internet.resolver}' \"$(realpath -m /etc/resolv.conf)\"")
 
     def _install(self):
         """What `make install` does, but for manuals and completions, which take long. A binary is not copied: it is hundreds of megabytes."""
-        run, lines = self.machine.space.run, []
-        mounts = [(BINARY.resolve(), "/usr/local/bin/parley")]
-        run("install", "-D", "-m", "0755", "/dev/null", mounts[0][1])
-        for number, folder in enumerate(libraries(BINARY)):
-            mounts.append((folder, f"/usr/local/lib/toolchain/{number}"))
-            run("install", "-d", mounts[-1][1])
-            lines.append(mounts[-1][1])
-        for source, target in mounts:
-            run("mount", "--bind", source, target)
-        (self.root / "etc/ld.so.conf.d/toolchain.conf").write_text("".join(f"{line}\n" for line in lines))
-        run("ldconfig", env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"})
+        run = self.machine.space.run
+        run("install", "-D", "-m", "0755", "/dev/null", "/usr/local/bin/parley")
+        run("mount", "--bind", BINARY.resolve(), "/usr/local/bin/parley")
+        bring_libraries(run, self.root)
         run("install", "-D", "-m", "0644", FILE, "/usr/local/lib/systemd/system/parley.service")
         run("install", "-D", "-m", "0640", ROOT / "conf" / "parley.minimal.yaml", self.configuration)
         # A crash must not start a symbolicator before it is noticed.
