@@ -57,6 +57,11 @@ struct BackupData: AsyncParsableCommand {
       let made = try await context.call(Backup.self, Backup.Input(path: target, files: files, keep: keep))
       watch.cancel()
       _ = await watch.value
+      if (try? Files.isMissing(made.path)) == true {
+        throw StartupError(
+          "the server has written \(made.path), but nobody else sees it: a server under systemd has a /tmp and a /var/tmp of "
+            + "its own (PrivateTmp=), which end with it; name another folder")
+      }
       try options.output.print(made, Self.text(made))
     }
   }

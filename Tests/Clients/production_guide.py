@@ -190,6 +190,9 @@ def run(checks):
             expect("Restored" in printed and f"alice@{domain}" in printed, printed)
             waits_until("a backup", lambda: "parley: backup " in parley.said())
             expect(list((parley.root / "var/backups/parley").glob("parley-*.db")), "there is none")
+        with checks.check("unit: a backup in the server's own /tmp, which the operator does not see, is no success"):
+            printed = parley.type("! parley backup /tmp/mine.db 2>&1; ! parley backup --files /var/tmp/mine 2>&1")
+            expect(printed.count("PrivateTmp=") == 2 and not (parley.root / "tmp" / "mine.db").exists(), printed)
         with checks.check("guide: the server ends well"):
             parley.stop()
             expect(parley.process.returncode == 0, f"status {parley.process.returncode}")
