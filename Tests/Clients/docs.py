@@ -2,8 +2,8 @@
 
 The commands are read from the documents; none is copied here. What a command does to the whole machine (`/etc`, `systemctl`)
 it does in a folder that stands for one, by the substitutions and stand-ins below. What is not run at all is in NOT_RUN. The installation of
-docs/operations.md has an /etc, a /var and a /usr/local of its own where the tests are run by root, and its server runs as the user of the
-unit, with the unit's restrictions (`lib/unit.py`).
+docs/operations.md has folders of its own in the place of /etc, /usr/local and /var/lib where the tests are run by root, and its server runs as
+the user of the unit, with the unit's restrictions (`lib/unit.py`).
 """
 import collections
 import contextlib
@@ -507,7 +507,8 @@ def operations(checks, book, machine):
     where = "docs/operations.md"
     lineage = machine.folder / "lineage"
     make_certificate(machine.root / "etc" / "parley")
-    (machine.root / "etc" / "parley" / "privkey.pem").chmod(0o640)  # its group, which the block below sets, may read it
+    # The group, which the block below sets, may read it.
+    (machine.root / "etc" / "parley" / "privkey.pem").chmod(0o640)
     renewed = make_certificate(lineage)
     unit = None
     with checks.check("docs: operations, installing with systemd"):

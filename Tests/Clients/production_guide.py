@@ -24,11 +24,11 @@ from lib.peers import Client
 from lib.unit import FILE, Unit
 
 PEBBLE, MANAGEMENT = 14000, 15000
-# What a process of the unit is refused, by which error; what it may do, or finds.
+# Expressions, and what each gives in a process of the unit, or the error by which it is refused.
 TRIES = {
     "[os.getresuid() == (os.stat('/var/lib/parley').st_uid,) * 3, os.getgroups() == [os.getgid()]]": [True, True],
     "[os.getcwd(), oct(os.stat('/var/lib/parley').st_mode & 0o777)]": ["/var/lib/parley", "0o700"],
-    "open('/etc/parley/mine', 'w')": "EROFS", "open('/var/writable/mine', 'w')": "EROFS", "open('/sys/kernel/mine', 'w')": "EROFS",
+    "open('/etc/parley/mine', 'w')": "EROFS", "open('/var/lib/writable/mine', 'w')": "EROFS", "open('/sys/kernel/mine', 'w')": "EROFS",
     "open('/proc/sys/kernel/hostname', 'w')": "EROFS", "os.listdir('/root')": "EACCES", "os.listdir('/home')": "EACCES",
     "open('/var/lib/parley/mine', 'w').write('1')": 1, "open('/var/backups/parley/mine', 'w').write('1')": 1,
     "open('/tmp/mine', 'w').write('1')": 1, "open('/var/tmp/mine', 'w').write('1')": 1, "os.listdir('/tmp')": ["mine"],
@@ -99,7 +99,7 @@ async def logs_in(parley, name, password):
 
 
 def restricted(checks, parley):
-    """That the restrictions of the unit hold here, so that what follows says something."""
+    """Checks that the restrictions of the unit hold here; otherwise the checks that follow would prove nothing of them."""
     with checks.check("unit: each of its lines is reproduced, or is known not to be"):
         print("".join(f"        not reproduced: {line}\n" for line in parley.unit.left_out), end="")
         for line in ["DynamicUser=yes", "ProtectHome=tmpfs"]:
@@ -107,8 +107,8 @@ def restricted(checks, parley):
                 Unit(FILE.read_text() + f"[Service]\n{line}\n")
                 raise AssertionError(f"nobody has decided on {line}")
     with checks.check("unit: its restrictions hold for a process that is started as the server is"):
-        parley.machine.space.run("install", "-d", "-m", "1777", "/var/writable")
-        # Of descriptors, root may not be allowed more than it has.
+        parley.machine.space.run("install", "-d", "-m", "1777", "/var/lib/writable")
+        # Root may not be allowed more descriptors than it has.
         tries = {**TRIES, "resource.getrlimit(resource.RLIMIT_NOFILE)[0] in (262_144, %d)" % resource.getrlimit(resource.RLIMIT_NOFILE)[1]: True}
         found = parley.tries({code: code for code in tries})
         expect(found == tries, f"{ {code: value for code, value in found.items() if value != tries[code]} }")
@@ -117,7 +117,7 @@ def restricted(checks, parley):
 
 
 def of_process(parley):
-    """What the kernel says of the server (proc(5))."""
+    """Returns what the kernel says of the server (proc(5))."""
     status = pathlib.Path(f"/proc/{parley.process.pid}/status").read_text()
     return dict(re.findall(r"^(\w+):\s*(.*)$", status, re.M))
 

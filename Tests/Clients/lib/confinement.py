@@ -24,13 +24,13 @@ PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_
 PR_CAP_AMBIENT_RAISE, LINUX_CAPABILITY_VERSION_3 = 2, 0x20080522
 SCMP_ACT_ALLOW, SCMP_ACT_ERRNO, SCMP_FLTATR_ACT_BADARCH, SCMP_FLTATR_CTL_NNP = 0x7FFF0000, 0x50000, 2, 3
 COMPARISONS = {"!=": 1, "<": 2, "<=": 3, "==": 4, ">=": 5, ">": 6, "&": 7}
-# Of <linux/capability.h>, in the order of their numbers.
+# The names of <linux/capability.h>, in the order of their numbers.
 CAPABILITIES = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN "
     "NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME "
     "SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON "
     "BPF CHECKPOINT_RESTORE").split()
-# What PrivateDevices= leaves in /dev.
+# The nodes, folders and links that PrivateDevices= leaves in /dev.
 NODES = ["null", "zero", "full", "random", "urandom", "tty"]
 FOLDERS = ["pts", "shm", "mqueue", "hugepages"]
 LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
@@ -39,7 +39,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name, *arguments):
-    """A function of the C library, which fails by -1 and errno."""
+    """Calls a function of the C library, which fails by -1 and errno."""
     found = getattr(libc, name)(*arguments)
     if found == -1:
         code = ctypes.get_errno()
@@ -100,14 +100,14 @@ def mount(source, target, kind=None, flags=0, options=None):
 
 
 def change(path, add=0, remove=0, recursive=True):
-    """Attributes of a mount, which have the values of the flags above, and of those below it."""
+    """Changes attributes of a mount and of those below it. Their values are those of the flags above (mount_setattr(2))."""
     attributes = (ctypes.c_uint64 * 4)(add, remove, 0, 0)
     call("syscall", ctypes.c_long(SYS_MOUNT_SETATTR), AT_FDCWD, os.fsencode(path), AT_RECURSIVE if recursive else 0,
          ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
 
 
 def directories(plan, user, group):
-    """StateDirectory= and ConfigurationDirectory=, by their modes and owners. A configuration that is there is left as it is."""
+    """Makes StateDirectory= and ConfigurationDirectory= with their modes and owners. A configuration that is there is left as it is."""
     for path, mode, owned in plan["directories"]:
         there = os.path.isdir(path)
         os.makedirs(path, mode, exist_ok=True)
@@ -120,7 +120,7 @@ def directories(plan, user, group):
 
 
 def private_devices(scratch):
-    """/dev with nothing behind its nodes but the kernel."""
+    """Mounts a /dev without physical devices."""
     made = f"{scratch}/dev"
     os.mkdir(made)
     mount("tmpfs", made, "tmpfs", MS_NOSUID, "mode=755,size=4m")
@@ -141,7 +141,7 @@ def file_systems(plan):
     mount(None, "/", flags=MS_REC | MS_PRIVATE)
     scratch = "/tmp"
     mount("tmpfs", scratch, "tmpfs", 0, "mode=700")
-    # What is bound to it is bound from the other /dev.
+    # All that follows, such as the nodes that are made inaccessible, is about this /dev.
     if plan["private_devices"]:
         private_devices(scratch)
     if plan["proc"]:
@@ -175,7 +175,7 @@ def file_systems(plan):
 
 
 def become(plan, user, group, groups):
-    """The user of the unit, with these capabilities and no others."""
+    """Changes to the user of the unit, with these capabilities and no others."""
     bounding = {CAPABILITIES.index(name) for name in plan["bounding"]}
     ambient = [CAPABILITIES.index(name) for name in plan["ambient"]]
     for number in range(len(CAPABILITIES)):
@@ -191,7 +191,7 @@ def become(plan, user, group, groups):
     call("capset", ctypes.byref(header), (ctypes.c_uint32 * 6)(*(word for word in words for _ in range(3))))
     for number in ambient:
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
-    # Another user's process lost what setpriv had set for it.
+    # The signal that setpriv has asked for is lost with a change of the user (prctl(2)).
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -207,7 +207,7 @@ def environment(plan, user):
 
 
 def result(code):
-    """What an expression gives, or the name of its error."""
+    """Returns what an expression gives, or the name of its error."""
     names = {"os": os, "mmap": mmap, "socket": socket, "resource": resource, "ctypes": ctypes, "libc": libc, "call": call}
     try:
         return eval(code, names)

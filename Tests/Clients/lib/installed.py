@@ -1,5 +1,5 @@
-"""Parley on a machine of a small internet as an operator installs it (docs/operations.md, "With systemd"): the machine has an /etc, a /var
-and a /usr/local of its own, the user of the unit, and the server runs as that user with the unit's restrictions (`lib/unit.py`).
+"""Parley on a machine of a small internet as an operator installs it (docs/operations.md, "With systemd"): the machine has the folders
+of OWN for itself, and the user of the unit, and the server runs as that user with the unit's restrictions (`lib/unit.py`).
 """
 import json
 import os
@@ -14,7 +14,8 @@ from lib.internet import NETWORKS, halt
 from lib.partners import Parley
 from lib.unit import FILE, Unit, libraries
 
-OWN = ["/etc", "/var", "/usr/local"]
+# The folders that the commands of an installation change. /var/tmp is none of them: it may have the temporary folders of the tests.
+OWN = ["/etc", "/usr/local", "/var/backups", "/var/cache", "/var/lib"]
 MEGABYTES = 8_192  # of the file system below them, enough for `parley check --network`
 # In place of programs that are not here, or would change more than this machine. `sudo` resets the environment as Debian's does.
 STAND_INS = {
@@ -81,7 +82,8 @@ class Installed(Parley):
         prepares, self.begins = block.split("sudoedit /etc/parley/parley.yaml\n")
         self.type(prepares)
         # The CA and the networks of this internet, which the user of the unit can read.
-        self.settings = {"outgoing": {"authorities": self.trusted("authority", self.internet.authority.path.read_bytes()), "networks": NETWORKS.split(",")}}
+        authority = self.trusted("authority", self.internet.authority.path.read_bytes())
+        self.settings = {"outgoing": {"authorities": authority, "networks": NETWORKS.split(",")}}
 
     def _separate(self):
         layers, run = self.folder / "layers", self.machine.space.run
@@ -91,7 +93,8 @@ class Installed(Parley):
         run("sh", "-c", f"mount --bind '{self.internet.resolver}' \"$(realpath -m /etc/resolv.conf)\"")
 
     def _install(self):
-        """What `make install` does, but for manuals and completions, which take long. A binary is not copied: it is hundreds of megabytes."""
+        """Does what `make install` does, except for manuals and completions, which take long. The binary has hundreds of megabytes, and is
+        not copied."""
         run = self.machine.space.run
         run("install", "-D", "-m", "0755", "/dev/null", "/usr/local/bin/parley")
         run("mount", "--bind", BINARY.resolve(), "/usr/local/bin/parley")
@@ -102,7 +105,7 @@ class Installed(Parley):
         (self.root / "etc/default/parley").write_text("SWIFT_BACKTRACE=enable=no\n")
 
     def trusted(self, name, certificates):
-        """A file with these authorities, as a package would install it."""
+        """Writes a file with these authorities, which everybody may read. Returns its path on this machine."""
         path = f"/etc/ssl/{name}.pem"
         file = self.root / path[1:]
         file.write_bytes(certificates)
@@ -124,7 +127,7 @@ class Installed(Parley):
         return self.unit.confined(self.folder, self.unit.command)
 
     def type(self, block, within=(), **variables):
-        """Runs a block as a root shell would, on this machine, and then does what systemctl was asked for. What the block prints."""
+        """Runs a block as a root shell would, on this machine, and then does what systemctl was asked for. Returns what the block prints."""
         typed = f"cd '{self.home}'\n{self.here(block)}"
         done = subprocess.run(
             self.machine.space.enter(*within, "bash", "-euo", "pipefail", "-c", typed), env={**self.environment(), **variables},
@@ -160,5 +163,5 @@ class Installed(Parley):
         return self.machine.space.run("parley", *arguments, env=self.environment(), **options)
 
     def tries(self, tries):
-        """What these expressions give as the unit's user with its restrictions; see `lib/confinement.py`."""
+        """Returns what these expressions give as the unit's user with its restrictions; see `lib/confinement.py`."""
         return json.loads(self.machine.space.run(*self.unit.confined(self.folder, [], tries=tries)))

@@ -28,14 +28,14 @@ NOT_REPRODUCED = {
     "ProtectClock": "without the rules of cgroups for devices",
     "ProtectKernelTunables": "without masks over files that few machines have",
 }
-# socket(2), of <bits/socket.h>
+# The numbers of <bits/socket.h>, for socket(2).
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16, "AF_PACKET": 17}
 FAMILIES_END = 46
 NAMESPACES = [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]  # clone(2), CLONE_NEW*
 SET_IDS = [0o4000, 0o2000]
 O_CREAT, PROT_EXEC, PROT_WRITE, SHM_EXEC = 0o100, 4, 2, 0o100000
 SCHEDULES, SCHEDULES_END = [0, 3, 5], 6  # SCHED_OTHER, SCHED_BATCH, SCHED_IDLE
-# Where each call has the mode of what it makes or changes, and, for those that also open what is there, its flags.
+# The position of the mode among the arguments of each call; for calls that also open what is there, that of their flags, too.
 MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2, "creat": 1}
 OPENING = {"open": (2, 1), "openat": (3, 2)}
 
@@ -59,7 +59,7 @@ def libraries(binary):
 
 
 class Unit:
-    """The text of a unit, and of it the plan for `lib/confinement.py`."""
+    """A unit, read from its text, and the plan for `lib/confinement.py` that comes of it."""
 
     def __init__(self, text):
         self.lines = [line.split("=", 1) for line in text.splitlines() if line and line[0] not in "#;["]
@@ -86,7 +86,7 @@ class Unit:
 
     @property
     def left_out(self):
-        """What of the unit is not reproduced: a line for each reason."""
+        """A line for each reason, with the directives that are not reproduced for it."""
         names = {}
         for name in dict.fromkeys(name for name, _ in self.lines if name in NOT_REPRODUCED):
             names.setdefault(NOT_REPRODUCED[name], []).append(f"{name}=")
@@ -98,7 +98,7 @@ class Unit:
     def _refuse(self, names):
         self._filter(None, [[name, errno.EPERM, []] for name in sorted(names)])
 
-    # What reproduces a directive has its name, and takes no other values than those that it reproduces.
+    # Each method has the name of the directive that it reproduces, and refuses values that it does not reproduce.
 
     def ExecStart(self, value):
         expect(not self.command and "$" not in value, "one command without variables is read")
@@ -285,7 +285,7 @@ class Unit:
     # The processes.
 
     def write(self, folder, command, **more):
-        """The plan of this command, as a new file in this folder."""
+        """Writes the plan of this command to a new file in this folder. Returns its path."""
         with tempfile.NamedTemporaryFile("w", dir=folder, prefix="plan-", delete=False) as file:
             json.dump({**self.plan, "command": command, **more}, file)
         return file.name
