@@ -147,6 +147,43 @@ def repeated(checks):
         expect(roster == {f"juliet@{DOMAIN}": "Jule"}, f"{roster}")
 
 
+def removed(checks):
+    """Whoever was removed from a room or a contact group is not brought back, nor is a lifted ban or a deleted group."""
+    def user(name):
+        return f'{{<<"{name}">>,<<"{DOMAIN}">>'
+
+    names = ("romeo", "juliet", "nurse")
+    people = [f'{{{user("romeo")},<<>>}},owner}}', f'{{{user("juliet")},<<>>}},member}}', f'{{{user("nurse")},<<>>}},{{outcast,<<"so be it">>}}}}']
+    groups = [f'{{sr_group,{user(name)}}},[{{displayed_groups,[<<"{name}">>]}}]}}.' for name in ("friends", "old")]
+    members = [f'{{sr_user,{user(name)}}},{user(group)}}}}}.' for name, group in [("romeo", "friends"), ("juliet", "friends"), ("nurse", "old")]]
+    lines = ["{tables,[]}.", *(f'{{passwd,{user(name)}}},<<"{PASSWORD}">>}}.' for name in names),
+             f'{{muc_room,{{<<"hall">>,<<"{ROOMS}">>}},[{{title,<<"Hall">>}},{{affiliations,[{",".join(people)}]}}]}}.', *groups, *members]
+    with Server() as server, checks.check("repeated: who was removed from a room or a contact group stays outside, and a deleted group stays deleted"):
+        dump, report = (pathlib.Path(server.folder, name) for name in ("dump.txt", "report.txt"))
+        dump.write_text("\n".join(lines) + "\n")
+
+        def taken_again(*options):
+            counts = json.loads(parley(server, "import", "ejabberd", dump, "--json", "--report", report, *options))
+            return counts["records"]["imported"], counts["records"]["failed"], counts["kept"], report.read_text().splitlines()
+
+        imported, failed, kept, told = taken_again()
+        expect((failed, kept, told) == (0, 0, []) and imported >= 4, f"{imported} {failed} {kept} {told}")
+        expect(taken_again() == (0, 0, 0, []), "the second import")
+        for name in ("juliet", "nurse"):
+            parley(server, "dialog", "remove", f"hall@{ROOMS}", f"{name}@{DOMAIN}")
+        parley(server, "contact-group", "remove", "friends", f"juliet@{DOMAIN}")
+        parley(server, "contact-group", "delete", "old", "--yes")
+        for options in (["--dry-run"], []):
+            imported, failed, kept, told = taken_again(*options)
+            expect((imported, failed, kept) == (0, 0, 4) and len(told) == 4, f"{options}: {imported} {failed} {kept} {told}")
+        there = json.loads(parley(server, "dialog", "members", f"hall@{ROOMS}", "--json"))
+        expect([each["jid"] for each in there] == [f"romeo@{DOMAIN}"], f"{there}")
+        banned = json.loads(parley(server, "dialog", "members", f"hall@{ROOMS}", "--role", "banned", "--json"))
+        expect(banned == [], f"{banned}")
+        left = json.loads(parley(server, "contact-group", "list", "--json"))
+        expect([(each["name"], each["members"]) for each in left] == [("friends", 1)], f"{left}")
+
+
 def credentials(checks):
     with Server() as server, checks.check("credentials: exported keys are no password, and who was disabled stays so"):
         file = pathlib.Path(server.folder, "export.xml")
@@ -342,6 +379,7 @@ def run(checks):
     broken_off(checks)
     large(checks)
     repeated(checks)
+    removed(checks)
     credentials(checks)
     bad_portable(checks)
     bad_prosody(checks)
