@@ -523,19 +523,21 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?
   ) throws {
     let state = try find(reference, for: post.author)
-    // Only an invited user may decline, once, and only a present inviter is told: a room cannot be used to reach
-    // others.
+    // Only an invited user may decline, once: a room cannot be used to reach others.
     guard let inviter = try user(address, seenFrom: state.room.name.realm)?.party,
       try writer.isInvited(post.author.id, by: inviter.id, to: state.room.id)
     else { return settle(post) }
     try writer.removeInvitation(of: post.author.id, by: inviter.id, to: state.room.id)
-    guard let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id),
-      try !isBlocked(post.author, resource: nil, by: inviter)
-    else { return settle(post) }
+    if try isBlocked(post.author, resource: nil, by: inviter) { return settle(post) }
+    let present = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id)?.listeners ?? []
+    // Those who invite need not be in the room (7.8.2).
+    let listeners =
+      present.isEmpty
+      ? hub.onlineSessions(of: inviter.id).filter { $0.door == .xmpp && $0.isAvailable }.map(\.session) : present
     tell(
       .told(
         RoomNotice(room: state.room.name, kind: .declined(by: post.author.address, reason: Self.cut(reason))),
-        to: occupant.listeners))
+        to: listeners))
     settle(post)
   }
 
