@@ -119,6 +119,8 @@ extension Judge {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id,
       try lookUp(reference, for: post.author)?.room.isDestroyed != false
     {
+      // A picture is no form (10.1.3).
+      if draft.avatar != nil, lease.isLocked, lease.session.id != session(of: post) { throw Problem.roomLocked }
       let (state, created) = try found(post, address, lease, draft)
       var receipt = Receipt(position: head)
       receipt.room = state.room

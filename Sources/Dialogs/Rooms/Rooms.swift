@@ -5,7 +5,7 @@ import Addresses
 extension Judge {
   mutating func room(_ post: Post, _ intent: RoomIntent) throws {
     if let (address, isOccupants) = intent.unlocks, let lease = rooms.leases[address],
-      lease.party.id == post.author.id, !isOccupants || lease.session.id == session(of: post)
+      lease.party.id == post.author.id, !isOccupants && !lease.isLocked || lease.session.id == session(of: post)
     {
       _ = try found(post, address, lease, SettingsDraft { $0 = .instant })
     }
@@ -283,7 +283,7 @@ extension Judge {
 extension RoomIntent {
   /// The room being set up that its creator uses without having configured it, as some clients do: a message or change
   /// makes it an instant room (XEP-0045 10.1.2). `isOccupants` tells that only an occupant's session may do so: the room
-  /// does not hear the creator's other sessions.
+  /// does not hear the creator's other sessions. Nor does any other do so while the room is locked (10.1.3).
   fileprivate var unlocks: (address: BareJID, isOccupants: Bool)? {
     let (reference, isOccupants): (RoomReference, Bool)
     switch self {
