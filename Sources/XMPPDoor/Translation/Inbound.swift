@@ -262,6 +262,13 @@ enum Inbound {
       if let to = turn.to, isElsewhere(to, session), session.isRooms(to.domain), to.local != nil {
         return RoomInbound.probe(turn, to)
       }
+      // Rooms elsewhere may answer their occupants, as those here do (XEP-0045 17.3).
+      if let to = turn.to, session.isRemote(to.domain), session.roomsElsewhere.nicks[to.bare] != nil {
+        let probe = RelayedStanza(
+          name: .presence("probe"), from: session.party, fromResource: session.jid.resource, to: to.bare,
+          toResource: to.resource, id: stanza.id, extras: [])
+        return signal(turn, .stanza(probe), to, bounces: false)
+      }
       // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
       // it.
       guard let to = turn.to?.bare, to != session.jid.bare,
