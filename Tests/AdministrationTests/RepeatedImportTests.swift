@@ -182,7 +182,7 @@ import Testing
       #expect(members == [romeo.address] && bans.isEmpty && name == "Old hall")
       let groups = try await ListContactGroups.perform(ListContactGroups.Input(domain: nil), in: context).items
       #expect(groups.map(\.name) == ["friends", "house"])
-      #expect(groups.map(\.displayName) == ["Friends", "Household"])
+      #expect(groups.map(\.displayName) == ["FRIENDS", "Household"])
       #expect(groups.map(\.members) == [1, 1] && groups.allSatisfy { $0.sees.isEmpty })
 
       // What is new there is taken, and what is not taken of the same record is reported.

@@ -300,7 +300,6 @@ export class Parley {
     if (state === "online") {
       this.connected?.resolve();
       for (const pause of [...this.pauses]) if (pause.isNetwork) pause.end();
-      for (const views of this.store.views.values()) for (const view of views) if (!view.isFresh) view.reload(true);
     }
   }
 

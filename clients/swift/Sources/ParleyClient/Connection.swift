@@ -60,7 +60,6 @@ extension Parley {
     for waiter in waiters.values { waiter.resume() }
     waiters = [:]
     endPauses()
-    for (number, view) in views where !view.isFresh { Task { await reload(number, isFirst: true) } }
   }
 
   /// Holds one connection after the other.
@@ -298,12 +297,16 @@ extension Parley {
     }
     guard !store.missing.isEmpty, fetching == nil, !isClosed, session != nil else { return }
     fetching = Task {
-      while let id = store.missing.popFirst(), session != nil, !isClosed { await fetch(id) }
+      var attempts = 0
+      while let id = store.missing.popFirst(), session != nil, !isClosed {
+        attempts = await fetch(id, attempts) ? 0 : attempts + 1
+      }
       fetching = nil
     }
   }
 
-  private func fetch(_ id: String) async {
+  /// Returns `false` after a temporary error, when it has waited: the dialog is asked for again.
+  private func fetch(_ id: String, _ attempts: Int) async -> Bool {
     let asked = store.clock
     do {
       let dialog: Dialog = try await ask("GET", path("dialogs", id))
@@ -314,12 +317,14 @@ extension Parley {
       if error.status == 404 || error.status == 403 {
         store.remove(id)
         storeChanged()
-      } else if error.isTemporary, error.code != "network" {
+      } else if error.isTemporary {
         store.missing.insert(id)
-        await pause(.seconds(error.retryAfter ?? 1))
-      } else if error.code != "signed-out", error.code != "network" {
+        await pause(error.retryAfter.map { .milliseconds(Int($0 * 1000)) } ?? Self.delay(attempts))
+        return false
+      } else if error.code != "signed-out" {
         failed(error)
       }
     }
+    return true
   }
 }

@@ -11,15 +11,16 @@ struct View {
   var error: ParleyError?
   /// Changes with each replacement of all messages, so that an older answer is not taken.
   var attempt = 0
-  /// Change with each request for the newest messages and for those around another one: only the last answer is taken.
-  var reload = 0
-  var jump = 0
-  /// Whether the messages are those around another one.
-  var hasJumped = false
+  /// The attempt that loads the newest messages, with what its answer includes.
+  var asked = 0
+  /// Whether the messages are those of an answer since then.
+  var isShown = false
   /// By request: what arrived meanwhile.
   var arrived: [Int: [Message]] = [:]
   var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
   var fresh: [CheckedContinuation<Void, any Error>] = []
+  /// Who waits for the page that is loading.
+  var loaded: [CheckedContinuation<Void, Never>] = []
 }
 
 /// A dialog that is being read: a gapless piece of its messages. Memory holds what was loaded; ``close()`` it when it leaves the screen.
@@ -40,7 +41,8 @@ public struct DialogView: Sendable {
   public var hasNewer: Bool { get async { await parley.views[number]?.timeline.hasNewer ?? false } }
   /// Whether the first answer of the server has arrived.
   public var isFresh: Bool { get async { await parley.views[number]?.isFresh ?? false } }
-  /// The reason why the first answer is missing (offline, say); it is asked again when the client is connected.
+  /// The reason why the first answer is missing (offline, say); after a temporary one it is asked again, at the latest when the client
+  /// is connected.
   public var error: ParleyError? { get async { await parley.views[number]?.error } }
 
   /// Waits for the first answer, or throws its error, if that is not temporary.
@@ -49,7 +51,7 @@ public struct DialogView: Sendable {
     let view = self
     return await parley.changes(number).map { _ in await view.messages }
   }
-  /// Returns whether there are more.
+  /// Returns whether there are more. One page at a time: while one is loading, another call waits for it.
   @discardableResult public func loadOlder(limit: Int = 50) async throws -> Bool {
     try await parley.loadOlder(number, limit)
   }
@@ -84,7 +86,9 @@ extension Parley {
     numbers += 1
     let number = numbers
     views[number] = View(dialogId: dialogId, limit: limit)
-    Task { await reload(number, isFirst: true) }
+    // Before a jump can begin.
+    let attempt = begin(number)
+    Task { await reload(number, attempt) }
     return DialogView(dialogId: dialogId, parley: self, number: number)
   }
 
@@ -134,6 +138,7 @@ extension Parley {
     guard let view = views.removeValue(forKey: number) else { return }
     for listener in view.listeners.values { listener.finish() }
     for waiter in view.fresh { waiter.resume(throwing: ParleyError("aborted", "The view was closed.")) }
+    for waiter in view.loaded { waiter.resume() }
   }
 
   func trim(_ number: Int, _ keep: Int) { change(number) { $0.timeline.trim(keep) } }
@@ -213,41 +218,56 @@ extension Parley {
     }
   }
 
-  /// Loads the newest messages in place of all others. If a jump has led elsewhere meanwhile, the messages stay, and only what belongs to
-  /// the dialog is taken. To ask for the first answer, also once more (`isFirst`), stops no jump.
-  func reload(_ number: Int, isFirst: Bool = false) async {
-    do { try await reloaded(number, isFirst: isFirst) } catch {
-      let error = ParleyError.of(error)
-      guard views[number] != nil else { return }
-      views[number]!.error = error
-      tell(number)
-      // After a temporary error it is asked again with the connection.
-      guard !error.isTemporary else { return }
-      for waiter in views[number]!.fresh { waiter.resume(throwing: error) }
-      views[number]!.fresh = []
+  /// Begins an attempt to load the newest messages in place of all others.
+  private func begin(_ number: Int) -> Int {
+    guard let view = views[number] else { return 0 }
+    let attempt = view.attempt + 1
+    views[number]!.attempt = attempt
+    views[number]!.asked = attempt
+    views[number]!.isShown = false
+    return attempt
+  }
+
+  /// Loads the newest messages in place of all others. After a temporary error it is asked again: with the connection, at the latest
+  /// after a while.
+  func reload(_ number: Int) async { await reload(number, begin(number)) }
+
+  private func reload(_ number: Int, _ attempt: Int) async {
+    var attempts = 0
+    while views[number]?.asked == attempt {
+      do { return try await load(number, attempt) } catch {
+        let error = ParleyError.of(error)
+        guard views[number]?.asked == attempt else { return }
+        views[number]!.error = error
+        tell(number)
+        guard error.isTemporary else {
+          for waiter in views[number]!.fresh { waiter.resume(throwing: error) }
+          views[number]!.fresh = []
+          return
+        }
+        await pause(error.retryAfter.map { .milliseconds(Int($0 * 1000)) } ?? Self.delay(attempts))
+        attempts += 1
+      }
     }
   }
 
-  func reloaded(_ number: Int, isFirst: Bool = false) async throws {
-    guard let view = views[number] else { return }
-    let (reload, attempt) = (view.reload + 1, view.attempt + 1)
-    let isElsewhere = isFirst && view.hasJumped
-    views[number]!.reload = reload
-    if !isFirst { views[number]!.jump += 1 }
-    if !isElsewhere { views[number]!.attempt = attempt }
+  func reloaded(_ number: Int) async throws { try await load(number, begin(number)) }
+
+  private func load(_ number: Int, _ attempt: Int) async throws {
+    guard let view = views[number], view.asked == attempt else { return }
     views[number]!.markers = []
     let asked = store.clock
     let (page, arrived) = try await asking(number) { try await openDialog(view.dialogId, limit: view.limit) }
-    guard let now = views[number], now.reload == reload else { return }
-    let replaces = !isElsewhere && now.attempt == attempt
+    guard views[number]?.asked == attempt else { return }
     for user in page.users.items { store.put(user) }
     took(page.dialog, asked: asked)
     change(number) {
       for marker in page.markers.items + $0.markers { $0.reached.mark(marker) }
       $0.markers = []
-      if replaces {
+      // A jump since then replaces the messages.
+      if $0.attempt == attempt {
         $0.timeline.replace(page.items, older: page.nextCursor, newer: nil, arrived: arrived)
-        $0.hasJumped = false
+        $0.isShown = true
       }
       ($0.isFresh, $0.error) = (true, nil)
     }
@@ -262,23 +282,40 @@ extension Parley {
     try await withCheckedThrowingContinuation { views[number]?.fresh.append($0) }
   }
 
+  /// Waits for the page that is loading: a second call that returned at once would be repeated without end.
+  private func loaded(_ number: Int) async {
+    guard views[number]?.isLoading == true else { return }
+    await withCheckedContinuation { views[number]?.loaded.append($0) }
+  }
+
+  private func endLoading(_ number: Int) {
+    guard let waiters = views[number]?.loaded else { return }
+    views[number]!.isLoading = false
+    views[number]!.loaded = []
+    for waiter in waiters { waiter.resume() }
+  }
+
   func loadOlder(_ number: Int, _ limit: Int) async throws -> Bool {
-    guard let view = views[number], view.timeline.hasOlder, !view.isLoading else {
+    guard let view = views[number], view.timeline.hasOlder else { return false }
+    if view.isLoading {
+      await loaded(number)
       return views[number]?.timeline.hasOlder ?? false
     }
     views[number]!.isLoading = true
-    defer { views[number]?.isLoading = false }
+    defer { endLoading(number) }
     let page = try await listMessages(view.dialogId, before: view.timeline.before, limit: limit)
     if views[number]?.attempt == view.attempt { change(number) { $0.timeline.addOlder(page) } }
     return views[number]?.timeline.hasOlder ?? false
   }
 
   func loadNewer(_ number: Int, _ limit: Int) async throws -> Bool {
-    guard let view = views[number], view.timeline.hasNewer, !view.isLoading else {
+    guard let view = views[number], view.timeline.hasNewer else { return false }
+    if view.isLoading {
+      await loaded(number)
       return views[number]?.timeline.hasNewer ?? false
     }
     views[number]!.isLoading = true
-    defer { views[number]?.isLoading = false }
+    defer { endLoading(number) }
     let (page, arrived) = try await asking(number) {
       try await listMessages(view.dialogId, after: view.timeline.newerCursor, limit: limit)
     }
@@ -288,23 +325,27 @@ extension Parley {
 
   func jump(_ number: Int, _ messageId: String, _ limit: Int) async throws {
     guard let view = views[number] else { return }
-    // Until it has arrived, a reload goes on: that is what is shown if the message is gone.
-    let jump = view.jump + 1
-    views[number]!.jump = jump
+    let attempt = view.attempt + 1
+    views[number]!.attempt = attempt
     let half = max(1, limit / 2)
-    let (answer, arrived) = try await asking(number) {
-      async let message = self.message(view.dialogId, messageId)
-      async let older = listMessages(view.dialogId, before: messageId, limit: half)
-      async let newer = listMessages(view.dialogId, after: messageId, limit: half)
-      return try await (message, older, newer)
-    }
-    guard views[number]?.jump == jump else { return }
-    let (message, older, newer) = answer
-    change(number) {
-      $0.attempt += 1
-      $0.hasJumped = true
-      $0.timeline.replace(
-        newer.items + [message] + older.items, older: older.nextCursor, newer: newer.nextCursor, arrived: arrived)
+    do {
+      let (answer, arrived) = try await asking(number) {
+        async let message = self.message(view.dialogId, messageId)
+        async let older = listMessages(view.dialogId, before: messageId, limit: half)
+        async let newer = listMessages(view.dialogId, after: messageId, limit: half)
+        return try await (message, older, newer)
+      }
+      guard views[number]?.attempt == attempt else { return }
+      let (message, older, newer) = answer
+      change(number) {
+        $0.timeline.replace(
+          newer.items + [message] + older.items, older: older.nextCursor, newer: newer.nextCursor, arrived: arrived)
+        $0.isShown = true
+      }
+    } catch {
+      // The newest messages were not shown because of the jump.
+      if let view = views[number], view.attempt == attempt, !view.isShown { Task { await reload(number) } }
+      throw error
     }
   }
 

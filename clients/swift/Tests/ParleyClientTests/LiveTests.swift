@@ -126,6 +126,11 @@ struct LiveTests {
     try await romeo.sent()
     let pages = try await juliet.view(group, limit: 20)
     try await pages.fresh()
+    // A second reader waits for the first.
+    async let first = pages.loadOlder(limit: 20)
+    try await pages.loadOlder(limit: 20)
+    #expect(await pages.messages.count == 40)
+    #expect(try await first)
     while try await pages.loadOlder(limit: 20) {}
     let lines = await pages.messages.filter { $0.content.type == .text }
     #expect(lines.map(\.content.text) == (0..<50).map { "line \($0)" })
@@ -140,6 +145,11 @@ struct LiveTests {
     #expect(await early.hasNewer)
     #expect(await early.messages.map(\.message.id).contains(lines[5].message.id))
     await early.close()
+    // A jump overtakes the first answer, which still has the rest.
+    let led = try await juliet.view(group, limit: 20)
+    try await led.jump(lines[5].message.id, limit: 2)
+    try await led.fresh()
+    #expect(await led.messages.map(\.content.text) == ["line 4", "line 5", "line 6"])
     try await romeo.removeMember(group, "juliet")
     if await juliet.dialogs.contains(where: { $0.id == group }) {
       try await next(events) { if case .dialogs(let ids) = $0, ids?.contains(group) == true { true } else { nil } }
@@ -205,6 +215,11 @@ struct LiveTests {
     let view = try await paris.view(talk.id)
     try await view.fresh()
     #expect(await Array(network.sent.dropFirst(before)) == ["GET /v1/dialogs/\(talk.id)/messages "])
+    // A first answer that is lost is asked for again, though nothing is connected.
+    await network.lose(1, "/messages ")
+    let again = try await paris.view(talk.id)
+    try await again.fresh()
+    #expect(await network.left == 0)
     try await paris.signOut()
   }
 
