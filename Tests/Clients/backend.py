@@ -255,7 +255,7 @@ async def conversations(checks, server, key):
         key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
         key.refused("POST", "/messages", 400, "field-unknown", {"sender": "romeo", "recipient": "juliet", "clientId": "3", "text": "x", "sentAt": "2020-01-01T00:00:00Z"})
         key.refused("POST", "/operations/users.list", 400, "field-unknown", {"limit": 5, "cursors": "x"})
-        # Another one than the path names, or says of itself: whichever counted, the other one would be ignored.
+        # The path has these already: a member of the same name in the body would be ignored.
         key.refused("PATCH", "/users/romeo", 400, "field-unknown", {"jid": "juliet", "name": "Count Paris"})
         key.refused("PUT", "/users/romeo/contacts/juliet", 400, "field-unknown", {"mutual": False})
         expect(key.do("GET", "/users/romeo")["user"].get("name") != "Count Paris", "the name was changed")

@@ -570,7 +570,7 @@ def wire(checks, server, romeo):
                              ("a folded line", b"X-Forwarded-For: 6.6.6.6\r\n 9.9.9.9\r\n"),
                              ("a space", b"X-Forwarded-For : 6.6.6.6\r\n")):
             with bare(server) as connection:
-                # Whoever has sent nothing else is disconnected after a minute.
+                # A connection without a request is closed after a minute.
                 connection.settimeout(PATIENCE / 2)
                 connection.sendall(b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n")
                 data = until_end(connection)

@@ -188,7 +188,7 @@ struct BlobStoreTests {
     await server.stop()
   }
 
-  /// It is for one line of a log.
+  /// A log has one line for a failure.
   @Test func whatABucketSaysOfAFailureIsShort() async throws {
     let server = try await BucketServer.start()
     let settings = server.settings

@@ -30,7 +30,7 @@ import Testing
     ("127.0.0.1", "[6.6.6.6]\u{600}, 198.51.100.1", "198.51.100.1"),
     ("127.0.0.1", "6.6.6.6%\u{600},198.51.100.1", "198.51.100.1"), ("127.0.0.1", "6.6.6.6:1\u{600}", "unreadable"),
     ("127.0.0.1", "6.6.6.6,\u{301}198.51.100.1", "unreadable"), ("127.0.0.1", "198.51.100.1\u{301}", "unreadable"),
-    // What ends a line or a text elsewhere.
+    // CR, LF and NUL end a line or a text elsewhere.
     ("127.0.0.1", "198.51.100.1\u{0}x", "unreadable"), ("127.0.0.1", "6.6.6.6\r\n198.51.100.1", "unreadable"),
     ("127.0.0.1", "6.6.6.6\r\n, 198.51.100.1", "198.51.100.1"),
   ])
@@ -40,7 +40,7 @@ import Testing
     #expect(ClientAddress.of(ForwardedFields(xForwardedFor: forwarded), address, proxies) == expected)
   }
 
-  /// What a client has sent may be long; the last element is the proxy's.
+  /// A client may send a long list; the last element is the proxy's.
   @Test func ofManyElementsTheLastCounts() throws {
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
     let forged = String(repeating: "6.6.6.6, ", count: 10_000)

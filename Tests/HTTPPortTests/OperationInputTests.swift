@@ -30,7 +30,7 @@ import Testing
     #expect(try refusal(#"{"name":"x","parts":[{"text":"y"}]}"#) == nil)
   }
 
-  /// The one that the path names counts, so that another one in the body would be ignored.
+  /// The path's member counts: one of the same name in the body would be ignored.
   @Test(arguments: [
     (#"{"jid":"juliet"}"#, "jid"), (#"{"name":"x","jid":"romeo"}"#, "jid"), (#"{"jid":null}"#, "jid"),
     (#"{"jid":{"a":[1]}}"#, "jid"), (#"{"other":null}"#, "other"), (#"{"Name":"x"}"#, "Name"),

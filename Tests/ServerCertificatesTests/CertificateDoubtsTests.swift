@@ -115,7 +115,7 @@ import X509
     }
   }
 
-  /// Whoever has made the file may have made it for this.
+  /// A chain may lead in a circle, be too long, or have names that move the cursor of a terminal.
   @Test func chainsThatLeadNowhereEnd() throws {
     let one = Draft.authority("One").sign(by: root, forging: "Other")
     let other = Draft.authority("Other").with { $0.more = [Self.place] }.sign(by: root, forging: "One")

@@ -73,8 +73,8 @@ final class ProsodyTables: ProsodyStorage {
           values.reset()
           throw SourceFailure(place, "the value of \(key) is no \(values.text(1))")
         }
-        // Older databases have no index that forbids it. Of two contacts the later one does; of two states it is not known
-        // which one is meant.
+        // An older database has no index that keeps a key from being there twice. The later one of two contacts is taken,
+        // but nobody knows which of two states of an account is meant.
         if store == "accounts", let known = table[key], known != value {
           values.reset()
           throw SourceFailure(place, "the key \(key) is there twice")

@@ -109,7 +109,8 @@ struct XMLBuilder {
   private var nodes = 1
   /// Elements that are left out, as the whole is too large.
   private var skipped = 0
-  /// The bound that the element is beyond, for the report; `nil` if there is none. Of such an element only the end matters.
+  /// The bound that the element is beyond, for the report; `nil` if there is none. Only the end of such an element is
+  /// looked for.
   private(set) var excess: String?
 
   init(_ root: XMLNode) { open = [root] }
