@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import urllib.error
+from types import SimpleNamespace
 
 from lib.harness import PATIENCE, ROOT, Failure, Server, crashes, expect, free_port
+from lib.partners import Parley
 from lib.results import CONNECTION, PORT, TIME, Failed, Outcome, Unstable, kind, settle
 from lib.schedule import Schedule, Task
 
@@ -136,25 +138,43 @@ def outcome(label="web", *, failed=None, kind=None, died=""):
                    beside={"long": 9.0, "short": 1.0})
 
 
-def crashed(folder, then):
-    """A server crashes after it was ready; then the script, which has not noticed, ends it or starts it again."""
+def crashing(then, server):
+    """A server has crashed; then the script, which has not noticed, ends it or starts it again."""
+    server.process.wait(PATIENCE)
+    before = len(crashes)
+    try:
+        then(server)
+    except Failure as failure:
+        expect(str(failure).startswith("the server crashed by SIGILL"), f"{failure}")
+    else:
+        raise Failure("nobody noticed")
+    finally:
+        noticed = crashes[before:]
+        del crashes[before:]
+    expect(noticed == ["SIGILL"], f"{noticed}")
+
+
+def crashed(folder):
+    """A server of a script, and one among others in an internet of its own."""
     binary = folder / "parley"
     binary.write_text("#!/bin/sh\necho ' parley: ready' >&2\nkill -ILL $$\n")
     binary.chmod(0o755)
-    before = len(crashes)
-    with Server() as server:
-        server.binary = binary
-        server.start().process.wait(PATIENCE)
-        try:
-            then(server)
-        except Failure as failure:
-            expect(str(failure).startswith("the server crashed by SIGILL"), f"{failure}")
-        else:
-            raise Failure("nobody noticed")
-        finally:
-            noticed = crashes[before:]
-            del crashes[before:]
-        expect(noticed == ["SIGILL"], f"{noticed}")
+    for then in Server.kill, Server.start, Server.stop:
+        with Server() as server:
+            server.binary = binary
+            crashing(then, server.start())
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for number, then in enumerate([Parley.kill, Parley.start, Parley.stop, lambda server: server.internet.closing.close()]):
+        internet = SimpleNamespace(folder=folder, closing=contextlib.ExitStack(), authority=SimpleNamespace(path=""))
+        internet.start = lambda *_, **__: ended
+        machine = SimpleNamespace(
+            internet=internet, name=f"machine{number}", domain="parley.test", address="127.0.0.1", chain="", key="", space=None)
+        server = Parley(machine)
+        with contextlib.suppress(Failure):
+            server.start()
+        server.process = subprocess.Popen([binary], stderr=subprocess.DEVNULL)
+        crashing(then, server)
 
 
 def benchmark(folder):
@@ -204,8 +224,7 @@ def run(checks):
         with checks.check("suite: processes and files that a script leaves behind are ended, counted and reported"):
             behind(folder)
         with checks.check("suite: a crash is a failure where the script itself ends the server or starts it again"):
-            for then in Server.kill, Server.start, Server.stop:
-                crashed(folder, then)
+            crashed(folder)
         with checks.check("suite: a benchmark asks for missing drivers, and a server that lets nobody in ends it with the reason"):
             benchmark(folder)
         with checks.check("suite: a script that hangs is ended, and its log says where"):

@@ -167,6 +167,16 @@ def without_privileges():
     return prefix
 
 
+def report_crash(server):
+    """Fails, once, if the process of a server of ours has crashed. Whoever ends it or starts it again asks: the next process has another
+    status."""
+    status = server.process and server.process.poll()
+    if status is not None and -status in CRASHES:
+        server.process = None
+        crashes.append(signal.Signals(-status).name)
+        raise Failure(f"the server crashed by {crashes[-1]}:\n{server.tail()}")
+
+
 class Server:
     """`parley serve` in a temporary data folder, with ports of its own."""
 
@@ -199,7 +209,7 @@ class Server:
         return environment(**self.settings)
 
     def start(self, patience=PATIENCE):
-        self.report_crash()
+        report_crash(self)
         self.process = subprocess.Popen(
             self.wrapper + without_privileges() + [str(self.binary), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
@@ -214,20 +224,12 @@ class Server:
     def tail(self):
         return "".join(self.log.lines[-40:])
 
-    def report_crash(self):
-        """Fails, once, if the server has crashed. Whoever ends it or starts it again asks: the next process has another status."""
-        status = self.process and self.process.poll()
-        if status is not None and -status in CRASHES:
-            self.process = None
-            crashes.append(signal.Signals(-status).name)
-            raise Failure(f"the server crashed by {crashes[-1]}:\n{self.tail()}")
-
     def kill(self):
         """kill -9."""
-        self.report_crash()
+        report_crash(self)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        self.report_crash()
+        report_crash(self)
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
@@ -237,7 +239,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 raise Failure("the server does not stop:\n" + self.tail())
-        self.report_crash()
+        report_crash(self)
         return self.process.returncode if self.process else None
 
     def command(self, *arguments, stdin=None):

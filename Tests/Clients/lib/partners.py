@@ -9,7 +9,7 @@ import re
 import subprocess
 import urllib.request
 
-from lib.harness import BINARY, PASSWORD, PATIENCE, Failure, environment, expect
+from lib.harness import BINARY, PASSWORD, PATIENCE, Failure, environment, expect, report_crash
 from lib.internet import NETWORKS, WRITES, halt, listens, waits_until
 
 XMPP, DIRECT, SERVERS, SERVERS_DIRECT, HTTP = 5222, 5223, 5269, 5270, 5280
@@ -271,8 +271,24 @@ class Parley(Partner):
     def environment(self):
         return environment(**self.settings)
 
+    def start(self):
+        report_crash(self)
+        # After the process has been stopped at the end.
+        self.internet.closing.callback(report_crash, self)
+        return super().start()
+
     def is_ready(self):
         waits_until("Parley is ready", lambda: " parley: ready" in self.said())
+
+    def stop(self):
+        if self.process:
+            super().stop()
+        report_crash(self)
+
+    def kill(self):
+        report_crash(self)
+        super().kill()
+        report_crash(self)
 
     def renew(self):
         """Certificates are read again without a restart."""
