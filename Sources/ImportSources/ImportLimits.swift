@@ -29,6 +29,9 @@ enum ImportLimits {
   static let copyWindowMilliseconds: Int64 = 5_000
   /// The messages of that window in memory. Beyond it the oldest is taken as it is.
   static let copyWindowMax = 100_000
+  /// The equal messages of that window that wait for their other copies, each of which is compared with every further one.
+  /// Beyond it the oldest waits no longer: its other copy becomes a message of its own.
+  static let copiesAlikeMax = 1_000
   /// The rooms of one source, whose configurations are held until their first messages are known. Further ones are
   /// reported and left out.
   static let roomsMax = 100_000

@@ -42,6 +42,18 @@ import Testing
     #expect(messages.allSatisfy { $0.isInAuthorsArchive && $0.isInAddresseesArchive })
   }
 
+  @Test("So many equal messages wait for their other copies, and nothing is lost beyond") func manyEqualOnes() throws {
+    let count = ImportLimits.copiesAlikeMax + 1
+    let own = (0..<count).map { _ in copy(1_000, of: "romeo@a", with: "juliet@a", inbound: false) }
+    let messages = try merged(own + [copy(1_000, of: "juliet@a", with: "romeo@a", inbound: true)])
+    #expect(messages.count == count)
+    #expect(messages.map(\.isInAddresseesArchive).firstIndex(of: true) == 1)
+    let others = (0..<count).map { _ in copy(1_000, of: "juliet@a", with: "romeo@a", inbound: true) }
+    let all = try merged(own + others)
+    #expect(all.count { $0.isInAuthorsArchive } == count)
+    #expect(all.count { $0.isInAddresseesArchive } == count)
+  }
+
   @Test("Copies of one id that say different things are two messages, each on its own side") func unlike() throws {
     let messages = try merged([
       copy(1_000, of: "romeo@a", with: "juliet@a", inbound: false, digest: 1),

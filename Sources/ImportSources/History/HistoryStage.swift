@@ -192,6 +192,7 @@ public final class HistoryStage {
       isInAuthorsArchive: !copy.isInbound, isInAddresseesArchive: copy.isInbound && !copy.isOffline || isOwn,
       isOffline: copy.isOffline, xml: copy.xml)
     numbers[key, default: []].append(dropped + waiting.count)
+    if let alike = numbers[key]?.count, alike > ImportLimits.copiesAlikeMax { numbers[key]?.removeFirst() }
     wait(
       .pair(Pair(key: key, message: message, hasAuthors: !copy.isInbound, hasAddressees: copy.isInbound)), place)
   }
