@@ -253,6 +253,14 @@ import XMPPFixtures
     #expect(throws: Never.self) { try Element(xml: alone) }
   }
 
+  /// A client that finds stream management among the features enables it (XEP-0198 3), also where its login has (9).
+  @Test func whatTheLoginHasEnabledIsNotOffered() throws {
+    var machine = try Self.bound()
+    #expect(machine.offered.map(\.element.local) == ["sm", "ver"])
+    machine.managed()
+    #expect(machine.offered.map(\.element.local) == ["ver"])
+  }
+
   @Test func featuresAreWritten() throws {
     let table: [StreamFeature] = [
       .startTLS(isRequired: true), .bind, .session, .registration(needsTLS: true),

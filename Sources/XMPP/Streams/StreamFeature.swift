@@ -19,6 +19,8 @@ public struct StreamConditions: OptionSet, Sendable, Hashable {
   public static let certified = StreamConditions(rawValue: 32)
   /// The stream is for a domain that takes guests.
   public static let guests = StreamConditions(rawValue: 64)
+  /// Stream management is on (XEP-0198).
+  public static let managed = StreamConditions(rawValue: 128)
 }
 
 /// A stream feature as a value (RFC 6120 4.3.2): its element, and when it is advertised. The offer of a stream is the
@@ -152,8 +154,10 @@ extension StreamFeature {
   public static let session = StreamFeature(
     Element(.session, [:], [Element(Name("optional", NS.session))]), needs: .authenticated, forbids: .bound)
 
-  /// Stream management (XEP-0198 2).
-  public static let streamManagement = StreamFeature(Element(.streamManagement), needs: .authenticated)
+  /// Stream management (XEP-0198 2). It is not offered where the login has enabled it: some clients would enable it again,
+  /// which is an error.
+  public static let streamManagement = StreamFeature(
+    Element(.streamManagement), needs: .authenticated, forbids: .managed)
 
   /// Roster versioning (RFC 6121 2.6.1).
   public static let rosterVersioning = StreamFeature(Element(Name("ver", NS.rosterVersioning)), needs: .authenticated)

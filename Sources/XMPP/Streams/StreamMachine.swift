@@ -371,6 +371,9 @@ public struct StreamMachine: Sendable {
     phase = .bound
   }
 
+  /// Notes that stream management was enabled or a session was resumed by the login (XEP-0198 9).
+  public mutating func managed() { conditions.insert(.managed) }
+
   /// Refuses an unknown element that was given out as `element` (RFC 6120 4.9.3.24).
   public mutating func notUnderstood(_ element: Element) -> StreamOutput {
     refuse(StreamError(.unsupportedStanzaType, "<\(element.local)/> is not understood here"))

@@ -212,6 +212,7 @@ extension XMPPConnection {
     resume(previous, handled: handled) { connection, outcome in
       switch outcome {
       case .resumed(let state):
+        connection.machine.managed()
         connection.write(success, jid: state.jid) {
           StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
         }
@@ -252,6 +253,7 @@ extension XMPPConnection {
           writer.element(.bound) { writer in
             if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
               Self.enable(wish, in: session, into: &writer)
+              if session.management.isEnabled { connection.machine.managed() }
             }
             if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
           }
