@@ -236,5 +236,10 @@ struct QuestionsTests {
     #expect(try error("cancel", "item-not-found") == .refused)
     #expect(try error("wait", "resource-constraint") == .failed)
     #expect(try error("cancel", "recipient-unavailable") == .failed)
+    // Of the service, not of the node.
+    #expect(try error("cancel", "service-unavailable") == .failed)
+    #expect(try error("cancel", "internal-server-error") == .failed)
+    #expect(try error("cancel", "feature-not-implemented") == .failed)
+    #expect(try error("auth", "forbidden") == .refused)
   }
 }

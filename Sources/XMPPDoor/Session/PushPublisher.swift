@@ -33,11 +33,14 @@ public struct PushPublisher: PushRoute {
     return answer.map(Self.outcome) ?? .failed
   }
 
-  /// Returns the outcome for an answer (7.1): an error disables the service, unless it may be temporary.
+  /// Returns the outcome for an answer (7.1): an error disables the service, unless it may be temporary or is about the
+  /// service itself: then the same node will be good once the service is mended.
   static func outcome(of stanza: Stanza) -> PushOutcome {
     guard let error = StanzaError(reportedBy: stanza) else { return stanza.isError ? .refused : .taken }
     switch error.condition {
-    case .recipientUnavailable, .remoteServerTimeout, .remoteServerNotFound: return .failed
+    case .recipientUnavailable, .remoteServerTimeout, .remoteServerNotFound, .serviceUnavailable, .internalServerError,
+      .featureNotImplemented:
+      return .failed
     default: return error.type == .wait ? .failed : .refused
     }
   }
