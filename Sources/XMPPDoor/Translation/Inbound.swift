@@ -278,8 +278,15 @@ enum Inbound {
         if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
       }
     case .error:
-      if let to = turn.to, to.local != nil, isElsewhere(to, session), session.isRooms(to.domain) {
-        RoomInbound.bounced(turn, in: to.bare)
+      guard let to = turn.to, to.local != nil else { return }
+      if isElsewhere(to, session) {
+        if session.isRooms(to.domain) { RoomInbound.bounced(turn, in: to.bare) }
+      } else if session.isRemote(to.domain) {
+        // A room elsewhere learns from it that the client is gone (XEP-0045 17.3).
+        let relayed = RelayedStanza(
+          name: .presence("error"), from: session.party, fromResource: session.jid.resource, to: to.bare,
+          toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session))
+        signal(turn, .stanza(relayed), to, bounces: false)
       }
     }
   }
