@@ -208,11 +208,13 @@ class Conversation:
         return [text for text, when in writer.said.items() if text in missing and not self.is_forgotten(when)]
 
     def is_forgotten(self, said):
-        """Whether this was handed over shortly before a SIGKILL: when it was said, or when the partner was back after another one."""
+        """Whether this was handed over shortly before a SIGKILL: when it was said, or when Parley had reached the partner again that was
+        away, or had just come back, when it was said."""
         forgets = FORGETS.get(self.partner.name)
-        starts = [start for start in self.starts if start >= said][:1]
+        starts = [start for start in self.starts if start >= said][:1] + [start for start in self.starts if start < said][-1:]
         return forgets is not None and any(
-            kill - forgets <= said <= kill or any(start <= kill <= start + RETURNS + forgets for start in starts) for kill in self.kills)
+            said <= kill <= said + forgets or said <= kill and any(start <= kill <= start + RETURNS + forgets for start in starts)
+            for kill in self.kills)
 
     def is_late(self, text):
         """Whether what Juliet said may come behind what she said later."""
@@ -256,7 +258,10 @@ def in_order(writer, found, late=lambda text: False):
     first = [text for text in dict.fromkeys(found) if not late(text)]
     expected = [text for text in writer.said if text in set(first)]
     wrong = next(((one, other) for one, other in zip(first, expected) if one != other), None)
-    expect(wrong is None, f"{writer.name}'s are not in order: {wrong}")
+    if wrong:
+        at = found.index(wrong[0])
+        near = [(text, round(writer.said[text], 1), text in writer.returned) for text in found[max(0, at - 3):at + 12]]
+        raise Failure(f"{writer.name}'s are not in order: {wrong}; what stands there, when it was said, whether it was returned: {near}")
 
 
 # --- faults: each a coroutine that does it, and puts right again
