@@ -138,11 +138,11 @@ export class View {
     try { return [await request, arrived]; } finally { this.collectors.delete(arrived); }
   }
 
-  /** Loads the newest messages in place of all others. After a temporary error it is asked again: with the connection, at the latest after a while. */
+  /** Loads the newest messages in place of all others. After a temporary error they are asked for again: as soon as the client is connected, or after a pause. */
   async reload() {
     const { client } = this, attempt = this.attempt = this.asked = {};
     this.isShown = false;
-    for (let n = 0; this.asked === attempt && !client.isClosed; n++) {
+    for (let n = 0; this.asked === attempt; n++) {
       const asked = client.store.clock, late = this.late = [];
       try {
         const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
@@ -201,11 +201,15 @@ export class View {
     this.changed();
   }
 
+  /** Where the messages before the first one are asked for. */
+  get before() { return this.olderCursor ?? this.list[0]?.id; }
+
   loadOlder(limit = 50) {
-    return this.loading("hasOlder", async (attempt) => {
-      const before = this.olderCursor ?? this.list[0]?.id;
+    return this.loading("hasOlder", async () => {
+      const { before } = this;
       const page = await this.client.listMessages(this.dialogId, { before, limit });
-      if (this.attempt !== attempt) return this.hasOlder;
+      // If the messages were replaced or trimmed meanwhile, the page would leave a gap.
+      if (this.before !== before) return this.hasOlder;
       this.bound += page.items.length;
       this.olderCursor = page.nextCursor;
       this.hasOlder = page.nextCursor !== undefined;
@@ -215,10 +219,10 @@ export class View {
   }
 
   loadNewer(limit = 50) {
-    return this.loading("hasNewer", async (attempt) => {
-      const [page, arrived] = await this.asking(
-        this.client.listMessages(this.dialogId, { after: this.newerCursor, limit }));
-      if (this.attempt !== attempt) return this.hasNewer;
+    return this.loading("hasNewer", async () => {
+      const after = this.newerCursor;
+      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after, limit }));
+      if (this.newerCursor !== after) return this.hasNewer;
       this.bound += page.items.length;
       this.newerCursor = page.nextCursor;
       this.hasNewer = page.nextCursor !== undefined;
@@ -234,7 +238,7 @@ export class View {
       await this.running.catch(() => {});
       return this[has];
     }
-    this.running = load(this.attempt);
+    this.running = load();
     try { return await this.running; } finally { this.running = undefined; }
   }
 

@@ -234,10 +234,10 @@ test("a first answer that fails, or comes after a jump", async () => {
     };
   };
   const busy = async () => new Response("{}", { status: 503, headers: { "Content-Type": "application/json" } });
-  const held = () => {
+  const held = (part = "include=") => {
     let release;
     const gate = new Promise((resolve) => { release = resolve; });
-    once("include=", async (...request) => { await gate; return fetch(...request); });
+    once(part, async (...request) => { await gate; return fetch(...request); });
     return release;
   };
 
@@ -273,12 +273,31 @@ test("a first answer that fails, or comes after a jump", async () => {
   await refuses(left.fresh, "aborted");
   release();
 
+  // A page of older messages that comes after the first answer, which has replaced the kept messages that it continues.
+  const whole = await later.view(group.id);
+  await whole.fresh;
+  whole.close();
+  release = held();
+  const scrolled = await later.view(group.id, { limit: 5 });
+  assert.ok(scrolled.messages.length > 5);
+  const letPage = held("before=");
+  const page = scrolled.loadOlder();
+  release();
+  await scrolled.fresh;
+  letPage();
+  await page;
+  while (await scrolled.loadOlder());
+  assert.deepEqual(texts(scrolled), Array.from({ length: 12 }, (_, i) => `step ${i}`));
+  scrolled.close();
+
   once("/v1/dialogs/", busy);
   const known = later.next("dialogs", () => later.dialogs.some((each) => each.name === "Monument"));
   await romeo.createDialog({ type: "group", name: "Monument", memberIds: ["juliet"] });
   await known;
   assert.deepEqual(later.errors, []);
   await later.close();
+  const late = await later.view(group.id);
+  await refuses(late.fresh, "closed");
 });
 
 test("a view that jumps at once has the members and pins of its dialog, and the newest messages if that message is gone", async () => {

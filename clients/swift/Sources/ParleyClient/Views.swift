@@ -41,8 +41,8 @@ public struct DialogView: Sendable {
   public var hasNewer: Bool { get async { await parley.views[number]?.timeline.hasNewer ?? false } }
   /// Whether the first answer of the server has arrived.
   public var isFresh: Bool { get async { await parley.views[number]?.isFresh ?? false } }
-  /// The reason why the first answer is missing (offline, say); after a temporary one it is asked again, at the latest when the client
-  /// is connected.
+  /// The reason why the first answer is missing (offline, say); after a temporary one the answer is asked for again, at the latest when
+  /// the client is connected.
   public var error: ParleyError? { get async { await parley.views[number]?.error } }
 
   /// Waits for the first answer, or throws its error, if that is not temporary.
@@ -86,9 +86,7 @@ extension Parley {
     numbers += 1
     let number = numbers
     views[number] = View(dialogId: dialogId, limit: limit)
-    // Before a jump can begin.
-    let attempt = begin(number)
-    Task { await reload(number, attempt) }
+    startReload(number)
     return DialogView(dialogId: dialogId, parley: self, number: number)
   }
 
@@ -228,8 +226,14 @@ extension Parley {
     return attempt
   }
 
-  /// Loads the newest messages in place of all others. After a temporary error it is asked again: with the connection, at the latest
-  /// after a while.
+  /// Begins an attempt at once, before a jump can begin, and loads the messages when this has returned.
+  private func startReload(_ number: Int) {
+    let attempt = begin(number)
+    Task { await reload(number, attempt) }
+  }
+
+  /// Loads the newest messages in place of all others. After a temporary error they are asked for again: as soon as the client is
+  /// connected, or after a pause.
   func reload(_ number: Int) async { await reload(number, begin(number)) }
 
   private func reload(_ number: Int, _ attempt: Int) async {
@@ -251,7 +255,15 @@ extension Parley {
     }
   }
 
-  func reloaded(_ number: Int) async throws { try await load(number, begin(number)) }
+  /// Loads the newest messages in place of all others, once.
+  func reloaded(_ number: Int) async throws {
+    let attempt = begin(number)
+    do { try await load(number, attempt) } catch {
+      // This attempt ended the one that `fresh` waits for.
+      if let view = views[number], view.asked == attempt, !view.isFresh { startReload(number) }
+      throw error
+    }
+  }
 
   private func load(_ number: Int, _ attempt: Int) async throws {
     guard let view = views[number], view.asked == attempt else { return }
@@ -303,8 +315,10 @@ extension Parley {
     }
     views[number]!.isLoading = true
     defer { endLoading(number) }
-    let page = try await listMessages(view.dialogId, before: view.timeline.before, limit: limit)
-    if views[number]?.attempt == view.attempt { change(number) { $0.timeline.addOlder(page) } }
+    let before = view.timeline.before
+    let page = try await listMessages(view.dialogId, before: before, limit: limit)
+    // If the messages were replaced or trimmed meanwhile, the page would leave a gap.
+    if views[number]?.timeline.before == before { change(number) { $0.timeline.addOlder(page) } }
     return views[number]?.timeline.hasOlder ?? false
   }
 
@@ -319,7 +333,9 @@ extension Parley {
     let (page, arrived) = try await asking(number) {
       try await listMessages(view.dialogId, after: view.timeline.newerCursor, limit: limit)
     }
-    if views[number]?.attempt == view.attempt { change(number) { $0.timeline.addNewer(page, arrived: arrived) } }
+    if views[number]?.timeline.newerCursor == view.timeline.newerCursor {
+      change(number) { $0.timeline.addNewer(page, arrived: arrived) }
+    }
     return views[number]?.timeline.hasNewer ?? false
   }
 
@@ -344,7 +360,7 @@ extension Parley {
       }
     } catch {
       // The newest messages were not shown because of the jump.
-      if let view = views[number], view.attempt == attempt, !view.isShown { Task { await reload(number) } }
+      if let view = views[number], view.attempt == attempt, !view.isShown { startReload(number) }
       throw error
     }
   }
