@@ -130,7 +130,7 @@ export class History {
     await this.loadUnread(page.items[0]?.id ?? "");
   }
 
-  /** Nothing has been read, and more is unread than is loaded: the first unread message is as many back from the end as are unread. */
+  /** Nothing has been read, and more messages are unread than are loaded: the first unread one is found by counting back from the end. */
   async seekBack(count) {
     const { app, dialogId } = this.screen;
     let left = count, before, first = "";
@@ -144,7 +144,7 @@ export class History {
     await this.loadUnread(first);
   }
 
-  /** Loads what is around the first unread message, which "" stands for if it is the first of all. */
+  /** Loads the messages around the first unread one; "" means the first message of the dialog. */
   async loadUnread(messageId) {
     await this.view.jump(messageId, AROUND);
     const { messages } = this.view;
@@ -169,14 +169,15 @@ export class History {
     return undefined;
   }
 
-  /** Notes the last message of the server's first answer: what comes after it is seen as it comes. */
+  /** Stores the number of the last message in the server's first answer. Later messages arrive while the dialog is open. */
   reachFresh() {
     this.freshSeq ??= this.view.messages.findLast((message) => message.id)?.seq ?? 0;
   }
 
   /**
-   * Begins anew if the server's first answer has unread messages that what was kept here had not, which the numbers of the dialog may
-   * follow; or if the first unread message was kept here, and is not in that answer. Once something may be marked as read it is too late.
+   * Begins anew if the server's first answer has unread messages that were not kept here, where the number of unread messages may change
+   * only after that answer; or if the first unread message was kept here and is not in the answer. Nothing is begun anew once messages
+   * may have been marked as read.
    */
   settle() {
     if (this.isSettled || !this.hasBegun || !this.view.isFresh || this.isLed || this.isSeeking) return;
@@ -346,7 +347,7 @@ export class History {
     return isFresh && hasOlder ? undefined : "";
   }
 
-  /** Whether a message is among those whose number is told as unread. */
+  /** Whether the server counts a message as unread until it is marked as read. */
   isCounted({ id, senderId, content }) {
     return Boolean(id) && senderId !== this.screen.app.parley.userId && content.type !== "system" && content.type !== "deleted";
   }
@@ -420,7 +421,11 @@ export class History {
 
   async toEnd() {
     this.isLed = true;
-    if (this.view.hasNewer) await this.view.toEnd();
+    if (this.view.hasNewer) {
+      await this.view.toEnd();
+      // The end was not loaded, or somebody has jumped to a message meanwhile.
+      if (this.isClosed || this.view.hasNewer) return;
+    }
     this.hasBegun ||= this.view.isFresh;
     this.isAtEnd = true;
     this.hold = undefined;
@@ -434,13 +439,14 @@ export class History {
     const sought = () => this.view.messages.find((each) => each.id === messageId);
     this.isLed = true;
     if (!sought()) {
-      this.isJumping = true;
+      const jumping = this.jumping = {};
       try {
         await this.view.jump(messageId);
       } finally {
-        this.isJumping = false;
-        // A link to what is gone: the dialog opens as without it, and one that is open stays where it is.
-        if (!sought()) {
+        const isLast = this.jumping === jumping;
+        if (isLast) this.jumping = undefined;
+        // The message is gone: the dialog opens as without the link to it, and a dialog that is open stays where it is.
+        if (isLast && !sought()) {
           this.isLed = isLed;
           if (!isLed && !hasBegun) {
             this.hasBegun = false;
@@ -490,7 +496,7 @@ export class History {
   /** Marks as read what is or was on the screen: all of it at the end, else up to the last message whose end is in sight. */
   markRead() {
     // Until the server has answered, what is unread is not known.
-    if (!this.hasBegun || !this.view.isFresh || this.isJumping) return;
+    if (!this.hasBegun || !this.view.isFresh || this.jumping) return;
     this.isSettled = true;
     if (document.hidden || !document.hasFocus() || this.screen.app.screen !== this.screen) return;
     const { dialog } = this.screen;
