@@ -575,7 +575,7 @@ export interface DialogView {
   readonly hasNewer: boolean;
   /** Whether the first answer of the server has arrived; before, `messages` are what was kept locally. */
   readonly isFresh: boolean;
-  /** The reason why the first answer is missing (offline, say); after a temporary one it is asked again, at the latest when the client is connected. */
+  /** The reason why the first answer is missing (offline, say); after a temporary one the answer is asked for again, at the latest when the client is connected. */
   readonly error?: ParleyError;
   /** Resolves with the first answer, or rejects with its error; with `aborted` if the view is closed before. */
   readonly fresh: Promise<void>;

@@ -118,7 +118,7 @@ export class Parley {
     } catch (error) { this.uncaught(error); }
   }
 
-  /** The error may end the program: it is thrown once it is stored that the event was handled, which would else do so at each start. */
+  /** The error may end the program: it is thrown once it is stored that the event was handled, or the same event would end the program at each start. */
   async uncaught(error) {
     if (this.tabs.leads) await this.flush();
     setTimeout(() => { throw error; });

@@ -412,7 +412,7 @@ export class DialogList {
     });
   }
 
-  /** Returns a row of what was found; `address` shows apart whoever looks like somebody else, on a line of its own, so that it is not cut off. */
+  /** Returns a row of what was found; `address` is that of a sender who looks like somebody else, on a line of its own, so that it is not cut off. */
   hit(id, avatar, title, text, action, when, address) {
     return h("button", { type: "button", class: "row", data: { hit: id }, on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
       h("span", { class: "line" }, name(title, "title cut"), when && h("span", { class: "when" }, when)),

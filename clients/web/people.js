@@ -92,8 +92,8 @@ export class People {
   }
 
   /**
-   * Returns the name of a user, and the address if somebody else has a name or an address that looks like it: what shows them apart, and
-   * is nowhere cut off. The marks are the client's alone: no server knows which others one sees.
+   * Returns the name of a user, and the address if somebody else has a name or an address that looks like it: the address
+   * distinguishes the two, and no screen cuts it off. Only the client adds it: no server knows which names a user sees beside each other.
    */
   markedNameOf(id, nick, given = undefined) {
     const title = this.plainNameOf(id, nick, given);
