@@ -10,7 +10,7 @@ import { History } from "./history.js";
 import { infoPanel } from "./info.js";
 import { forwardSheet, receiptsSheet, reportSheet } from "./messageactions.js";
 import { summary } from "./summary.js";
-import { cleanText } from "./text.js";
+import { cleanAddress, cleanText } from "./text.js";
 import { ask, attempt, button, copy, copyPicture, describe, menu, tool } from "./ui.js";
 
 const QUICK = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
@@ -151,7 +151,7 @@ export class DialogScreen {
     const typing = app.parley.typingIn(this.dialogId).filter((id) => id !== app.parley.userId);
     const text = typing.length
       ? t(this.isGroup ? "typing.names" : "typing", { names: typing.map((id) => this.nameOf(id)).slice(0, 3).join(", "), count: typing.length })
-      : this.isGroup ? t("members.count", { count: dialog.memberCount ?? 0 }) : other === app.parley.userId ? "" : app.people.presenceText(other) || dialog.user?.jid || "";
+      : this.isGroup ? t("members.count", { count: dialog.memberCount ?? 0 }) : other === app.parley.userId ? "" : app.people.presenceText(other) || cleanAddress(dialog.user?.jid);
     const signature = JSON.stringify([app.people.titleOf(dialog), text, dialog.avatarHash, app.people.user(other)?.avatarHash, app.people.presence(other)?.availability, document.documentElement.lang]);
     if (signature === this.headSignature) return;
     this.headSignature = signature;

@@ -34,7 +34,7 @@ function peopleSearch(app, pick, { isChosen } = {}) {
     }
     ids = ids.filter((id) => id !== app.parley.userId);
     fill(results, ids.slice(0, 50).map((id) => personItem(app, id, {
-      note: app.people.user(id)?.jid ?? id, action: () => { pick(id); draw(); }, tail: isChosen?.(id) && svg(icons.check),
+      note: cleanAddress(app.people.user(id)?.jid ?? id), action: () => { pick(id); draw(); }, tail: isChosen?.(id) && svg(icons.check),
     })), ids.length === 0 && h("p", { class: "empty" }, t(query ? "people.none" : "contacts.none")));
   };
   input.addEventListener("input", later(200, draw));
