@@ -1,6 +1,6 @@
 """What everybody meets in the web client, in headless Chromium: names, words and links as others wrote them (the rules of
-Tests/Vectors/names.json, of which the server is held to its own), more unread messages than a page of them, also those that came while
-no page was open and in a group to which one was just added, links among them, a call in the history, contacts in a public group, a new
+Tests/Vectors/names.json, some of which are the server's too), more unread messages than one page, also those that arrived while
+no page was open and in a group to which the user was just added, links among them, a call in the history, contacts in a public group, a new
 group with many contacts to choose from, searches, drafts from right to left.
 """
 import asyncio
@@ -102,7 +102,7 @@ def unread_in(juliet, dialog):
 
 
 def read_in(juliet, dialog, said):
-    """The page has marked one of these messages as read: that one."""
+    """Returns the one of these messages that the page has marked as read."""
     def fits(data):
         marker = data["marker"]
         return marker["dialogId"] == dialog and marker["userId"] == "juliet" and marker.get("read") in said
@@ -153,7 +153,7 @@ async def returning(checks, server, browser, page, nurse, juliet, kitchen):
     with checks.check("web everyday: a page that starts at a chat's address opens it at what came meanwhile, of which only what was on the screen is read"):
         await page.goto(f"{server.base}/#/dialog/{kitchen}")
         await page.locator(f".message:has-text('New {UNREAD - 1}')").wait_for()
-        # What the page keeps has nothing unread.
+        # Nothing is unread in the state that the page has stored.
         await page.locator(f".row[data-id='{kitchen}'][data-unread=false]").wait_for()
         await page.goto("about:blank")
         said = await app(lambda: [nurse.say(kitchen, f"Meanwhile {number}")["id"] for number in range(UNSEEN)])
@@ -180,7 +180,7 @@ async def returning(checks, server, browser, page, nurse, juliet, kitchen):
 
 async def joining(checks, server, page, nurse, juliet):
     def gather(name, after):
-        """A group in which something was said before juliet was in it, and after."""
+        """Creates a group with messages from before and after juliet was added."""
         group = must(nurse, "POST", "/v1/dialogs", {"type": "group", "name": name})["id"]
         for number in range(5):
             nurse.say(group, f"{name} before {number}")
@@ -209,7 +209,7 @@ async def following(checks, server, page, juliet):
         lane, said = await app(speak, FRIENDS[0], "Lane")
         await app(must, juliet, "PUT", f"/v1/dialogs/{lane}/marker", {"read": said[30]})
         await page.goto(f"{server.base}/#/dialog/{lane}/{said[50]}")
-        # A message that was sought is coloured for two seconds, after which what is read by that is marked.
+        # The message to which a link leads is coloured for two seconds. The page has marked by then what it marks as read.
         await page.locator(".message.found:has-text('Lane 50')").wait_for()
         await page.locator(".message.found").wait_for(state="detached")
         await page.click(".down")
@@ -383,7 +383,7 @@ async def body(checks, server):
         await finding(checks, page, nurse, kitchen)
         await drafting(checks, server, page, kitchen, street)
         with checks.check("web everyday: nothing in the page failed"):
-            # The last message that was read is asked for, and one to which a link leads, and they are gone.
+            # The page requests the last message that was read and the message to which a link leads; both are deleted.
             gone = "Failed to load resource: the server responded with a status of 404 (Not Found)"
             expect(set(browser.errors) == {gone}, f"{browser.errors}")
     await app(juliet.close)

@@ -586,7 +586,7 @@ export interface DialogView {
   loadNewer(limit?: number): Promise<boolean>;
   /** Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`; with an empty id the first ones. */
   jump(messageId: string, limit?: number): Promise<void>;
-  /** Back to the newest messages. */
+  /** Back to the newest messages. Without a network it resolves once there is one. */
   toEnd(): Promise<void>;
   /** Drops the oldest messages from memory, so that a long session stays small; `loadOlder` finds them again. */
   trim(keep: number): void;
