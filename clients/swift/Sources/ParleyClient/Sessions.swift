@@ -212,11 +212,12 @@ extension Parley {
     emit(.session(signedIn: false, error: error))
   }
 
-  /// Disconnects and closes the storage. The login stays. Events end.
+  /// Disconnects, closes the views and the storage. The login stays. Events end.
   public func close() async {
     guard !isClosed else { return }
     await disconnect()
     isClosed = true
+    for number in Array(views.keys) { close(number) }
     for task in sending.values { task.cancel() }
     for task in uploading.values { task.cancel() }
     for draft in drafts.values { draft.cancel() }

@@ -74,7 +74,10 @@ struct LiveTests {
     }
     #expect(refused?.field != nil && refused?.status == 400)
     #expect(await romeo.outbox.isEmpty)
+    // The changes of a view end with the client.
+    let changes = await view.changes()
     await romeo.close()
+    for await _ in changes {}
   }
 
   @Test("Edits, reactions, replies, pins, stars, searches, deletions, typing, presence, history in pages")
