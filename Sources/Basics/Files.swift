@@ -120,14 +120,21 @@ package enum Files {
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
       try makeFolder(String(path[..<slash]), mode: 0o755)
     }
-    guard mkdir(path, mode) == 0 else {
+    guard geteuid() == 0 else {
       // EEXIST: another process was quicker.
+      guard mkdir(path, mode) == 0 || errno == EEXIST else { throw Failure(path: path, code: errno) }
+      return
+    }
+    let (outer, name) = opened(above: path)
+    guard outer >= 0 else { throw Failure(path: path, code: errno) }
+    defer { close(outer) }
+    guard mkdirat(outer, name, mode) == 0 else {
       if errno == EEXIST { return }
       throw Failure(path: path, code: errno)
     }
-    let made = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let made = openat(outer, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
-    inheritOwner(made, path)
+    inheritOwner(made, of: outer)
     close(made)
   }
 
@@ -137,8 +144,15 @@ package enum Files {
   /// A file or folder that root creates gets the owner of the folder that it is in: the server runs as another user, and
   /// could not open what a command of root has created in its data folder while it was stopped.
   package static func create(_ path: String, mode: UInt32 = 0o600) -> Int32 {
-    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-    if file >= 0 { inheritOwner(file, path) }
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    guard geteuid() == 0 else { return open(path, flags, mode) }
+    let (outer, name) = opened(above: path)
+    guard outer >= 0 else { return -1 }
+    let file = openat(outer, name, flags, mode)
+    let code = errno
+    if file >= 0 { inheritOwner(file, of: outer) }
+    close(outer)
+    errno = code
     return file
   }
 
@@ -149,13 +163,19 @@ package enum Files {
     return file < 0 && errno == EEXIST ? open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : file
   }
 
+  /// Opens the folder that a path is in, and returns it with the name in it; -1 with `errno` set where that fails. While
+  /// root creates something and gives it away, the folder stays the same, even if another user puts a link in its place.
+  private static func opened(above path: String) -> (folder: Int32, name: String) {
+    guard let slash = path.lastIndex(of: "/") else { return (open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path) }
+    let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+    let name = path[path.index(after: slash)...]
+    return (open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), name.isEmpty ? "." : String(name))
+  }
+
   /// Only for what this process has created: another user may have made a link of any other path.
-  private static func inheritOwner(_ file: Int32, _ path: String) {
-    guard geteuid() == 0 else { return }
-    let slash = path.lastIndex(of: "/")
-    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  private static func inheritOwner(_ file: Int32, of folder: Int32) {
     var found = stat()
-    if stat(folder, &found) == 0 { _ = fchown(file, found.st_uid, found.st_gid) }
+    if fstat(folder, &found) == 0 { _ = fchown(file, found.st_uid, found.st_gid) }
   }
 
   /// The path from the root, without a trailing slash.
