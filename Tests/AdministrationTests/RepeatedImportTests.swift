@@ -361,6 +361,20 @@ import Testing
     }
   }
 
+  /// The accounts of members may come with the same import, so that only the run knows who is missing.
+  @Test func membersOfContactGroupsThatAreMissingAreReportedByTheRun() async throws {
+    try await withCore { _, context, _ in
+      _ = try await run([Self.account("romeo")], context)
+      let records = [Self.group("none", ["juliet"]), Self.group("some", ["romeo", "juliet"])]
+      #expect(try await run(records, context, isTrial: true).map(\.status) == [.done, .done])
+      #expect(try await run(records, context).map(\.code) == ["user-unknown", "user-unknown"])
+      let groups = try await ListContactGroups.perform(ListContactGroups.Input(domain: nil), in: context).items
+      #expect(groups.map(\.members) == [0, 1])
+      let trial = try await run([Self.account("juliet")] + records, context, isTrial: true)
+      #expect(trial.allSatisfy { $0.status != .failed }, "\(trial)")
+    }
+  }
+
   /// What the run refuses, a dry run refuses, too.
   @Test func aDryRunAsksTheSameRules() async throws {
     try await withCore { _, context, _ in
