@@ -132,16 +132,19 @@ struct SystemUser {
   init?(named name: String, group: String? = nil, supplementary: [String] = []) {
     let more = supplementary.compactMap { Self.group($0) }
     let primary = group.flatMap { Self.group($0) }
-    guard let entry = getpwnam(name) else {
+    var found: UnsafeMutablePointer<passwd>? = getpwnam(name)
+    if found == nil, let id = UInt32(name) { found = getpwuid(id) }
+    guard let entry = found else {
       guard let id = UInt32(name) else { return nil }
       self.init(name: name, id: id, groups: Set(more + [primary].compactMap { $0 }))
       return
     }
     let (id, own) = (entry.pointee.pw_uid, primary ?? entry.pointee.pw_gid)
+    let account = String(cString: entry.pointee.pw_name)
     var groups = [UInt32](repeating: 0, count: 256)
     var count = Int32(groups.count)
     // With more groups than that, the first ones are taken.
-    _ = getgrouplist(name, own, &groups, &count)
+    _ = getgrouplist(account, own, &groups, &count)
     let known = Array(groups.prefix(Int(max(0, min(count, 256)))))
     self.init(name: name, id: id, groups: Set(known + more + [own]))
   }
@@ -218,8 +221,8 @@ struct ServiceUnit {
   private(set) var user: String?
   private var group: String?
   private var supplementary: [String] = []
-  /// Whether systemd makes a user for the time for which the server runs.
-  private(set) var isDynamic = false
+  /// `DynamicUser=`.
+  private var wantsDynamicUser = false
   private var capabilities = ""
   private var isStrict = false
   private var state: [String] = []
@@ -262,7 +265,7 @@ struct ServiceUnit {
       case "User": user = value.isEmpty ? nil : String(value)
       case "Group": group = value.isEmpty ? nil : String(value)
       case "SupplementaryGroups": supplementary = words.isEmpty ? [] : supplementary + words
-      case "DynamicUser": isDynamic = ["1", "yes", "true", "on"].contains(value.lowercased())
+      case "DynamicUser": wantsDynamicUser = ["1", "yes", "y", "true", "t", "on"].contains(value.lowercased())
       case "ExecStart":
         let option = words.firstIndex(of: "--config").map { $0 + 1 }
         configuration =
@@ -290,7 +293,10 @@ struct ServiceUnit {
     return users + ([group].compactMap { $0 } + supplementary).filter { SystemUser.group($0) == nil }
   }
 
-  var bindsAllPorts: Bool { user == nil || user == "root" || capabilities.contains("CAP_NET_BIND_SERVICE") }
+  /// Whether systemd makes a user for the time for which the server runs. It takes one of that name if the machine has it.
+  var isDynamic: Bool { wantsDynamicUser && user.flatMap { SystemUser(named: $0) } == nil }
+
+  var bindsAllPorts: Bool { !isDynamic && server?.id == 0 || capabilities.contains("CAP_NET_BIND_SERVICE") }
 
   /// Whether the folder is one that systemd makes at a start, for the unit's user.
   func makes(_ folder: String) -> Bool { state.contains(folder) && !Files.exists(folder) }

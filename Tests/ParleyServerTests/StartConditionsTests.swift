@@ -126,6 +126,15 @@ import Testing
       #expect(try doubts("User=nobody-here\nSupplementaryGroups=none-here\n") == ["\(lacks): nobody-here, none-here."])
       // A user for the time of the run has no rights yet that could be judged.
       #expect(try doubts("User=nobody-here\nDynamicUser=yes\n") == [])
+      #expect(try doubts("User=nobody-here\nDynamicUser=y\n") == [])
+      // A number is the user who has it, with the groups of that user.
+      let nobody = try #require(SystemUser(named: "nobody"))
+      #expect(SystemUser(named: "\(nobody.id)")?.groups == nobody.groups && !nobody.groups.isEmpty)
+      #expect(try unit("/a.yaml", "[Service]\nUser=0\nAmbientCapabilities=\n").bindsAllPorts)
+      #expect(try !unit("/a.yaml", "[Service]\nUser=\(nobody.id)\nAmbientCapabilities=\n").bindsAllPorts)
+      // One that the machine has is taken, and without a name it is not root.
+      #expect(try !unit("/a.yaml", "[Service]\nUser=nobody\nDynamicUser=yes\n").isDynamic)
+      #expect(try !unit("/a.yaml", "[Service]\nUser=\nDynamicUser=yes\nAmbientCapabilities=\n").bindsAllPorts)
     }
   }
 
