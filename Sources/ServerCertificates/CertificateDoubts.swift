@@ -117,7 +117,7 @@ extension PresentedChain {
   /// that are issued for everybody say where their issuer's certificate is (RFC 5280 4.2.2.1), as no certificate below a
   /// known root would have to be fetched otherwise; those of one's own seldom do.
   fileprivate func missingIssuer(_ authorities: [Authorities]) -> String? {
-    guard let end = unknownEnd(authorities), end.issuer != end.subject, end.tellsIssuer else { return nil }
+    guard let end = unknownEnd(authorities), end.issuer != end.subject, end.locatesIssuer else { return nil }
     return "has an incomplete chain: the certificate of \(end.issuer.text) is missing in the file"
   }
 
@@ -130,14 +130,14 @@ extension PresentedChain {
     let text =
       "leads to \(end.issuer.text), which this machine does not know: it is accepted by those who trust that authority"
     if end.issuer == end.subject { return text }
-    return end.tellsIssuer
+    return end.locatesIssuer
       ? nil : "\(text). If another authority vouches for that one, its certificate is missing in the file"
   }
 }
 
 extension Certificate {
   /// Whether it says where the certificate of its issuer can be fetched.
-  fileprivate var tellsIssuer: Bool {
+  fileprivate var locatesIssuer: Bool {
     let access = try? extensions.authorityInformationAccess
     return access?.contains { $0.method == .issuingCA } ?? false
   }
