@@ -66,13 +66,7 @@ extension Judge {
   private mutating func put(
     _ name: String, in realm: RealmID, displayName: String?, hasEveryone: Bool?
   ) throws -> Bool {
-    guard (1...Limits.contactGroupNameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(Self.isPlain) else {
-      throw Problem(
-        .malformed, "contact-group-name",
-        "A contact group's name has 1 to \(Limits.contactGroupNameBytesMax) of a-z, 0-9, dot, hyphen, underscore.",
-        field: "group")
-    }
-    if let displayName { try checkDisplayName(displayName) }
+    try Self.checkContactGroup(name, displayName)
     if var group = try writer.contactGroup(name, in: realm) {
       if let hasEveryone, group.hasEveryone != hasEveryone {
         throw Problem(
@@ -105,13 +99,23 @@ extension Judge {
     return true
   }
 
+  static func checkContactGroup(_ name: String, _ displayName: String?) throws(Problem) {
+    guard (1...Limits.contactGroupNameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isPlain) else {
+      throw Problem(
+        .malformed, "contact-group-name",
+        "A contact group's name has 1 to \(Limits.contactGroupNameBytesMax) of a-z, 0-9, dot, hyphen, underscore.",
+        field: "group")
+    }
+    if let displayName { try checkDisplayName(displayName) }
+  }
+
   private static func isPlain(_ byte: UInt8) -> Bool {
     (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || [0x2d, 0x2e, 0x5f].contains(byte)
   }
 
   /// Checks the name of a roster group, which is XML and stands in tables. An operator writes it: it is refused, where the
   /// names of users are shown without what harms others.
-  private func checkDisplayName(_ name: String) throws(Problem) {
+  private static func checkDisplayName(_ name: String) throws(Problem) {
     guard !name.isEmpty, name.utf8.count <= Limits.contactGroupDisplayNameBytesMax,
       !name.unicodeScalars.contains(where: {
         $0.properties.generalCategory == .control || $0.properties.isNoncharacterCodePoint

@@ -185,13 +185,19 @@ extension Judge {
 }
 
 extension Intent {
-  /// Checks what a user brings from elsewhere by those rules that need nothing from the store: for a dry run, which has no
+  /// Checks what is brought from elsewhere by those rules that need nothing from the store: for a dry run, which has no
   /// accounts yet.
   public func checkAlone(by author: BareJID) throws(Problem) {
     switch self {
     case .imported(.contact(let contact)):
       try Judge.checkItem(name: contact.name, groups: contact.groups)
       try Judge.checkOther(contact.address, than: author)
+    case .imported(.room(let room)): try Judge.roomName(of: room.address)
+    case .imported(.roomPerson(let person)):
+      guard (person.member.affiliation ?? .member).isMember, let nick = person.member.nick else { return }
+      _ = try Judge.nick(nick)
+    case .imported(.roomMessage(let message)): _ = try Judge.nick(message.nick)
+    case .contactGroup(.put(_, let name, let displayName, _)): try Judge.checkContactGroup(name, displayName)
     case .profile(let draft):
       try Judge.checkTexts(of: draft)
       var profile = Profile()

@@ -83,9 +83,7 @@ extension Judge {
     imported.settings.apply(&settings)
     settings.lifetime = .persistent
     try check(settings, in: realm.id)
-    guard let localpart = imported.address.local, localpart.utf8.count <= Limits.roomNameBytesMax else {
-      throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "jid")
-    }
+    let localpart = try Self.roomName(of: imported.address)
     if rooms.leases[imported.address] != nil { throw Problem.roomTaken }
     try PlainText.check(imported.topic, field: "topic")
     guard imported.topic.utf8.count <= Limits.topicBytesMax else {
@@ -114,6 +112,13 @@ extension Judge {
           joinedAt: judge.time, version: created.position), in: state)
       judge.settle(post, judge.receipt(state))
     }
+  }
+
+  @discardableResult static func roomName(of address: BareJID) throws(Problem) -> String {
+    guard let localpart = address.local, localpart.utf8.count <= Limits.roomNameBytesMax else {
+      throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "jid")
+    }
+    return localpart
   }
 
   mutating func importRoomPerson(_ post: Post, _ imported: ImportedRoomPerson) throws {
@@ -231,7 +236,7 @@ extension Judge {
   }
 
   private func realm(ofRooms address: BareJID) throws(Problem) -> Realm {
-    guard address.local != nil, let realm = realms.realm(rooms: address.domain), !realm.id.isRemote else {
+    guard let realm = realms.realm(rooms: address.domain), !realm.id.isRemote else {
       throw Problem(
         .foreign, "domain-not-served",
         "\(address.domain) has no rooms here; the setting rooms.domain names theirs.", field: "jid")

@@ -204,15 +204,20 @@ package enum ImportRecords: AdminOperation {
     for (place, outcome) in found where outcomes[place].status != .failed { outcomes[place] = outcome }
   }
 
-  /// Returns the outcomes of what is here already. Nothing is posted.
+  /// Returns the outcomes of what is here already, or would be refused whatever is here. Nothing is posted.
   private static func rehearse(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
     try await parley.read { reader -> [Int: RowOutcome] in
       var notes = ImportNotes()
       var outcomes: [Int: RowOutcome] = [:]
       for wish in wishes {
         switch try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, reader) {
-        case .post(_, _, let reason):
+        case .post(let intents, _, let reason):
           if let reason { outcomes[wish.place] = RowOutcome(.done, reason, code: kept) }
+          do throws(Problem) {
+            for intent in intents { try intent.checkAlone(by: wish.owner.address) }
+          } catch {
+            outcomes[wish.place] = RowOutcome(error)
+          }
         case .here: outcomes[wish.place] = RowOutcome(.exists)
         case .kept(let reason, _): outcomes[wish.place] = RowOutcome(.exists, reason, code: kept)
         }
