@@ -256,6 +256,13 @@ class Installation(Machine):
         super().__init__(**settings)
         self.holder = subprocess.Popen(
             ["unshare", "--mount", "sh", "-ec", "echo ready; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            self._separate()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _separate(self):
         expect(self.holder.stdout.readline() == "ready\n", "no mount namespace can be made here")
         self.enter = ["nsenter", f"--target={self.holder.pid}", "--mount", f"--wdns={self.work}", "--"]
         self.root = pathlib.Path(f"/proc/{self.holder.pid}/root")
