@@ -275,7 +275,7 @@ struct ServiceUnit {
       case "ProtectSystem": isStrict = value == "strict"
       case "ReadWritePaths":
         writable = words.isEmpty ? [] : writable + words.map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
-      case "StateDirectory": state += words.map { "/var/lib/\($0)" }
+      case "StateDirectory": state = words.isEmpty ? [] : state + words.map { "/var/lib/\($0)" }
       default: continue
       }
     }

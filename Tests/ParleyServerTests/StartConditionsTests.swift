@@ -201,6 +201,7 @@ import Testing
       let file = folder + "/parley.yaml"
       #expect(try unit(file).letsWrite("/var/backups/parley"))
       #expect(try unit(file).letsWrite("/var/lib/parley/backups"))
+      #expect(try !unit(file, "[Service]\nStateDirectory=\n").letsWrite("/var/lib/parley/backups"))
       #expect(try !unit(file).letsWrite("/var/backups/parleys"))
       #expect(try !unit(file, "[Service]\nReadWritePaths=\n").letsWrite("/var/backups/parley"))
       #expect(try unit(file, "[Service]\nReadWritePaths=/srv/data\n").letsWrite("/srv/data/more"))
