@@ -186,7 +186,8 @@ struct SystemUser {
   private func hasRight(_ right: Right, _ path: String) -> Bool {
     var found = stat()
     guard stat(path, &found) == 0 else { return false }
-    if let list = AccessList(of: path) {
+    // Linux asks the list only if its mask, which the mode shows as the rights of the group, is not empty.
+    if found.st_mode & S_IRWXG != 0, let list = AccessList(of: path) {
       return list.grants(right, to: id, groups: groups, owner: found.st_uid, ownersGroup: found.st_gid)
     }
     let shift: UInt32 = found.st_uid == id ? 6 : groups.contains(found.st_gid) ? 3 : 0

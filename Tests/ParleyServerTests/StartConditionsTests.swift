@@ -176,6 +176,10 @@ import Testing
       let bytes = list([(1, 6, nobody), (2, 4, mine), (4, 0, nobody), (0x10, 4, nobody), (0x20, 0, nobody)])
       try #require(setxattr(file, AccessList.attribute, bytes, bytes.count, 0) == 0)
       #expect(user.may(.read, file) && !user.may(.write, file))
+      // With an empty mask the mode decides: the user is one of the others.
+      let masked = list([(1, 6, nobody), (2, 4, mine), (4, 0, nobody), (0x10, 0, nobody), (0x20, 4, nobody)])
+      try #require(setxattr(file, AccessList.attribute, masked, masked.count, 0) == 0)
+      #expect(user.may(.read, file) && !user.may(.write, file))
     }
   }
 
