@@ -51,6 +51,43 @@ package enum Files {
     return end < 0 ? nil : Int64(end)
   }
 
+  /// Numbers of a file or folder, as stat(2) has them.
+  ///
+  /// Other modules take them from here: where any file of a module sees Foundation, the compiler may hold `struct stat` for one
+  /// of its types, depending on which files it compiles together.
+  package struct Status {
+    package let size: Int64
+    /// The numbers of the user and the group that own it.
+    package let owner: UInt32
+    package let group: UInt32
+    /// The type and the permissions.
+    package let mode: UInt32
+    /// The names that it has.
+    package let links: Int
+    /// The seconds since 1970 at which its content was changed.
+    package let changedAt: Int64
+
+    fileprivate init(_ found: stat) {
+      size = Int64(found.st_size)
+      (owner, group, mode) = (found.st_uid, found.st_gid, found.st_mode)
+      links = Int(found.st_nlink)
+      changedAt = Int64(found.st_mtim.tv_sec)
+    }
+
+    package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
+  }
+
+  /// Returns the status of what is at a path, behind links; nil: there is nothing, or it cannot be reached.
+  package static func status(_ path: String) -> Status? {
+    var found = stat()
+    return stat(path, &found) == 0 ? Status(found) : nil
+  }
+
+  package static func status(of file: Int32) -> Status? {
+    var found = stat()
+    return fstat(file, &found) == 0 ? Status(found) : nil
+  }
+
   /// Whether every user of the machine may read the file.
   package static func isReadableForOthers(_ path: String) throws(Failure) -> Bool {
     var found = stat()

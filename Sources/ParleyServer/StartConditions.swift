@@ -151,11 +151,10 @@ struct SystemUser {
 
   /// Looks the owner of a file or folder up; nil if there is none.
   static func owner(of path: String) -> SystemUser? {
-    var found = stat()
-    guard stat(path, &found) == 0 else { return nil }
-    let id = found.st_uid
+    guard let found = Files.status(path) else { return nil }
+    let id = found.owner
     if let entry = getpwuid(id), let user = SystemUser(named: String(cString: entry.pointee.pw_name)) { return user }
-    return SystemUser(name: "the user \(id)", id: id, groups: [found.st_gid])
+    return SystemUser(name: "the user \(id)", id: id, groups: [found.group])
   }
 
   /// Returns the number of a group by its name or number; nil if there is none.
@@ -184,14 +183,13 @@ struct SystemUser {
   }
 
   private func hasRight(_ right: Right, _ path: String) -> Bool {
-    var found = stat()
-    guard stat(path, &found) == 0 else { return false }
+    guard let found = Files.status(path) else { return false }
     // Linux asks the list only if its mask, which the mode shows as the rights of the group, is not empty.
-    if found.st_mode & S_IRWXG != 0, let list = AccessList(of: path) {
-      return list.grants(right, to: id, groups: groups, owner: found.st_uid, ownersGroup: found.st_gid)
+    if found.mode & S_IRWXG != 0, let list = AccessList(of: path) {
+      return list.grants(right, to: id, groups: groups, owner: found.owner, ownersGroup: found.group)
     }
-    let shift: UInt32 = found.st_uid == id ? 6 : groups.contains(found.st_gid) ? 3 : 0
-    return found.st_mode >> shift & right.rawValue != 0
+    let shift: UInt32 = found.owner == id ? 6 : groups.contains(found.group) ? 3 : 0
+    return found.mode >> shift & right.rawValue != 0
   }
 
   /// Returns why the user cannot write to a folder, or make it where it is missing; nil if they can.
@@ -202,8 +200,7 @@ struct SystemUser {
     while !Files.exists(place), let slash = place.lastIndex(of: "/"), place != "/" {
       place = slash == place.startIndex ? "/" : String(place[..<slash])
     }
-    var found = stat()
-    if stat(place, &found) == 0, found.st_mode & S_IFMT != S_IFDIR { return Files.reason(ENOTDIR) }
+    if let found = Files.status(place), !found.isFolder { return Files.reason(ENOTDIR) }
     let isAllowed = may(.write, place) && may(.enter, place)
     guard isSelf else { return isAllowed ? nil : Files.reason(EACCES) }
     if access(place, W_OK | X_OK) == 0 { return nil }

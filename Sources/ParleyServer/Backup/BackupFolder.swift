@@ -76,9 +76,8 @@ enum Folder {
     let file = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return }
     defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_nlink == 1 else { return }
-    var size = Int64(status.st_size)
+    guard let status = Files.status(of: file), status.links == 1 else { return }
+    var size = status.size
     while size > ServerLimits.removedSliceBytes {
       size -= ServerLimits.removedSliceBytes
       let start = ContinuousClock.now

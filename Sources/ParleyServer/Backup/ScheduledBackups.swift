@@ -99,9 +99,7 @@ final class ScheduledBackups: Sendable {
 
   /// Returns the time of the newest backup in the folder; nil if there is none.
   private static func newest(in folder: String) -> Timestamp? {
-    guard let path = BackupFolder(path: folder).databases.last else { return nil }
-    var information = stat()
-    guard stat(path, &information) == 0 else { return nil }
-    return Timestamp(milliseconds: Int64(information.st_mtim.tv_sec) * 1_000)
+    guard let path = BackupFolder(path: folder).databases.last, let status = Files.status(path) else { return nil }
+    return Timestamp(milliseconds: status.changedAt * 1_000)
   }
 }

@@ -1,5 +1,4 @@
 import Basics
-import FoundationEssentials
 import Glibc
 import ServerMetrics
 
@@ -41,8 +40,6 @@ enum ProcessReadings {
   /// The database's files must not be opened: closing them would end the engine's locks (sqlite.org/howtocorrupt.html
   /// 2.2).
   private static func size(of path: String) -> Int? {
-    let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size]
-    // A number of Foundation, where a program contains that, and one of the language otherwise.
-    return size as? Int ?? (size as? any BinaryInteger).map { Int(clamping: $0) }
+    Files.status(path).map { Int($0.size) }
   }
 }
