@@ -14,6 +14,8 @@ MUC = "http://jabber.org/protocol/muc"
 SAID = 1500
 # DoorLimits.unacknowledgedMax, and what may be under way when it is noticed.
 OWED = 512
+# More than XMPPLimits.unacknowledgedItemsMax.
+UNARCHIVED = 2500
 # Contacts and the bytes of each one's item: together more than `XMPPLimits.unacknowledgedBytesMax`.
 PUBLISHERS, ITEM = 30, 48_000
 
@@ -138,6 +140,39 @@ def last_items(checks, server):
     paris.close()
 
 
+def unarchived(checks, server):
+    """Offline messages that no archive has (XEP-0334 4.3), more than may be unacknowledged, for a client that reads its archive."""
+    server.add_users("tybalt", "paris_elder")
+    server.befriend("tybalt", "paris_elder")
+    tybalt = Listener("tybalt", server.xmpp)
+    tybalt.connect()
+    expected = [f"unarchived {number}" for number in range(UNARCHIVED)]
+    for text in expected:
+        tybalt.send(f"<message type='chat' to='paris_elder@localhost'><body>{text}</body>"
+                    "<no-permanent-store xmlns='urn:xmpp:hints'/></message>")
+    tybalt.in_step()
+    tybalt.close()
+    reader = Listener("paris_elder", server.xmpp)
+    reader.connect()
+    reader.send(f"<enable xmlns='{SM}' resume='true'/><iq type='set' id='archive'><query xmlns='urn:xmpp:mam:2'/></iq>")
+    reader.stanza(lambda s: s.get("id") == "archive", "the end of the archive")
+    # The answer is the only stanza since stream management was enabled.
+    reader.handled, reader.bodies = 1, []
+    with checks.check("lag: what no archive has comes as it is acknowledged, and ends no session"):
+        reader.send("<presence/>")
+        reader.gather(reader.bodies, 1, "the first of them")
+        for _ in range(5):
+            reader.in_step()
+        expect(len(reader.bodies) < UNARCHIVED, "all came at once, more than may be unacknowledged")
+        while len(reader.bodies) < UNARCHIVED:
+            reader.acknowledge()
+            reader.gather(reader.bodies, len(reader.bodies) + 1, "what there is room for")
+        reader.acknowledge()
+        reader.in_step()
+        expect(reader.bodies == expected, f"{len(reader.bodies)} messages, not in order or not once")
+    reader.close()
+
+
 def deaf(checks):
     with Server(xmpp__plaintext="true").start() as server:
         server.add_users("romeo", "juliet", "nurse", "paris")
@@ -255,3 +290,4 @@ def run(checks):
             nurse.close()
         juliet.close()
         last_items(checks, server)
+        unarchived(checks, server)

@@ -18,6 +18,7 @@ enum SessionArchive {
     var handled: UInt64
     var items: [KeptBytes]
     var cursor: KeptCursor
+    var untold: KeptUntold?
     var toldUpTo: Int64
     var confirmedUpTo: Int64
     var carbons: Bool
@@ -54,6 +55,11 @@ enum SessionArchive {
       var replayed: Int64
       var early: [Int64]
     }
+    struct KeptUntold: Codable {
+      var first: Int64
+      var last: Int64
+      var isRead: Bool
+    }
     struct KeptAccess: Codable {
       /// 0 password, 1 grant, 2 app password: as in the store.
       var source: Int
@@ -87,6 +93,10 @@ enum SessionArchive {
       cursor: Kept.KeptCursor(
         position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
         replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
+      untold: state.untold.map {
+        Kept.KeptUntold(
+          first: $0.positions.lowerBound.number, last: $0.positions.upperBound.number, isRead: $0.isRead)
+      },
       toldUpTo: state.confirmation.told.number, confirmedUpTo: state.confirmation.confirmed.number,
       carbons: onlineSession?.carbons ?? false, wantsRoster: onlineSession?.wantsRoster ?? false,
       wantsBlocks: onlineSession?.wantsBlocks ?? false, interests: Array(onlineSession?.interests ?? []),
@@ -170,10 +180,14 @@ enum SessionArchive {
     let cursor = StreamCursor(
       at: Position(kept.cursor.position), .behind, replay: StreamCursor.Replay(rawValue: kept.cursor.replay) ?? .over,
       replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })
+    let untold = kept.untold.flatMap { kept in
+      kept.first <= kept.last
+        ? XMPPSession.Untold(positions: Position(kept.first)...Position(kept.last), isRead: kept.isRead) : nil
+    }
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
       confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)),
-      rooms: JoinedRooms(), roomsElsewhere: RoomsElsewhere(),
+      untold: untold, rooms: JoinedRooms(), roomsElsewhere: RoomsElsewhere(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, loopContext: loopContext)

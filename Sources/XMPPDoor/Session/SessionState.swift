@@ -28,6 +28,7 @@ struct SessionState: Sendable {
   let presence: Presence?
   let cursor: StreamCursor
   let confirmation: DeliveryConfirmation
+  let untold: XMPPSession.Untold?
   let rooms: JoinedRooms
   let roomsElsewhere: RoomsElsewhere
   let management: Management

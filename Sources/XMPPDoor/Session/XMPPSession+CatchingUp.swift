@@ -29,28 +29,32 @@ extension XMPPSession {
 
   /// Sends a client that reads its archive itself what no archive has: invitations to rooms, which of the user's messages
   /// were not delivered, and messages that a hint (XEP-0334) or the user's preferences keep out of the archive. It is sent
-  /// when other clients are sent offline messages.
+  /// when other clients are sent offline messages. After a full page a client with stream management must acknowledge
+  /// first: more stanzas than may be unacknowledged would end its session, and the next one in the same way.
   private func tellUnarchived() {
-    guard let untold, !isUnread, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
-    self.untold = nil
+    guard let untold, !isReadingUnarchived, !lags, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
+    isReadingUnarchived = true
     let positions = untold.positions
     fetch({ [party] in try $0.unarchived(of: .own(party), at: positions, limit: Limits.replayMax) }) {
       [self] (result: Result<[Entry], Problem>) in
-      guard case .success(let entries) = result, !isUnread, successor == nil else {
-        self.untold = untold
-        return
-      }
+      isReadingUnarchived = false
+      guard case .success(let entries) = result else { return unreadable() }
+      if isUnread || successor != nil { return }
       for entry in entries { tell(entry, .direct, delayed: true) }
       if entries.count == Limits.replayMax, let last = entries.last?.position, last < positions.upperBound {
         self.untold = Untold(positions: last.next...positions.upperBound, isRead: untold.isRead)
+        askForSign()
+        flush()
         return tellUnarchived()
       }
-      if !entries.isEmpty {
+      self.untold = nil
+      if entries.isEmpty, !confirmation.isOwed {
+        if untold.isRead { confirmed(positions.upperBound) }
+      } else {
         if untold.isRead { confirmation.tell(positions.upperBound) }
         askForSign()
-      } else if untold.isRead {
-        confirmed(positions.upperBound)
       }
+      if !lags { readOn() }
       flush()
     }
   }
@@ -64,9 +68,10 @@ extension XMPPSession {
     for address in rooms.behind { RoomInbound.readOn(address, self) }
   }
 
-  /// Reads the next missed page, if anything was missed.
+  /// Reads the next missed page, if anything was missed. What no archive has is older than what the replay sends, and
+  /// comes first.
   private func readOn() {
-    guard !isUnread, successor == nil, let read = cursor.next() else { return }
+    guard untold == nil || cursor.replay == .due, !isUnread, successor == nil, let read = cursor.next() else { return }
     let log = LogAccess.own(party, rooms: rooms.followed)
     switch read {
     case .log(let after):
@@ -133,7 +138,8 @@ extension XMPPSession {
       switch entry.fact {
       case .marker(let marker): return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       case .contact, .contactGroup, .blocks, .profile: return .direct
-      case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
+      case .invitation(let invitation):
+        return isAvailable && invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
       case .undelivered(let undelivered):
         guard let resource = undelivered.fromResource, resource != jid.resource else { return .direct }
         return carbons ? .carbonReceived : nil

@@ -132,8 +132,8 @@ extension XMPPSession {
     cursor.interrupt()
     rooms.interrupt()
     return SessionState(
-      jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, rooms: rooms,
-      roomsElsewhere: roomsElsewhere,
+      jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, untold: untold,
+      rooms: rooms, roomsElsewhere: roomsElsewhere,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable),
       calls: self[JingleSessions.open])
   }

@@ -41,6 +41,8 @@ final class XMPPSession {
   /// The messages from before the client came that it has not been sent because it reads its archive itself; `nil` if it
   /// has been sent those of them that no archive has.
   var untold: Untold?
+  /// Whether a page of them is being read.
+  var isReadingUnarchived = false
   struct Untold {
     let positions: ClosedRange<Position>
     /// Whether the archive counts as read, so that no other client is sent these messages either (XEP-0386 3.2).
@@ -104,6 +106,7 @@ final class XMPPSession {
     presence = state.presence
     cursor = state.cursor
     confirmation = state.confirmation
+    untold = state.untold
     rooms = state.rooms
     roomsElsewhere = state.roomsElsewhere.resumed
     announcedHandled = state.management.handled
