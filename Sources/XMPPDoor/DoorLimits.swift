@@ -10,7 +10,7 @@ enum DoorLimits {
   static let closing: TimeAmount = .seconds(5)
   /// The time of silence after which a client is asked for a sign of life, and the time it has to answer. Mobile
   /// networks drop mappings after some minutes. A client that leaves a request for acknowledgement (XEP-0198) unanswered
-  /// for as long, after it has read what was sent before, is disconnected; its session can be resumed.
+  /// for as long as `silence`, after it has read what was sent before, is disconnected; its session can be resumed.
   static let silence: TimeAmount = .seconds(300)
   static let answer: TimeAmount = .seconds(60)
   /// The interval of pings on a WebSocket: proxies close a connection that is silent for a minute.
@@ -37,8 +37,8 @@ enum DoorLimits {
   static let unreadBytesMax = 4 * 1024 * 1024
   /// The unacknowledged stanzas (XEP-0198) at which a session lags: it reads later messages from the log once the
   /// client has acknowledged half of them. It is a quarter of the stanzas that are kept at all, which leaves room for
-  /// those that do not wait in the log (presence, answers). At the bound the client's time to answer a request for
-  /// acknowledgement counts also while it has not read what it was sent.
+  /// those that do not wait in the log (presence, answers). At the bound a client has `answer` to answer a
+  /// request for acknowledgement, whether or not it has read what it was sent.
   static let unacknowledgedMax = 512
   /// The messages that a session remembers as delivered before its offline messages, which leave them out: a client may
   /// stay available with a negative priority for long. At the bound the oldest is forgotten, and is delivered again

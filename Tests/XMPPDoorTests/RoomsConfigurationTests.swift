@@ -232,6 +232,10 @@ struct RoomsConfigurationTests {
     for (word, whispers) in words {
       #expect(try settings(configuration([("muc#roomconfig_allowpm", [word])]), of: room).whispers == whispers)
     }
+    // The most that there is, which a new room has.
+    expected = room
+    expected.historyMax = nil
+    #expect(try settings(configuration([("muc#roomconfig_historylength", ["500"])]), of: room) == expected)
     // The name of the XEP comes first.
     let both = configuration([
       (invites, ["1"]), ("muc#roomconfig_allowinvites", ["0"]), ("muc#roomconfig_historylength", ["20"]),
@@ -276,7 +280,7 @@ struct RoomsConfigurationTests {
     ("muc#roomconfig_enablelogging", "1"), ("muc#roomconfig_getmemberlist", "moderator"),
     ("muc#roomconfig_presencebroadcast", "moderator"), ("muc#roomconfig_pubsub", "xmpp:pubsub.localhost?;node=coven"),
     // Of Prosody and ejabberd.
-    ("muc#roomconfig_historylength", "101"), ("muc#roomconfig_historylength", "many"),
+    ("muc#roomconfig_historylength", "-1"), ("muc#roomconfig_historylength", "many"),
     ("{http://prosody.im/protocol/muc}roomconfig_allowmemberinvites", "yes"), ("muc#roomconfig_allowpm", "affiliated"),
     ("muc#roomconfig_enablearchiving", "0"), ("mam", "false"), ("muc#roomconfig_mam", "0"),
   ])

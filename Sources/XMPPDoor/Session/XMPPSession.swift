@@ -595,9 +595,10 @@ final class XMPPSession {
         if confirmation.isOwed { askForSign() }
         if let (id, kind) = confirmation.tick() { askToConfirm(id, kind) }
       }
-      let isSlow = isUnread && !owes(DoorLimits.unacknowledgedMax)
-      let bound = UInt64(DoorLimits.answer.nanoseconds)
-      if management.isOverdue(at: now.uptimeNanoseconds, bound: bound, isUnread: isSlow) {
+      // Below the bound of stanzas a slow network may still carry what lies before the request.
+      let isFull = owes(DoorLimits.unacknowledgedMax)
+      let bound = UInt64((isFull ? DoorLimits.answer : DoorLimits.silence).nanoseconds)
+      if management.isOverdue(at: now.uptimeNanoseconds, bound: bound, isUnread: isUnread && !isFull) {
         // RFC 6120 4.9.3.4.
         outlet.fail(StreamError(.connectionTimeout, "a request for acknowledgement was not answered"))
       }

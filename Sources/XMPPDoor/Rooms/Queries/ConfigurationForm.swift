@@ -348,7 +348,9 @@ enum ConfigurationForm {
 
   private static func historyMax(_ form: DataForm) throws(StanzaError) -> Int?? {
     guard let key = [Key.historyMax, Key.historyLength].first(where: { form[$0] != nil }) else { return nil }
-    guard let number = try form.integer(key) else { return .some(nil) }
+    guard var number = try form.integer(key) else { return .some(nil) }
+    // Clients send this one without a look at the form, and Prosody takes its own maximum instead.
+    if key == Key.historyLength { number = min(number, DoorLimits.historyMax) }
     guard (0...DoorLimits.historyMax).contains(number) else {
       throw unacceptable(key, "is no number from 0 to \(DoorLimits.historyMax)")
     }
