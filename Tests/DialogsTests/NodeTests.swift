@@ -244,6 +244,15 @@ import Testing
     #expect(list?.content == .bookmarks([tomb], others: [9]))
   }
 
+  @Test func theLastBookmarkOfAnAddressCounts() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let (cell, renamed, tomb) = (try bookmark("cell"), try bookmark("cell", "Cell"), try bookmark("tomb"))
+    try await stage.parley.post(
+      .node(.bookmarks(BookmarksDraft(bookmarks: [cell, tomb, renamed], others: nil))), by: romeo)
+    #expect(try await bookmarks(stage, romeo) == [renamed, tomb])
+  }
+
   @Test func bookmarksStayTheirOwners() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -16,7 +16,10 @@ extension Judge {
     var wanted: [Bookmark] = []
     var named: Set<BareJID> = []
     var growth = 0
-    for var bookmark in draft.bookmarks where named.insert(bookmark.address).inserted {
+    // Of two with one address the last one counts: clients append what they change.
+    let last = Dictionary(draft.bookmarks.map { ($0.address, $0) }, uniquingKeysWith: { _, later in later })
+    for address in draft.bookmarks.map(\.address) where named.insert(address).inserted {
+      guard var bookmark = last[address] else { continue }
       let was = kept[bookmark.address.description]
       if let was {
         (bookmark.notifications, bookmark.isPinned) = (was.notifications, was.isPinned)
