@@ -142,8 +142,16 @@ enum Features {
   static let elsewhere: [XEP] = [
     XEP(
       0, "", "RFC 6120: streams, TLS, SASL, stanzas",
-      note: "With other servers if `federation.enabled` is true, which is not the default."),
-    XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
+      note: """
+        With other servers if `federation.enabled` is true, which is not the default. The language of a stream is not \
+        written into its stanzas (8.1.5, a SHOULD).
+        """),
+    XEP(
+      0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery",
+      note: """
+        Requests for subscriptions are not answered with unavailable presence, presence has no `<delay/>`, and messages \
+        without content are not bounced. Probes of accounts that do not exist are not answered.
+        """),
     XEP(
       0, "", "RFC 7395: XMPP over WebSocket",
       note: "`/xmpp-websocket` on the HTTP port. No channel binding and no see-other-uri."),

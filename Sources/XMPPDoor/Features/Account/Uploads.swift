@@ -7,7 +7,12 @@ import XMPP
 /// XEP-0363: slots for file uploads. The service has a domain of its own among the server's items, where all clients
 /// look; files go over the HTTP port (`FileDoor`). Without HTTPS in `http.url` there is no service (5).
 struct Uploads: Feature {
-  static let xep = XEP(363, "1.2.0", "HTTP File Upload", note: "The purposes message, profile and ephemeral.")
+  static let xep = XEP(
+    363, "1.2.0", "HTTP File Upload",
+    note: """
+      The purposes message, profile and ephemeral. The key is in the address and no header. Files of all types are \
+      accepted, and of a file name what an address may contain.
+      """)
 
   private static let request = Name("request", NS.upload)
   private static let fileTooLarge = Name("file-too-large", NS.upload)

@@ -10,7 +10,10 @@ import XMPP
 struct EntityCapabilities: Feature {
   static let xep = XEP(
     115, "1.6.0", "Entity Capabilities",
-    note: "Clients' capabilities with SHA-1. Presence is forwarded with them, without the optimization of 8.4.")
+    note: """
+      Clients' capabilities with SHA-1. The server asks clients for them in the name of its domain. Presence is forwarded \
+      with them, without the optimization of 8.4.
+      """)
   /// The URI of the software (4): a UUID claims no address of another party.
   static let software = "urn:uuid:0f6c3f0e-6f0b-4c53-9d0c-9f3a5d1f7a52"
 

@@ -11,7 +11,7 @@ struct LastActivity: Feature {
     12, "2.0", "Last Activity",
     note: """
       The answer has no status text while a client of the user is connected (3), so users who ask about themselves get \
-      none.
+      none. Only those who may see the presence of a user reach their clients (4).
       """)
   static let query = Name("query", NS.lastActivity)
 

@@ -5,7 +5,9 @@ import XMPP
 
 /// XEP-0425: a moderator removes a message; the announcement comes from the room.
 struct Moderation: Feature {
-  static let xep = XEP(425, "0.3.0", "Moderated Message Retraction")
+  static let xep = XEP(
+    425, "0.3.0", "Moderated Message Retraction",
+    note: "The form before version 0.3, with `<apply-to/>`, is not written.")
 
   private static let moderate = Name("moderate", NS.moderation)
   private static let moderated = Name("moderated", NS.moderation)

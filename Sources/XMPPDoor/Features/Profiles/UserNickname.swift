@@ -7,8 +7,8 @@ struct UserNickname: Feature {
   static let xep = XEP(
     172, "1.1", "User Nickname",
     note: """
-      Published nicknames. The display name of an app user is published as one, and apps show that of a contact \
-      elsewhere.
+      Published nicknames; other payloads of the node are refused. The display name of an app user is published as one, \
+      and apps show that of a contact elsewhere.
       """)
 
   private static let nick = Name("nick", NS.nick)

@@ -11,7 +11,7 @@ struct MultiUserChat: Feature {
     note: """
       A room that the app has made, or has made a member of, stays persistent. Private messages are in the archives of \
       both users. Users elsewhere make no rooms. A configuration with public logs, without an archive or with hidden \
-      presence of a role is refused ([details](xep-0045.md)).
+      presence of a role is refused. [All choices](xep-0045.md).
       """)
 
   func register(in table: inout FeatureTable) {

@@ -6,7 +6,8 @@ import XMPP
 /// XEP-0215: the STUN and TURN servers for calls, each with temporary credentials. Only the server's own users get
 /// them.
 struct ExternalServiceDiscovery: Feature {
-  static let xep = XEP(215, "1.0.0", "External Service Discovery", note: "No pushed updates (3.3, a MAY).")
+  static let xep = XEP(
+    215, "1.0.0", "External Service Discovery", note: "STUN and TURN servers. No pushed updates (3.3, a MAY).")
   private static let services = Name("services", NS.externalServices)
   private static let credentials = Name("credentials", NS.externalServices)
   private static let service = Name("service", NS.externalServices)
