@@ -8,7 +8,11 @@ import XMPP
 /// fetch its own vCard for it at every login.
 struct AvatarHash: Feature {
   static let xep = XEP(
-    153, "1.1.1", "vCard-Based Avatars", note: "The server adds the hash to presence (XEP-0398 4), in rooms too.")
+    153, "1.1.1", "vCard-Based Avatars",
+    note: """
+      The server adds the hash to presence (XEP-0398 4), in rooms too. It does not say for a client that there is no \
+      picture.
+      """)
 
   private static let update = Name("x", NS.vCardUpdate)
   private static let photo = Name("photo", NS.vCardUpdate)
