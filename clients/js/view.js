@@ -260,8 +260,11 @@ export class View {
         this.replace([...after.items, message, ...older.items], older.nextCursor, after.nextCursor, arrived);
       }
     } catch (error) {
-      // The newest messages were not shown because of the jump.
-      if (this.attempt === attempt && !this.isShown) this.reload();
+      // The newest messages were not shown because of the jump. If the message is gone, they are shown before the jump fails.
+      if (this.attempt === attempt && !this.isShown) {
+        const again = this.reload();
+        if (!error.temporary) await again;
+      }
       throw error;
     }
   }

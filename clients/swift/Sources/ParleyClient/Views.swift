@@ -359,8 +359,10 @@ extension Parley {
         $0.isShown = true
       }
     } catch {
-      // The newest messages were not shown because of the jump.
-      if let view = views[number], view.attempt == attempt, !view.isShown { startReload(number) }
+      // The newest messages were not shown because of the jump. If the message is gone, they are shown before the jump fails.
+      if let view = views[number], view.attempt == attempt, !view.isShown {
+        if ParleyError.of(error).isTemporary { startReload(number) } else { await reload(number) }
+      }
       throw error
     }
   }
