@@ -236,7 +236,8 @@ extension Settings {
   ) throws(StartupError) -> Settings {
     var raw = RawSettings()
     let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
-    let file = named ?? standardFiles.first(where: Files.exists)
+    // A folder that this user must not enter may have the file: the defaults in its place would be those of another server.
+    let file = named ?? standardFiles.first { (try? Files.isMissing($0)) != true }
     if let file { SettingsFile.read(file, into: &raw) }
     raw.read(environment: environment)
     for (key, value, option) in arguments.values { raw.set(key, value, .commandLine(option)) }

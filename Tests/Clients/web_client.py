@@ -413,6 +413,7 @@ async def accessibility(checks, server, browser, page):
         await page.keyboard.press("ArrowDown")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".write:focus")
+        await page.wait_for_selector(".message[tabindex='0']")  # there are no messages to go to before
         await page.keyboard.press("Shift+Tab")
         for _ in range(6):
             if await page.evaluate("() => Boolean(document.activeElement.dataset.key)"):

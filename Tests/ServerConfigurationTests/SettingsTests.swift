@@ -502,6 +502,21 @@ import XMPPDoor
       refusal.lines == ["/nonexistent/parley.yaml: the configuration cannot be read: there is no such file or folder"])
   }
 
+  /// As in /etc/parley for a user who must not enter it; a link to itself stops root, too.
+  @Test func aStandardFileThatCannotBeReachedIsAnError() throws {
+    try withScratchFolder { folder in
+      let loop = folder + "/loop"
+      try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: loop)
+      let refusal = try #require(throws: StartupError.self) {
+        _ = try Settings.load(
+          SettingsArguments(), environment: [:],
+          standardFiles: [folder + "/missing.yaml", loop + "/parley.yaml"])
+      }
+      #expect(refusal.lines.count == 1)
+      #expect(refusal.lines[0].hasPrefix("\(loop)/parley.yaml: the configuration cannot be read: "))
+    }
+  }
+
   @Test(arguments: ["", "# only a comment\n", "xmpp:\n  port:\n", "tls.certificate: ''\n"])
   func emptyValuesAreAsIfUnset(yaml: String) throws {
     #expect(try load(yaml).xmpp.port == 5222)
