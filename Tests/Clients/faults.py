@@ -79,7 +79,7 @@ def without_ipv6(checks):
             server.start()
             for port in (server.xmpp, server.tls):
                 socket.create_connection(("127.0.0.1", port), PATIENCE).close()
-            expect("This machine has no IPv6" in server.log.text and "host=0.0.0.0" in server.log.text, server.tail())
+            server.log.until("lines about it", lambda text: "This machine has no IPv6" in text and "host=0.0.0.0" in text)
         with checks.check("fault: a machine without IPv6 has none of its addresses"), Server(wrapper=wrapper, xmpp__host="::1") as server:
             warned(server, "xmpp.port cannot be opened at ::1: this machine has no IPv6", wrapper=wrapper)
             refused(server, FAILURE, "xmpp.port", "no IPv6", "0.0.0.0", wrapper=wrapper)

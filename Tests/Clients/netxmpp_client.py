@@ -43,7 +43,7 @@ print "ended\n";
 def converse(checks, server, bot):
     juliet, dialog = server.juliet, server.dialog
     with checks.check("Net::XMPP: logs in over STARTTLS, whose certificate it verifies, and has its roster"):
-        expect("roster: juliet@localhost=both\n" in bot.log.text, bot.log.text)
+        bot.log.until("its roster", lambda text: "roster: juliet@localhost=both\n" in text)
         server.online()
     with checks.check("Net::XMPP: a message from the app, and the answer"):
         juliet.say(dialog, "Ay me & <all>")

@@ -116,7 +116,7 @@ def run(checks):
         try:
             server.start()
             with checks.check("replication: the start says that Litestream has not been there yet"):
-                expect("Litestream has not followed the database" in server.log.text, server.tail())
+                server.log.until("a line about it", lambda text: "Litestream has not followed the database" in text)
                 expect("Litestream has not followed" in server.command("check"), "parley check says nothing")
             with checks.check("replication: `parley check` says that files which are not in a bucket are lost with the machine"):
                 word = "Litestream copies the database alone"
