@@ -1,7 +1,7 @@
 import Basics
 
-/// What others wrote, as it is shown: names without characters that hide or turn what stands beside them, names and texts
-/// without towers of marks. The doors send names as they were written, since each client shows them in its own way; the
+/// The rule by which names and texts of others are shown: names lose the characters that hide or reorder their surroundings,
+/// and both lose marks that are stacked too high. The doors send names as they were written, since each client shows them in its own way; the
 /// server applies the rule where it writes what is shown itself: notifications, sentences, pages. The web client has the
 /// same rule (`Tests/Vectors/names.json`), and beside it the one for names that look alike: only where a name is shown is
 /// it known which others are.

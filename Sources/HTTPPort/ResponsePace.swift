@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// The pace at which a client takes responses. It has an allowance of time: waits for the client use it up, and bytes that the
 /// client takes add to it, at the minimum rate and up to the first allowance. So a client that keeps to the rate may take as long
-/// as it likes, and one that takes nothing has the allowance, however much it took before. Whoever has taken everything starts
-/// anew.
+/// as it likes, and one that takes nothing has the allowance, however much it took before. A client that has taken everything
+/// gets a full allowance for the next response.
 struct ResponsePace: Equatable {
   private var allowance = HTTPLimits.responseGrace
   /// The bytes that waited for the client at the last observation, and those that were written since.

@@ -35,7 +35,8 @@ extension Certificates {
     return texts
   }
 
-  /// What is in order for those who trust an authority that this machine does not know, such as a company's own.
+  /// Returns remarks about certificates that only those accept who trust an authority which this machine does not know, such
+  /// as a company's own.
   ///
   /// - Returns: A sentence for each certificate of a file.
   public static func remarks(_ settings: Settings) -> [String] {

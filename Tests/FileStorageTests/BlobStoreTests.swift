@@ -162,15 +162,19 @@ struct BlobStoreTests {
     }
   }
 
+  private static func bucketStore(_ settings: BucketOptions, _ scratch: String) throws -> BucketStore {
+    try BucketStore(
+      settings, spool: scratch + "/s", authorities: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    )
+  }
+
   /// A service that is broken for a moment is asked again; one that says no is not.
   @Test func aBucketIsAskedAgain() async throws {
     let server = try await BucketServer.start()
     let settings = server.settings
     try await withScratchFolder { (scratch: String) async throws -> Void in
       try await NIOThreadPool.singleton.runIfActive {
-        let store = try BucketStore(
-          settings, spool: scratch + "/s", authorities: nil,
-          logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let store = try Self.bucketStore(settings, scratch)
         try store.check()
         let name = BlobName(.random())
         server.answer(with: [503, 500])
@@ -194,9 +198,7 @@ struct BlobStoreTests {
     let settings = server.settings
     try await withScratchFolder { (scratch: String) async throws -> Void in
       try await NIOThreadPool.singleton.runIfActive {
-        let store = try BucketStore(
-          settings, spool: scratch + "/s", authorities: nil,
-          logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let store = try Self.bucketStore(settings, scratch)
         let long = String(repeating: "x", count: 10_000)
         for (status, body, said) in [
           (403, "<Error><Code>Access&#10;\(long)</Code></Error>", "403 Access\\nxxx"),

@@ -64,15 +64,19 @@ import Testing
     channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
   }
 
-  @Test func aClientThatTakesNothingIsCutOff() throws {
-    let (loop, network) = (EmbeddedEventLoop(), Network())
-    let channel = try channel(network, loop)
+  /// Responds to a client that takes nothing.
+  private func expectCutOff(_ channel: EmbeddedChannel, _ loop: EmbeddedEventLoop) {
     respond(1_000, channel)
     loop.advanceTime(by: .seconds(grace - 1))
     #expect(channel.isActive)
     loop.advanceTime(by: HTTPLimits.responseCheck)
     #expect(!channel.isActive)
     _ = try? channel.finish()
+  }
+
+  @Test func aClientThatTakesNothingIsCutOff() throws {
+    let loop = EmbeddedEventLoop()
+    expectCutOff(try channel(Network(), loop), loop)
   }
 
   @Test func aClientThatHasTakenItsResponseMayStay() throws {
@@ -86,11 +90,6 @@ import Testing
     #expect(channel.isActive)
     // The next response has an allowance of its own.
     network.isStuck = true
-    respond(1_000, channel)
-    loop.advanceTime(by: .seconds(grace - 1))
-    #expect(channel.isActive)
-    loop.advanceTime(by: HTTPLimits.responseCheck)
-    #expect(!channel.isActive)
-    _ = try? channel.finish()
+    expectCutOff(channel, loop)
   }
 }

@@ -84,8 +84,8 @@ self.addEventListener("push", (event) => event.waitUntil(show(event.data?.json()
 
 /**
  * Shows a push. Its texts are keys of the catalogue, which a page has put aside in the user's language, or texts of the app's backend. The
- * rule for what is shown as a name is in text.js, which this worker cannot import because it is no module: the server has applied the rule. The
- * names of the user's contacts are not known here, so nobody is marked as an imitator; the page that is opened marks them.
+ * rule for what is shown as a name is in text.js, which this worker cannot import because it is no module: the server has applied the rule.
+ * The worker does not know the names of the user's contacts, so it marks no imitators; the page does when it is opened.
  */
 async function show({ title, body, dialogId, callId, type }) {
   const texts = await (await (await caches.open("texts")).match("/texts"))?.json() ?? {};

@@ -60,12 +60,12 @@ class Filters:
     """libseccomp, by which systemd filters as well. It is loaded while its file can still be reached."""
 
     def __init__(self):
-        self.library = ctypes.CDLL("libseccomp.so.2")
-        self.library.seccomp_init.restype = ctypes.c_void_p
+        self.seccomp = ctypes.CDLL("libseccomp.so.2")
+        self.seccomp.seccomp_init.restype = ctypes.c_void_p
         for name in ("seccomp_load", "seccomp_release"):
-            getattr(self.library, name).argtypes = [ctypes.c_void_p]
-        self.library.seccomp_attr_set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32]
-        self.library.seccomp_rule_add_array.argtypes = [
+            getattr(self.seccomp, name).argtypes = [ctypes.c_void_p]
+        self.seccomp.seccomp_attr_set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32]
+        self.seccomp.seccomp_rule_add_array.argtypes = [
             ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(Comparison)]
 
     @staticmethod
@@ -79,19 +79,19 @@ class Filters:
 
     def load(self, default, rules, native):
         """`default` and each rule's code are errors, or nil for calls that are allowed. `native`: calls of another architecture are killed."""
-        context = self.library.seccomp_init(self.action(default))
-        self.check(self.library.seccomp_attr_set(context, SCMP_FLTATR_CTL_NNP, 0))
+        context = self.seccomp.seccomp_init(self.action(default))
+        self.check(self.seccomp.seccomp_attr_set(context, SCMP_FLTATR_CTL_NNP, 0))
         if not native:
-            self.check(self.library.seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW))
+            self.check(self.seccomp.seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW))
         for name, code, comparisons in rules:
-            number = self.library.seccomp_syscall_resolve_name(name.encode())
+            number = self.seccomp.seccomp_syscall_resolve_name(name.encode())
             if number < 0:
                 continue  # this architecture has no such call
             array = (Comparison * len(comparisons))(*(
                 Comparison(index, COMPARISONS[operation], one, other) for index, operation, one, other in comparisons))
-            self.check(self.library.seccomp_rule_add_array(context, self.action(code), number, len(comparisons), array))
-        self.check(self.library.seccomp_load(context))
-        self.library.seccomp_release(context)
+            self.check(self.seccomp.seccomp_rule_add_array(context, self.action(code), number, len(comparisons), array))
+        self.check(self.seccomp.seccomp_load(context))
+        self.seccomp.seccomp_release(context)
 
 
 def mount(source, target, kind=None, flags=0, options=None):

@@ -347,7 +347,7 @@ extension ImportDecision {
       let isAlike = member.affiliation == draft.affiliation
       let nick = member.affiliation.isMember ? draft.nick.flatMap { try? Precis.nickname($0) } : nil
       if isAlike, nick == nil || nick == member.nick { return .here([thing]) }
-      // Whoever the room was created for has no nick until now.
+      // The owner for whom the room was created has no nick yet.
       let lacksNick = isAlike && member.nick == nil && !wasBrought
       return lacksNick ? .post(intents, things: [thing]) : .kept(changed, [thing])
     }
