@@ -121,11 +121,12 @@ test: built swift-units ## everything that must pass: all Swift tests, then thir
 check: built swift-units ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
 	@$(CLIENTS) --often
 
-# The Python packages are installed beside the build, which seldom keeps all processors busy.
+# The Python packages are installed beside the build, which seldom keeps all processors busy. A line with the variable MAKE would run
+# this recipe under `make -n`, too, which only prints.
 .PHONY: built
 built: packages
 	@$(call install,$(TEST_PACKAGES))
-	$(MAKE) --no-print-directory $(VENV)/ready & python=$$!
+	make --no-print-directory $(VENV)/ready & python=$$!
 	PARLEY_STRICT=1 swift build --build-tests || { status=$$?; wait "$$python"; exit "$$status"; }
 	wait "$$python"
 
