@@ -94,7 +94,10 @@ async def call(checks, server, dino, sound):
             "WHERE direction = ? AND call.encryption = ? ORDER BY call.id DESC", direction, encryption)
 
     async def hear_each_other():
-        await perceives(page, "audio")
+        try:
+            await perceives(page, "audio")
+        except Failure as failure:
+            raise Failure(f"{failure}\nDino: {dino.log.text[-20_000:]}") from None
         await there(sound.heard)
 
     async with browsing(server) as browser:

@@ -34,7 +34,15 @@ PERCEIVES = """async ([kinds, patience]) => {
       }
     }
   }
-  return [...lacks];
+  if (!lacks.size) return [];
+  const seen = [];
+  for (const peer of window.peers) {
+    const stats = [...(await peer.getStats()).values()].filter((each) =>
+      each.type === "inbound-rtp" || each.type === "outbound-rtp" || each.type === "candidate-pair" && each.nominated);
+    seen.push([peer.connectionState, peer.iceConnectionState, peer.signalingState, ...stats.map((each) =>
+      [each.type, each.kind ?? each.state, each.packetsReceived ?? each.packetsSent, each.totalAudioEnergy ?? each.framesDecoded])]);
+  }
+  return [...lacks, seen];
 }"""
 # What the browser keeps of an account: every value in its databases, by their names, and what is beside them.
 KEPT = """async () => {
@@ -128,7 +136,7 @@ async def keeps_nothing(page):
 async def perceives(page, *kinds):
     """Waits until the page gets these kinds of media."""
     lacks = await page.evaluate(PERCEIVES, [kinds, PATIENCE * 1000])
-    expect(not lacks, f"the page does not get {lacks}")
+    expect(not lacks, f"the page does not get {lacks[:-1]}; its connections: {lacks[-1:]}")
 
 
 async def accessible(page, where, within="html"):
