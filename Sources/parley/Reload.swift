@@ -20,7 +20,7 @@ struct Reload: AdminCommand {
   func input(in context: CommandContext) -> Operation.Input { Empty() }
 
   func text(_ output: Operation.Output) -> String {
-    let read = "Read \(output.file ?? "environment and options") again."
+    let read = output.file.map { "Read \($0) again." } ?? "Read the configuration again."
     let changes = output.changes.map {
       $0.effect == .now ? "\($0.key) has changed." : "\($0.key) has changed, and needs a restart."
     }

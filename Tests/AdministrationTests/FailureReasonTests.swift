@@ -8,8 +8,8 @@ import Testing
 
 @testable import Administration
 
-/// The reasons of failures that operations show: all of them on the server's machine, and over HTTP no path, bucket or
-/// address.
+/// The reasons of failures and the paths that operations show: all of them on the server's machine, and over HTTP no path,
+/// bucket or address.
 @Suite struct FailureReasonTests {
   private struct Failing: RunningServer {
     var logLevel: Logger.Level {
@@ -26,12 +26,18 @@ import Testing
       return status
     }
     let certificates = ShowCertificates.Output(
-      certificates: [],
+      certificates: [
+        .init(
+          domains: ["localhost"], names: ["localhost"], issuer: "itself", validFrom: "once", validUntil: "later",
+          origin: "file", file: "/etc/parley/chain.pem")
+      ],
       renewal: .init(
         directory: "https://authority.example/directory", names: ["localhost"], nextAt: "later", failingSince: "once",
         failure: "/var/lib/parley/acme.json cannot be written: no space is left"))
     func renewCertificate() throws(Problem) {}
-    func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }
+    func reload() throws(Problem) -> ReloadServer.Output {
+      .init(file: "/etc/parley/parley.yaml", changes: [.init(key: "log.level", effect: .now)])
+    }
   }
 
   @Test func callersOverHTTPReadWhereTheLogHasTheReason() async throws {
@@ -49,6 +55,16 @@ import Testing
       #expect(
         try await here.perform(ShowCertificates.self, Empty()).renewal?.failure
           == "/var/lib/parley/acme.json cannot be written: no space is left")
+
+      // What succeeds names no path either.
+      let shown = try await elsewhere.perform(ShowCertificates.self, Empty())
+      #expect(shown.certificates.map(\.names) == [["localhost"]] && shown.certificates[0].file == nil)
+      #expect(try await elsewhere.perform(RenewCertificate.self, Empty()).certificates == shown.certificates)
+      let local = try await here.perform(ShowCertificates.self, Empty())
+      #expect(local.certificates.map(\.file) == ["/etc/parley/chain.pem"])
+      let reloaded = try await elsewhere.perform(ReloadServer.self, Empty())
+      #expect(reloaded.file == nil && reloaded.changes.map(\.key) == ["log.level"])
+      #expect(try await here.perform(ReloadServer.self, Empty()).file == "/etc/parley/parley.yaml")
     }
   }
 }

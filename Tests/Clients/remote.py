@@ -15,6 +15,7 @@ import threading
 from lib.harness import PATIENCE, Server, environment, expect, free_port
 
 SAME = "the same as on the server's own machine"
+PATHLESS = "the same but for the paths of files, which do not leave the server's machine"
 DONE = "status 0"
 LOCAL = "operation-local"
 NUMBER = "the number of what was made last"
@@ -53,7 +54,7 @@ COMMANDS = [
     ("federation forget elsewhere.example", DONE), ("federation close elsewhere.example", SAME),
     ("federation retry elsewhere.example", SAME), ("federation queue elsewhere.example", SAME),
     ("hold add mercutio@localhost --note Court", DONE), ("hold list", SAME), ("hold remove mercutio@localhost", DONE),
-    ("retention status", SAME), ("retention run --dry-run", DONE), ("retention run", DONE), ("certificate show", SAME), ("certificate renew", SAME),
+    ("retention status", SAME), ("retention run --dry-run", DONE), ("retention run", DONE), ("certificate show", PATHLESS), ("certificate renew", SAME),
     ("log level", SAME), ("log level debug", DONE), ("reload", DONE), ("health", DONE), ("stats", DONE), ("top", SAME),
     ("audit --limit 5", DONE),
     ("backup /nowhere.db", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),
@@ -148,17 +149,23 @@ def every_command(checks, server, shell):
     (folder / "DUMP").write_text(DUMP)
     (folder / "FOLDER" / "localhost" / "accounts").mkdir(parents=True)
     (folder / "FOLDER" / "localhost" / "accounts" / "rosaline.dat").write_text('return {["password"] = "secret"}\n')
-    number = ""
+    number, printed = "", {}
     for command, end, *stdin in COMMANDS:
         with checks.check(f"elsewhere: parley {command}"):
             words = [str(folder / w) if w in ("PORTABLE", "DUMP", "FOLDER") else w.replace("#", number) for w in command.split()]
             json_too = [] if words[0] in ("top", "backup", "import", "export") else ["--json"]
             done = shell.run(*words, *json_too, stdin="".join(stdin))
-            if end == SAME:
+            if end != LOCAL:  # the paths of these are the caller's own
+                printed[command] = done.stdout + done.stderr
+            if end in (SAME, PATHLESS):
                 here = subprocess.run(
                     [shell.binary, *words, *json_too, "--config", server.configuration], env=server.environment(), input="",
                     capture_output=True, text=True, timeout=PATIENCE)
-                expect((done.returncode, done.stdout, done.stderr) == (here.returncode, here.stdout, here.stderr),
+                told = here.stdout
+                if end == PATHLESS:
+                    expect(server.folder in told, f"no path is shown here: {here}")
+                    told = "".join(line for line in told.splitlines(True) if '"file" : ' not in line)
+                expect((done.returncode, done.stdout, done.stderr) == (here.returncode, told, here.stderr),
                        f"elsewhere: {done}\nhere: {here}")
             elif end == LOCAL:
                 expect(done.returncode == 1 and "own machine only" in done.stderr, f"{done}")
@@ -167,6 +174,10 @@ def every_command(checks, server, shell):
             if end == NUMBER:
                 made = json.loads(done.stdout)
                 number = str(made.get("id") or made.get("key", made.get("webhook", {})).get("id"))
+    with checks.check("elsewhere: no command prints a path of the server's machine"):
+        expect({"certificate show", "reload", "health", "log level"} <= set(printed), f"{sorted(printed)}")
+        told = {command: text for command, text in printed.items() if server.folder in text}
+        expect(not told, f"{told}")
 
 
 def pages(checks, server, shell):

@@ -28,7 +28,7 @@ enum CertificateText {
       table.add(["names", certificate.names.joined(separator: ", ")])
       table.add(["issuer", certificate.issuer])
       table.add(["valid", "\(certificate.validFrom) to \(certificate.validUntil)"])
-      table.add(["file", certificate.file])
+      if let file = certificate.file { table.add(["file", file]) }
       return table.text()
     }
     if let renewal = output.renewal {

@@ -17,11 +17,12 @@ package enum ShowCertificates: AdminOperation {
     package let validUntil: String
     /// `acme`, `file` or `self-signed`.
     package let origin: String
-    package let file: String
+    /// The path of the chain; nil for a caller over HTTP.
+    package let file: String?
 
     package init(
       domains: [String], names: [String], issuer: String, validFrom: String, validUntil: String, origin: String,
-      file: String
+      file: String?
     ) {
       self.domains = domains
       self.names = names
@@ -70,13 +71,19 @@ package enum ShowCertificates: AdminOperation {
 }
 
 extension AdminContext {
-  /// Returns the state of certificates as the caller may see it.
+  /// Returns the state of certificates as the caller may see it: a path does not leave the machine.
   func shown(_ output: ShowCertificates.Output) -> ShowCertificates.Output {
-    guard let renewal = output.renewal, let failure = renewal.failure else { return output }
+    if isOperator { return output }
     return ShowCertificates.Output(
-      certificates: output.certificates,
-      renewal: ShowCertificates.Renewal(
-        directory: renewal.directory, names: renewal.names, nextAt: renewal.nextAt, failingSince: renewal.failingSince,
-        failure: reason(failure, logged: "names are not certified")))
+      certificates: output.certificates.map {
+        .init(
+          domains: $0.domains, names: $0.names, issuer: $0.issuer, validFrom: $0.validFrom, validUntil: $0.validUntil,
+          origin: $0.origin, file: nil)
+      },
+      renewal: output.renewal.map {
+        .init(
+          directory: $0.directory, names: $0.names, nextAt: $0.nextAt, failingSince: $0.failingSince,
+          failure: $0.failure.map { reason($0, logged: "names are not certified") })
+      })
   }
 }

@@ -26,7 +26,7 @@ package enum ReloadServer: AdminOperation {
   package typealias Input = Empty
 
   package struct Output: Codable, Hashable, Sendable {
-    /// The file that was read; nil for none.
+    /// The path of the file that was read; nil for none, and for a caller over HTTP.
     package let file: String?
     package let changes: [Change]
 
@@ -37,6 +37,7 @@ package enum ReloadServer: AdminOperation {
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
-    try context.running().reload()
+    let done = try context.running().reload()
+    return context.isOperator ? done : Output(file: nil, changes: done.changes)
   }
 }
