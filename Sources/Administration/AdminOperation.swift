@@ -24,6 +24,9 @@ package protocol AdminOperation: Sendable {
   /// Whether it is no act of its own, because it changes nothing or is a piece of something that the audit has: it is not in the audit
   /// unless a key calls it.
   static var isReading: Bool { get }
+  /// Whether it has something to show or to change in a running server only. Where none runs, a command that would show
+  /// nothing or change nothing says so.
+  static var needsServer: Bool { get }
   /// Returns the names of what the operation is about, for the audit; no secret.
   static func object(of input: Input) -> String
   /// The same after it was performed, where the output has more to say.
@@ -36,6 +39,7 @@ extension AdminOperation {
   package static var routes: [AdminRoute] { [] }
   package static var scope: AppKey.Scope? { routes.first?.scope }
   package static var isReading: Bool { !routes.isEmpty && routes.allSatisfy { $0.method == .get } }
+  package static var needsServer: Bool { false }
   package static func object(of input: Input) -> String { AuditObject.text(of: input) }
   package static func object(of input: Input, after output: Output) -> String { object(of: input) }
 }

@@ -102,7 +102,11 @@ package final class RemoteClient: Sendable {
             + "or is for another name")
       case .tooLarge:
         throw StartupError("\(url) answers with more than \(AdminLimits.answerBytesMax) bytes")
-      case .malformed, .forbidden, .unreachable, .refused, .overloaded, .cancelled:
+      case .unreachable:
+        throw StartupError(
+          "\(url) cannot be reached: \(error.description); does the server run there, is this its port of HTTPS "
+            + "(https.port, 8443 by default) or that of its proxy, and does a firewall let it through?")
+      case .malformed, .forbidden, .refused, .overloaded, .cancelled:
         throw StartupError("\(url) cannot be reached: \(error.description)")
       }
     }

@@ -73,6 +73,33 @@ package final class AdminConnection: Sendable {
     return AdminConnection(.remote(client), folder: "")
   }
 
+  private static func noServer(_ folder: String) -> String {
+    "no server is running on the data folder \(folder); start it (systemctl start parley, or parley serve), "
+      + "or set data to the folder of the one that runs"
+  }
+
+  /// Returns a connection to the running server.
+  ///
+  /// - Throws: A `StartupError` with the reason why none answers and the next step.
+  package static func running(_ settings: Settings) async throws(StartupError) -> AdminConnection {
+    if let here = await server(settings) { return here }
+    let socket = settings.adminSocket
+    let reason: String
+    if access(socket, W_OK) != 0, errno == EACCES {
+      let owner = SystemUser.owner(of: socket) ?? SystemUser.owner(of: settings.data)
+      reason = "permission denied; use the command as the server's user" + (owner.map { ", \($0.name)" } ?? "")
+    } else if let holder = DataFolder.server(of: settings.data) {
+      reason =
+        "process \(holder) runs on the data folder \(settings.data), and has another admin.socket, is starting, or is "
+        + "stopping; its log says more (journalctl -u parley)"
+    } else if !DataFolder.isUsed(settings.data) {
+      reason = noData(settings).description
+    } else {
+      reason = noServer(settings.data)
+    }
+    throw StartupError("no server answers at \(socket): \(reason)")
+  }
+
   /// Returns a connection to a running server; nil if none is running.
   package static func server(_ settings: Settings) async -> AdminConnection? {
     let client = AdminClient(path: settings.adminSocket)
@@ -125,7 +152,9 @@ package final class AdminConnection: Sendable {
   ) async throws -> Operation.Output {
     switch way {
     case .remote(let client): return try await client.call(operation, input)
-    case .folder(_, let context, _): return try await context.perform(operation, input)
+    case .folder(_, let context, _):
+      if operation.needsServer { throw StartupError(Self.noServer(folder)) }
+      return try await context.perform(operation, input)
     case .server(let client):
       do {
         return try await client.call(operation, input)

@@ -176,11 +176,26 @@ public final class DataFolder: Sendable {
         + "; stop it, or set data to another folder")
   }
 
+  /// Returns the process that serves a folder, as its lock file names it; nil if there is none. The lock is not touched: a
+  /// server that is starting would find it taken.
+  static func server(of path: String) -> Int32? {
+    guard let bytes = try? Files.read(path + "/lock", bytesMax: 64), let holder = holder(named: bytes[...]),
+      holder.use == .serving,
+      // A server that was killed leaves its number, which another program may have now.
+      let name = try? Files.read("/proc/\(holder.process)/comm", bytesMax: 64),
+      String(decoding: name, as: UTF8.self).trimmed == "parley"
+    else { return nil }
+    return holder.process
+  }
+
   private static func holder(in file: Int32) -> Holder? {
     var bytes = [UInt8](repeating: 0, count: 32)
     let count = pread(file, &bytes, bytes.count, 0)
-    guard count > 0 else { return nil }
-    let words = String(decoding: bytes[..<count], as: UTF8.self).split { $0.isWhitespace }
+    return count > 0 ? holder(named: bytes[..<count]) : nil
+  }
+
+  private static func holder(named bytes: ArraySlice<UInt8>) -> Holder? {
+    let words = String(decoding: bytes, as: UTF8.self).split { $0.isWhitespace }
     guard words.count == 2, let process = Int32(words[0]), let use = Use(rawValue: String(words[1])) else { return nil }
     return Holder(process: process, use: use)
   }

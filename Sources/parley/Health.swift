@@ -1,13 +1,16 @@
 import Administration
 import ArgumentParser
+import Dialogs
 import ParleyServer
+import ServerConfiguration
 
 struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Reports whether the running server is healthy.",
     discussion: """
       Exit status 0: it runs, all its ports are open, it reads its storage and takes messages. 1: it does not; the \
-      reason and its code (starting, stopping, overloaded, storage-failed) are printed.
+      reason and its code (starting, stopping, overloaded, storage-failed) are printed, or why no server answers, and what \
+      to do next.
 
       Examples:
         parley health
@@ -18,9 +21,18 @@ struct Health: AsyncParsableCommand {
 
   func run() async throws {
     let server = try await options.remote.running(options.configuration)
-    let status = try await server.call(ServerStatus.self, Empty())
+    let status: ServerStatus.Output
+    do {
+      status = try await server.call(ServerStatus.self, Empty())
+    } catch let problem as Problem {
+      guard let step = ServerStatus.nextStep(problem.code) else { throw problem }
+      throw StartupError(lines: [problem.explanation, "next step: \(step)"], .failure)
+    }
     var table = TextTable("Parley \(status.version)", status.problem?.code ?? "healthy")
-    if let problem = status.problem { table.add(["reason", problem.text]) }
+    if let problem = status.problem {
+      table.add(["reason", problem.text])
+      if let step = ServerStatus.nextStep(problem.code) { table.add(["next step", step]) }
+    }
     table.add(["domains", status.domains.joined(separator: ", ")])
     table.add(["running for", "\(status.uptimeSeconds) s"])
     table.add(["users", ProgressBar.grouped(status.users)])

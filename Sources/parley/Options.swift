@@ -91,9 +91,7 @@ struct RemoteOptions: ParsableArguments {
   /// Returns the server that runs, here or elsewhere.
   func running(_ local: ConfigurationOptions) async throws -> AdminConnection {
     if let elsewhere = try connection(local) { return elsewhere }
-    let settings = try local.settings()
-    if let here = await AdminConnection.server(settings) { return here }
-    throw StartupError("no server answers at \(settings.adminSocket)")
+    return try await AdminConnection.running(local.settings())
   }
 
   /// Makes sure that this machine is meant.

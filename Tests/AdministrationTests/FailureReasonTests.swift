@@ -40,6 +40,19 @@ import Testing
     }
   }
 
+  @Test func aServerThatIsNotReadyHasANextStep() async throws {
+    try await withCore { _, context, _ in
+      let starting = try await context.perform(ServerStatus.self, Empty())
+      let problem = try #require(starting.problem)
+      #expect(!starting.isReady && problem.code == "starting")
+      #expect(ServerStatus.nextStep(problem.code)?.contains("a line for each port") == true)
+      #expect(ServerStatus.nextStep(Problem.overloaded.code)?.contains("parley top") == true)
+      #expect(ServerStatus.nextStep(Problem.storage.code)?.contains("parley check") == true)
+      // The log knows nothing of a key that lacks a scope.
+      #expect(ServerStatus.nextStep("scope-missing") == nil)
+    }
+  }
+
   @Test func callersOverHTTPReadWhereTheLogHasTheReason() async throws {
     try await withCore { core, context, _ in
       let here = AdminContext(accounts: core.accounts, startedAt: context.startedAt, server: Failing())

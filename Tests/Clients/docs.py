@@ -700,7 +700,7 @@ def examples(prepared, server, text):
         elif wants_authority(example):
             without_authority(server, example)
             continue
-        elif re.match("parley (log|reload|certificate)", example):
+        elif re.match("parley (log|reload|certificate|announce|session list|user disconnect)", example):
             output = server.shell(example)
         elif wants_session(example):
             without_session(server, example)

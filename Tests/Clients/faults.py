@@ -287,6 +287,7 @@ def unreadable(checks):
             done = subprocess.run(
                 [str(BINARY), "health", "--json", "--config", server.configuration], env=server.environment(), capture_output=True, text=True)
             expect(done.returncode == FAILURE and "could not read from its storage" in done.stderr, f"{done}")
+            expect("next step: the log has the reason" in done.stderr, f"{done}")
         finally:
             tracer.terminate()
             tracer.wait(PATIENCE)

@@ -170,7 +170,7 @@ def reload(checks, server):
     with checks.check("log level and reload: without a server there is nothing to change"):
         server.stop()
         file.write_text("# Nothing.\n")
-        expect("No server is running" in fails(server, "reload"), "something was reloaded")
+        expect("no server is running" in fails(server, "reload"), "something was reloaded")
 
 
 # Lines of one code at level info in a minute (Limits.refusalLinesOfCodeMax).

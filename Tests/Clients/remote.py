@@ -234,6 +234,11 @@ def refusals(checks, server, shell):
         os.chmod(shell.file, 0o644)
         shell.fails(2, "chmod 600", "user", "list")
         os.chmod(shell.file, 0o600)
+    with checks.check("health: where no Parley answers, it says what to look at next"):
+        for port in (free_port(), server.http, server.xmpp):  # nobody, HTTP without TLS, and XMPP
+            shell.fails(1, "is this its port of HTTPS (https.port, 8443 by default)", "health",
+                        options=["--server", f"https://localhost:{port}", "--key-file", shell.file, "--ca", shell.authority])
+        shell.fails(1, "(--ca FILE names another)", "health", options=["--server", shell.url, "--key-file", shell.file])
     with checks.check("variables say the same, and options of this machine decide before them"):
         variables = {"PARLEY_SERVER": shell.url, "PARLEY_KEY": shell.key, "PARLEY_CA": shell.authority}
         expect(shell.does("user", "list", options=[], **variables) == shell.does("user", "list"), "another list")

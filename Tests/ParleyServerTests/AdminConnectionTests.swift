@@ -44,6 +44,8 @@ import Testing
       await administration.close()
       await socket.close()
       #expect(await AdminConnection.server(settings) == nil)
+      // The lock names this process as a server, and it is no program of the name: another one has the number.
+      #expect(DataFolder.server(of: settings.data) == nil)
     }
   }
 

@@ -41,7 +41,45 @@ import Testing
         twice.lines == ["parley: alice@localhost exists, or belonged to a deleted user (names are never reused)."])
       let health = try await Command.run("health", in: folder)
       #expect(health.status == 1)
-      #expect(health.lines == ["parley: no server answers at \(folder)/data/admin.sock"])
+      let next = "start it (systemctl start parley, or parley serve), or set data to the folder of the one that runs"
+      #expect(
+        health.lines == [
+          "parley: no server answers at \(folder)/data/admin.sock: no server is running on the data folder \(folder)/data; "
+            + next
+        ])
+      let elsewhere = try await Command.run("health", "--data", "none", in: folder)
+      #expect(
+        elsewhere.lines == [
+          "parley: no server answers at \(folder)/none/admin.sock: there is no data folder \(folder)/none; parley serve or "
+            + "parley init makes it, or set data to the one that is meant"
+        ])
+    }
+  }
+
+  /// Each command whose effect or answer is in a running server says that none runs, and does not answer for it.
+  @Test func commandsForARunningServerSayThatNoneRuns() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
+      _ = try await Command.run("user", "add", "alice", "--generate", in: folder)
+      let expected =
+        "parley: no server is running on the data folder \(folder)/data; start it (systemctl start parley, or parley serve), "
+        + "or set data to the folder of the one that runs"
+      for arguments in [
+        ["announce", "Hear, hear."], ["session", "list"], ["session", "list", "alice"],
+        ["session", "show", "00c0ffee00c0ffee"], ["session", "close", "00c0ffee00c0ffee"],
+        ["session", "close", "--user", "alice"], ["user", "disconnect", "alice"], ["log", "level"],
+        ["log", "level", "debug"], ["reload"], ["certificate", "show"], ["certificate", "renew"],
+        ["webhook", "test", "1"], ["federation", "test", "a.example"], ["federation", "close", "a.example"],
+        ["federation", "retry", "a.example"],
+      ] {
+        let (process, output, errors) = try Command.start(arguments, in: folder)
+        let told = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1, "\(arguments)")
+        #expect(told == expected + "\n", "\(arguments)")
+        #expect(printed.isEmpty, "\(arguments)")
+      }
     }
   }
 
@@ -135,12 +173,6 @@ import Testing
       #expect(
         try await Command.run("motd", "delete", in: folder).output == "Deleted the message of the day of localhost.\n")
       #expect(try await Command.run("motd", "show", in: folder).output == none.output)
-
-      // Without a server nobody is there.
-      let told = try await Command.run("announce", "Hear, hear.", in: folder)
-      #expect(told.output == "Told 0 sessions of users of localhost.\n")
-      let ended = try await Command.run("user", "disconnect", "alice", in: folder)
-      #expect(ended.output == "Ended 0 sessions of alice@localhost.\n")
     }
   }
 

@@ -11,9 +11,7 @@ enum Compliance {
   ///
   /// - Throws: A `StartupError` if no server runs or the login fails.
   static func rows(_ settings: Settings) async throws -> [ComplianceRow] {
-    guard let server = await AdminConnection.server(settings) else {
-      throw StartupError("no server answers at \(settings.adminSocket); the suites are asked of a running one")
-    }
+    let server = try await AdminConnection.running(settings)
     let name = "parley-check-\(UInt64.random(in: .min ... .max))"
     let jid = "\(name)@\(settings.domains[0].name)"
     let password = Passwords.make()

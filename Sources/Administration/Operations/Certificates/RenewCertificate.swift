@@ -7,6 +7,7 @@ package enum RenewCertificate: AdminOperation {
   package static let scope: AppKey.Scope? = .server
   /// The time in which an authority validates the names and issues the certificate, or the attempt ends.
   package static let answerWait = AdminLimits.certificateWait
+  package static let needsServer = true
 
   package typealias Input = Empty
   package typealias Output = ShowCertificates.Output

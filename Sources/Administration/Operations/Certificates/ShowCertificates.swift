@@ -5,6 +5,7 @@ package enum ShowCertificates: AdminOperation {
   package static let name = "certificates.show"
   package static let scope: AppKey.Scope? = .server
   package static let isReading = true
+  package static let needsServer = true
 
   package typealias Input = Empty
 

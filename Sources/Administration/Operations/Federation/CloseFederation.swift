@@ -6,6 +6,7 @@ import XMPPDoor
 package enum CloseFederation: AdminOperation {
   package static let name = "federation.close"
   package static let routes = [AdminRoute(.delete, "/federation/{domain}/streams", .federationWrite)]
+  package static let needsServer = true
 
   package typealias Input = FederationInput
   /// The number of streams.

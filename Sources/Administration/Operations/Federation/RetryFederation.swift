@@ -6,6 +6,7 @@ import XMPPDoor
 package enum RetryFederation: AdminOperation {
   package static let name = "federation.retry"
   package static let routes = [AdminRoute(.post, "/federation/{domain}/attempts", .federationWrite)]
+  package static let needsServer = true
 
   package typealias Input = FederationInput
   /// The number of links.

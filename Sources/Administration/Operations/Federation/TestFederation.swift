@@ -6,6 +6,7 @@ package import XMPPDoor
 package enum TestFederation: AdminOperation {
   package static let name = "federation.test"
   package static let routes = [AdminRoute(.post, "/federation/{domain}/tests", .federationWrite)]
+  package static let needsServer = true
 
   package struct Input: Codable, Sendable {
     let domain: String

@@ -8,6 +8,7 @@ package enum Announce: AdminOperation {
   package static let routes = [
     AdminRoute(.post, "/announcements", .announcements)
   ]
+  package static let needsServer = true
 
   package struct Input: Codable, Sendable {
     /// nil for the first domain.

@@ -6,6 +6,7 @@ import HTTPPort
 package enum ReloadServer: AdminOperation {
   package static let name = "server.reload"
   package static let routes = [AdminRoute(.post, "/reloads", .server)]
+  package static let needsServer = true
 
   /// A key whose value has changed.
   package struct Change: Codable, Hashable, Sendable {

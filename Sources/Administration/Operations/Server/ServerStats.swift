@@ -6,6 +6,7 @@ package enum ServerStats: AdminOperation {
   package static let name = "server.stats"
   package static let scope: AppKey.Scope? = .server
   package static let isReading = true
+  package static let needsServer = true
 
   package typealias Input = Empty
 

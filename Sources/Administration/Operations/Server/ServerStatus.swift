@@ -16,6 +16,18 @@ package enum ServerStatus: AdminOperation {
     package let text: String
   }
 
+  /// Returns what an operator does about a server that does not work or is not ready (`Health`), by the code of the problem;
+  /// nil for a problem of another kind.
+  package static func nextStep(_ code: String) -> String? {
+    switch code {
+    case "starting": "try again in some seconds; the log has a line for each port that is open (journalctl -u parley)"
+    case "stopping": "start it again when it has ended (systemctl start parley, or parley serve)"
+    case "overloaded": "parley top shows what it is busy with; parley check --network measures the disk"
+    case "storage-failed": "the log has the reason (journalctl -u parley); parley check looks at the data folder"
+    default: nil
+    }
+  }
+
   package struct Output: Codable, Hashable, Sendable {
     package let version: String
     package let uptimeSeconds: Int64

@@ -7,6 +7,7 @@ import Logging
 package enum SetLogLevel: AdminOperation {
   package static let name = "log.setLevel"
   package static let routes = [AdminRoute(.put, "/log-level", .server)]
+  package static let needsServer = true
 
   package struct Input: Codable, Sendable {
     let level: String

@@ -6,6 +6,7 @@ import Logging
 package enum ShowLogLevel: AdminOperation {
   package static let name = "log.level"
   package static let routes = [AdminRoute(.get, "/log-level", .server)]
+  package static let needsServer = true
 
   package typealias Input = Empty
 

@@ -5,6 +5,7 @@ import HTTPPort
 package enum CloseSession: AdminOperation {
   package static let name = "sessions.close"
   package static let routes = [AdminRoute(.delete, "/sessions/{id}", .sessionsWrite)]
+  package static let needsServer = true
 
   package typealias Input = SessionInput
   /// The session as it was.

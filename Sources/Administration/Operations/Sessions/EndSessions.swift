@@ -9,6 +9,7 @@ package enum EndSessions: AdminOperation {
   package static let routes = [
     AdminRoute(.delete, "/users/{jid}/sessions", .sessionsWrite)
   ]
+  package static let needsServer = true
 
   package struct Input: Codable, Sendable {
     /// A bare address; with a resource, only that session is ended.

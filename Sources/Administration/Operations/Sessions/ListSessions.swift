@@ -6,6 +6,7 @@ import HTTPPort
 package enum ListSessions: AdminOperation {
   package static let name = "sessions.list"
   package static let routes = [AdminRoute(.get, "/sessions", .usersRead, defaults: ["limit": "50"])]
+  package static let needsServer = true
 
   package struct Input: Codable, Sendable {
     /// The user; nil for all users.

@@ -5,6 +5,7 @@ import HTTPPort
 package enum ShowSession: AdminOperation {
   package static let name = "sessions.show"
   package static let routes = [AdminRoute(.get, "/sessions/{id}", .usersRead)]
+  package static let needsServer = true
 
   package typealias Input = SessionInput
   package typealias Output = SessionRow

@@ -6,6 +6,7 @@ import HTTPPort
 package enum TestWebhook: AdminOperation {
   package static let name = "webhooks.test"
   package static let routes = [AdminRoute(.post, "/webhooks/{id}/test", .webhooks)]
+  package static let needsServer = true
 
   package typealias Input = WebhookInput
 
