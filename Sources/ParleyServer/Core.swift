@@ -41,8 +41,8 @@ package struct Core: Sendable {
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?, clock: any Clock,
     metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
-    let webPushKey = try folder.webPushKey()
     do {
+      let webPushKey = try folder.webPushKey()
       var storeOptions = SQLiteStore.Options()
       storeOptions.isReplicated = settings.backups.isReplicated
       folder.createDatabase()
@@ -108,17 +108,17 @@ package struct Core: Sendable {
           parley, files: blobs?.store,
           bucket: backupBucket, folder: folder.path),
         follower: settings.backups.isReplicated ? try store.follower() : nil)
-    } catch let refusal as StartupError {
-      throw refusal
-    } catch let problem as Problem {
-      throw StartupError(problem.text)
-    } catch let failure as BlobFailure {
-      throw StartupError(failure.description)
-    } catch let failure as StoreFailure {
-      // The description is one line for the operator: too new, full, locked, unwritable, damaged.
-      throw StartupError(failure.description)
     } catch {
-      throw StartupError("the database \(folder.database) cannot be opened: \(error)")
+      let refusal: StartupError =
+        switch error {
+        case let refusal as StartupError: refusal
+        case let problem as Problem: StartupError(problem.text)
+        case let failure as BlobFailure: StartupError(failure.description)
+        // The description is one line for the operator: too new, full, locked, unwritable, damaged.
+        case let failure as StoreFailure: StartupError(failure.description)
+        default: StartupError("the database \(folder.database) cannot be opened: \(error)")
+        }
+      throw folder.explained(refusal)
     }
   }
 

@@ -77,11 +77,22 @@ public final class DataFolder: Sendable {
     do {
       try Files.makeFolder(path, mode: 0o700)
     } catch {
-      throw StartupError("the data folder \(path) cannot be created: \(error.reason)")
+      // One that is there may be closed to this user.
+      guard (try? Files.isMissing(path)) == true else {
+        throw StartupError(
+          "the data folder \(path) cannot be opened: \(error.reason)" + remedy(error.code, path, in: path))
+      }
+      let creating = "; create it as root: sudo install -d -o \(SystemUser.current.account) -m 0700 \(path)"
+      throw StartupError(
+        "the data folder \(path) cannot be created: \(error.reason)" + (error.code == EACCES ? creating : ""))
     }
-    let file = Files.openOrCreate(path + "/lock")
+    let lock = path + "/lock"
+    let file = Files.openOrCreate(lock)
     guard file >= 0 else {
-      throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")
+      let code = errno
+      throw StartupError(
+        "the data folder \(path) cannot be written to: \(Files.reason(code))"
+          + remedy(code, Files.exists(lock) ? lock : path, in: path))
     }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       let code = errno

@@ -25,7 +25,9 @@ package enum FirstStart {
   package static func prepare(_ settings: Settings, demo: Bool?) async throws(StartupError) -> String {
     let folder = try await DataFolder.hold(settings.data, for: .command)
     let logger = ServerLog(level: .warning).logger("parley")
-    _ = try Certificates(settings, folder: folder.certificates, logger: logger)
+    do throws(StartupError) {
+      _ = try Certificates(settings, folder: folder.certificates, logger: logger)
+    } catch { throw folder.explained(error) }
     let core = try Core.open(settings, folder, logger: logger)
     let users: [DemoUser]?
     do throws(StartupError) {

@@ -46,7 +46,10 @@ public enum Server {
     let logger = log.logger("parley")
     OpenFiles.raise(logger)
     let folder = try await DataFolder.hold(settings.data, for: .serving)
-    let certificates = try Certificates(settings, folder: folder.certificates, logger: logger)
+    let certificates: Certificates
+    do throws(StartupError) {
+      certificates = try Certificates(settings, folder: folder.certificates, logger: logger)
+    } catch { throw folder.explained(error) }
     let metrics = Metrics()
     let exporter = TraceService.exporter(settings, metrics, logger)
     let outgoing = try Outgoing(settings.outgoing, tracer: exporter?.tracer, logger: logger)

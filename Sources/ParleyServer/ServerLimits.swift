@@ -44,6 +44,10 @@ enum ServerLimits {
   /// The age up to which a copy that could not be sent to a bucket is continued: an older one is removed for a new one,
   /// since what was said since is worth more than what was sent.
   static let unsentCopyAge: Duration = .seconds(6 * 3_600)
+  /// The files and folders of a data folder that `parley check` judges: some seconds on a slow disk. Further ones are not
+  /// looked at. The names that an error tells of those that are closed; all are counted.
+  static let filesJudgedMax = 200_000
+  static let closedFilesShown = 3
   /// The missing files whose names a restore tells; all are counted.
   static let missingFilesShown = 20
 

@@ -37,10 +37,17 @@ extension Settings {
       + some.map { "\($0.key.name) cannot be opened at \($0.endpoint.host): this machine has no IPv6." }
   }
 
+  /// What the server of the installed unit will be refused on this machine: errors of `parley check`.
+  public var refusals: [String] {
+    let conditions = StartConditions.current
+    return conditions.isCertain(self) ? conditions.doubts(self) : []
+  }
+
   /// The doubts of `parley check` about what the configuration leads to on this machine, besides `shortcomings`.
   public func doubts(at now: Timestamp) -> [String] {
-    Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
-      + StartConditions.current.doubts(self)
+    let conditions = StartConditions.current
+    return Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
+      + (conditions.isCertain(self) ? [] : conditions.doubts(self))
   }
 
   /// The remarks of `parley check`: what is in order, and not for everybody who connects.

@@ -35,10 +35,21 @@ package struct StartConditions {
     return false
   }
 
+  /// Returns the unit if it starts the server with this configuration.
+  private func starting(_ settings: Settings) -> ServiceUnit? {
+    let file = settings.file.map { Self.real($0) }
+    return unit.flatMap { $0.configuration.map(Self.real) == file && file != nil ? $0 : nil }
+  }
+
+  /// Whether what the server will be refused is known: a unit says as whom and with what permissions it runs. Without one,
+  /// the user who will start it is a guess.
+  package func isCertain(_ settings: Settings) -> Bool {
+    starting(settings).map { !$0.changesFiles } ?? false
+  }
+
   /// Returns a sentence for each thing that the server will be refused.
   package func doubts(_ settings: Settings) -> [String] {
-    let file = settings.file.map { Self.real($0) }
-    let unit = unit.flatMap { $0.configuration.map(Self.real) == file && file != nil ? $0 : nil }
+    let unit = starting(settings)
     var texts = lowPorts(settings, unit)
     // systemd creates such a user at the start.
     if unit?.isDynamic == true { return texts }
@@ -73,23 +84,44 @@ package struct StartConditions {
     ]
   }
 
-  /// The folders that the server writes to. Those that the configuration does not name are not judged: a unit or an image
-  /// names another place in the environment.
+  /// The data folder of the server; nil if it is not known. One that nothing names is not judged: an image names another
+  /// place in the environment.
+  private func data(_ settings: Settings, _ unit: ServiceUnit?) -> String? {
+    let key = Keys.shared.data
+    guard let origin = settings.effective.first(where: { $0.key == key.name })?.origin else { return nil }
+    // The command line and the environment of the check are meant to be those of the server, and decide before its own.
+    if origin.hasPrefix("--") || origin == key.environmentName { return settings.data }
+    if let data = unit?.variables[key.environmentName] { return Files.absolute(data) }
+    return origin == "\(Origin.standard)" ? nil : settings.data
+  }
+
+  /// The folders that the server writes to, and what is in the data folder.
   private func folders(
     _ settings: Settings, _ unit: ServiceUnit?, _ server: SystemUser, _ isSelf: Bool
   ) -> [String] {
-    let named = settings.effective.filter { $0.origin != "\(Origin.standard)" && $0.origin != "\(Origin.derived)" }
-    var written = [(key: Keys.shared.data.name, folder: settings.data)]
+    var written: [(key: String, folder: String)] = []
+    let data = data(settings, unit)
+    if let data { written.append((Keys.shared.data.name, data)) }
     if settings.backups.every != nil, settings.backups.place == .folder {
-      written.append((Keys.shared.backupFolder.name, settings.backups.folder))
+      let key = Keys.shared.backupFolder.name
+      let isDerived = settings.effective.first { $0.key == key }?.origin == "\(Origin.derived)"
+      if let folder = isDerived ? data.map({ $0 + "/backups" }) : settings.backups.folder {
+        written.append((key, folder))
+      }
     }
     return written.compactMap { key, folder -> String? in
-      guard named.contains(where: { $0.key == key }), unit?.makes(folder) != true else { return nil }
+      if unit?.makes(folder, for: server) == true { return nil }
       if let reason = server.obstacle(toWriting: folder, isSelf: isSelf) {
         return "\(key): \(server.name) cannot write to \(folder): \(reason)."
       }
-      guard let unit, !unit.letsWrite(folder) else { return nil }
-      return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."
+      if let unit, !unit.letsWrite(folder) {
+        return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."
+      }
+      guard folder == data else { return nil }
+      let closed = DataFolder.closed(in: folder, isWhole: true) { server.may($0, $1) }
+      if closed.isEmpty { return nil }
+      return "\(DataFolder.listed(closed)) cannot be opened by \(server.name), the user of the server: "
+        + "\(DataFolder.givingAway(folder, to: server))"
     }
   }
 
@@ -117,6 +149,10 @@ struct SystemUser {
   let name: String
   let id: UInt32
   let groups: Set<UInt32>
+  /// The number of the user's own group, or of that in its place; nil if it is not known.
+  private(set) var primary: UInt32?
+  /// The user as commands such as chown(1) take it.
+  var account: String { name.contains(" ") ? "\(id)" : name }
 
   init(name: String, id: UInt32, groups: Set<UInt32>) {
     self.name = name
@@ -137,6 +173,7 @@ struct SystemUser {
     guard let entry = found else {
       guard let id = UInt32(name) else { return nil }
       self.init(name: name, id: id, groups: Set(more + [primary].compactMap { $0 }))
+      self.primary = primary
       return
     }
     let (id, own) = (entry.pointee.pw_uid, primary ?? entry.pointee.pw_gid)
@@ -147,6 +184,7 @@ struct SystemUser {
     _ = getgrouplist(account, own, &groups, &count)
     let known = Array(groups.prefix(Int(max(0, min(count, 256)))))
     self.init(name: name, id: id, groups: Set(known + more + [own]))
+    self.primary = own
   }
 
   /// Looks the owner of a file or folder up; nil if there is none.
@@ -225,6 +263,18 @@ struct ServiceUnit {
   private var isStrict = false
   private var state: [String] = []
   private var writable: [String] = []
+  /// The variables of the server's environment, those of `EnvironmentFile=` included.
+  private(set) var variables: [String: String] = [:]
+  private var variableFiles: [String] = []
+  /// Whether the server may see other files than this process, or other rights to them: a change before it starts, a folder
+  /// in the place of another, capabilities that pass over modes.
+  private(set) var changesFiles = false
+
+  /// The keys with a value that make `changesFiles` true.
+  private static let keysThatChangeFiles: Set = [
+    "ExecStartPre", "ExecCondition", "RootDirectory", "RootImage", "BindPaths", "BindReadOnlyPaths", "MountImages",
+    "TemporaryFileSystem", "ExtensionImages", "ExtensionDirectories", "PrivateUsers",
+  ]
 
   /// The folders of the system's units, of which earlier ones take precedence (systemd.unit(5), unit file load path).
   private static let folders = [
@@ -258,7 +308,9 @@ struct ServiceUnit {
       guard let equals = line.firstIndex(of: "=") else { continue }
       let value = line[line.index(after: equals)...].trimmed
       let words = value.split(separator: " ").map(String.init)
-      switch line[..<equals].trimmed {
+      let key = String(line[..<equals].trimmed)
+      if Self.keysThatChangeFiles.contains(key), !value.isEmpty { changesFiles = true }
+      switch key {
       // An empty value takes back what was there before.
       case "User": user = value.isEmpty ? nil : String(value)
       case "Group": group = value.isEmpty ? nil : String(value)
@@ -266,6 +318,7 @@ struct ServiceUnit {
       case "DynamicUser": wantsDynamicUser = ["1", "yes", "y", "true", "t", "on"].contains(value.lowercased())
       case "ExecStart":
         let option = words.firstIndex(of: "--config").map { $0 + 1 }
+        if let first = words.first?.first, "+!".contains(first) { changesFiles = true }
         configuration =
           option.flatMap { $0 < words.count ? words[$0] : nil }
           ?? words.first { $0.hasPrefix("--config=") }.map { String($0.dropFirst("--config=".count)) }
@@ -274,9 +327,29 @@ struct ServiceUnit {
       case "ReadWritePaths":
         writable = words.isEmpty ? [] : writable + words.map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
       case "StateDirectory": state = words.isEmpty ? [] : state + words.map { "/var/lib/\($0)" }
+      case "Environment": variables = value.isEmpty ? [:] : variables.merging(Self.variables(words)) { $1 }
+      case "EnvironmentFile":
+        let file = value.hasPrefix("-") ? String(value.dropFirst()) : String(value)
+        variableFiles = file.isEmpty ? [] : variableFiles + [file]
       default: continue
       }
     }
+    if capabilities.contains("CAP_DAC_") { changesFiles = true }
+    for file in variableFiles {
+      let lines = StartConditions.text(of: file)?.split(separator: "\n").map { String($0.trimmed) } ?? []
+      variables.merge(Self.variables(lines)) { $1 }
+    }
+  }
+
+  /// Returns the variables that are assigned; a value has no quotes then.
+  private static func variables(_ assignments: [String]) -> [String: String] {
+    func unquoted(_ text: Substring) -> String { String(text).filter { !"\"'".contains($0) } }
+    var found: [String: String] = [:]
+    for assignment in assignments where !assignment.hasPrefix("#") {
+      guard let equals = assignment.firstIndex(of: "=") else { continue }
+      found[unquoted(assignment[..<equals])] = unquoted(assignment[assignment.index(after: equals)...])
+    }
+    return found
   }
 
   /// The user as whom the server runs, with the groups that the unit names; nil if the machine has no such user.
@@ -296,8 +369,12 @@ struct ServiceUnit {
 
   var bindsAllPorts: Bool { !isDynamic && server?.id == 0 || capabilities.contains("CAP_NET_BIND_SERVICE") }
 
-  /// Whether the folder is one that systemd makes at a start, for the unit's user.
-  func makes(_ folder: String) -> Bool { state.contains(folder) && !Files.exists(folder) }
+  /// Whether the folder is one that systemd makes at a start for the unit's user, or gives with all that is in it to that
+  /// user because it has another owner (systemd.exec(5), `StateDirectory=`).
+  func makes(_ folder: String, for server: SystemUser) -> Bool {
+    guard state.contains(folder) else { return false }
+    return Files.status(folder).map { $0.owner != server.id || $0.group != server.primary } ?? true
+  }
 
   func letsWrite(_ folder: String) -> Bool {
     !isStrict || (state + writable).contains { folder == $0 || folder.hasPrefix($0 + "/") }

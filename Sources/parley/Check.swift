@@ -13,12 +13,16 @@ struct Check: AsyncParsableCommand {
       All errors are reported at once, each with its key, its value and where it was written. Certificates and keys for
       pushes are read, too, and the accounts of the addresses that admins and contact.* name are looked for.
 
+      What the server of the installed parley.service will be refused is an error as well (exit status 2), if that has the \
+      same configuration file: ports below 1024 without the permission, folders that its user or the unit may not write, files \
+      that its user may not open, with the command that mends it. Run it as root, who sees what another user may do. \
+      Without such a unit, or if the unit changes files before it starts the server, these are warnings, and root judges for \
+      the owner of the data folder.
+
       Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
-      that has expired, is about to, lacks a name or its chain; ports below 1024, folders and files that the server's user may \
-      not use; a machine without IPv6. They do not change the exit status. Lines that begin with remark: are about what is in \
-      order for some who connect, such as the certificate of a company's own authority. Run as root, the check judges for the \
-      user of the installed parley.service with all its drop-ins, if that has the same configuration file, else for the owner \
-      of the data folder.
+      that has expired, is about to, lacks a name or its chain; a machine without IPv6. They do not change the exit status. \
+      Lines that begin with remark: are about what is in order for some who connect, such as the certificate of a company's \
+      own authority.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -63,6 +67,8 @@ struct Check: AsyncParsableCommand {
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }
       try output.print(settings.effective, table.text())
     } else {
+      let refusals = settings.refusals
+      guard refusals.isEmpty else { throw StartupError(lines: refusals, .usage) }
       let notes =
         settings.shortcomings + settings.doubts(at: SystemClock.now) + (await AdminConnection.doubts(settings))
       let remarks = settings.remarks

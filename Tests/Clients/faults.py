@@ -13,11 +13,12 @@ import subprocess
 import tempfile
 
 from lib.apps import App
-from lib.harness import BINARY, PATIENCE, Failure, Log, Server, environment, expect, small_disk, until
+from lib.harness import BINARY, PATIENCE, Failure, Log, Server, environment, expect, small_disk, until, without_privileges
 from lib.scrape import get
 from lib.wire import XMPP
 
 FAILURE, USAGE = 1, 2
+NOBODY = 65_534
 IPV4_ONLY = pathlib.Path(__file__).parent / "lib" / "ipv4only.c"
 
 
@@ -168,6 +169,7 @@ def data(checks):
             refused(server, FAILURE, "database", "in use")
     with checks.check("fault: the admin socket's path is too long"), Server() as server:
         refused(server, USAGE, "admin.socket", "107", admin__socket="/tmp/" + "x" * 120)
+    closed(checks)
     with checks.check("fault: a command in another folder than the server's adds nobody"), Server() as server:
         refused(server, FAILURE, f"there is no data folder {server.data}", arguments=("user", "add", "alice", "--generate"))
         expect(not os.path.exists(server.data), "it has made one")
@@ -177,6 +179,51 @@ def data(checks):
             capture_output=True, text=True)
         expect(done.returncode == FAILURE, f"status {done.returncode}: {done.stderr}")
         expect(len(done.stderr.splitlines()) == 1, f"{done.stderr}")
+
+
+def closed(checks):
+    """The data folder, or a file in it, that the server's user may not open: by its owner for root, who can give files away, else by
+    its mode."""
+    if os.geteuid() == 0 and not without_privileges():
+        print("        root cannot drop its privileges here: it may open every file")
+        return
+
+    def told(path, *says):
+        found, mode = os.stat(path), os.stat(path).st_mode & 0o777
+        if os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+            mends = f"chown -R root {server.data}"
+        else:
+            os.chmod(path, 0)
+            mends = f"chmod u+rwX {path}"
+        try:
+            for arguments in [("serve",), ("init",), ("user", "list"), ("user", "add", "paris", "--generate")]:
+                done = subprocess.run(
+                    [*without_privileges(), str(BINARY), *arguments, "--config", server.configuration],
+                    env=environment(**{**server.settings, "log__level": "critical"}), stdin=subprocess.DEVNULL, capture_output=True,
+                    text=True, timeout=60)
+                expect(done.returncode == FAILURE and not done.stdout, f"{arguments}: {done}")
+                for text in [f"{path} belongs to ", mends, *says]:
+                    expect(text in done.stderr, f"{arguments}: \"{text}\" is not in: {done.stderr}")
+                expect("cannot be created" not in done.stderr, f"{arguments}: {done.stderr}")
+        finally:
+            if os.geteuid() == 0:
+                os.chown(path, found.st_uid, found.st_gid)
+            else:
+                os.chmod(path, mode)
+
+    with Server() as server:
+        server.start()
+        server.stop()
+        for name in ["parley.db", "accounts.key"]:
+            with checks.check(f"fault: a file of the data folder that is closed to the server is named, with what mends it: {name}"):
+                told(os.path.join(server.data, name), f"{name} cannot be opened; ")
+        with checks.check("fault: a lock that is closed to the server is named, with what mends it"):
+            told(os.path.join(server.data, "lock"), "cannot be written to: permission denied; ")
+        with checks.check("fault: a data folder that is closed to the server is not one that cannot be created"):
+            told(server.data, f"the data folder {server.data} cannot be opened: permission denied; ")
+        with checks.check("fault: and when it is mended the server starts"):
+            server.start()
 
 
 def full_disk(checks):

@@ -148,7 +148,12 @@ for user in "${as_parley[*]}" ""; do
     PARLEY_HTTPS_PORT=443 PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/var/backups/parley $user parley check
 done
 say misjudged
-PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/srv/parley parley check
+PARLEY_BACKUP_EVERY=1d PARLEY_BACKUP_FOLDER=/srv/parley parley check 2>&1 || echo "status $?"
+say closed
+install -m 0600 /dev/null /var/lib/parley/parley.db
+parley check 2>&1 || echo "status $?"
+"${as_parley[@]}" parley user list 2>&1 || echo "status $?"
+rm /var/lib/parley/parley.db
 say serving
 mkfifo /tmp/said
 printenv | grep ^PARLEY_ >/etc/default/parley
@@ -232,7 +237,13 @@ def package(checks, folder, binary):
         # Nothing of the guide's configuration is doubtful, and what the server may not write to is.
         expect(parts["judged"].count("The configuration is good") == 2, shown)
         expect("CAP_NET_BIND_SERVICE" not in parts["judged"] and "/var/" not in parts["judged"], parts["judged"])
-        expect("warning: backup.folder: parley cannot write to /srv/parley: permission denied." in parts["misjudged"], parts["misjudged"])
+        refusal = "parley: backup.folder: parley cannot write to /srv/parley: permission denied."
+        expect(parts["misjudged"].splitlines() == [refusal, "status 2"], parts["misjudged"])
+        # A file of root in the folder of the server, judged by root and met by the server's user.
+        database, mending = "/var/lib/parley/parley.db", "sudo chown -R parley /var/lib/parley"
+        expect(f"{database} cannot be opened by parley, the user of the server: {mending}\nstatus 2\n" in parts["closed"], parts["closed"])
+        runs = f"{database} cannot be opened; {database} belongs to root, and this process runs as parley: {mending}\nstatus 1\n"
+        expect(runs in parts["closed"], parts["closed"])
         found, parley = dict(re.findall(r"^(\w+):\s*(.*)$", parts["confined"], re.M)), parts["confined"].split()[-1]
         expect(found["Uid"].split() == [parley] * 4 and parley != "0" and (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), f"{found}")
         expect({found["CapEff"], found["CapBnd"]} == {f"{1 << 10:016x}"}, f"{found}")

@@ -69,6 +69,31 @@ import Testing
       let refusal = try #require(throws: StartupError.self) { _ = try openFolder(folder + "/file/data") }
       #expect(
         refusal.lines == ["the data folder \(folder)/file/data cannot be created: a part of the path is not a folder"])
+      // One that is there was not to be created.
+      let other = try #require(throws: StartupError.self) { _ = try openFolder(folder + "/file") }
+      #expect(other.lines == ["the data folder \(folder)/file cannot be opened: a part of the path is not a folder"])
+    }
+  }
+
+  @Test func whatIsClosedIsNamedWithWhatMendsIt() throws {
+    try withScratchFolder { folder in
+      let (file, user) = (folder + "/parley.db", SystemUser.current)
+      try Files.write([], to: file, mode: 0o600)
+      #expect(DataFolder.remedy(ENOSPC, file, in: folder) == "")
+      #expect(
+        DataFolder.remedy(EACCES, file, in: folder)
+          == "; \(file) belongs to \(user.name), and its mode forbids it: chmod u+rwX \(file)")
+      // What belongs to somebody else: root gives the file away, for other users the root of the file system does.
+      let (owner, other) = user.id == 0 ? ("nobody", file) : ("root", "/")
+      let beginning = "; \(other) belongs to \(owner), and this process runs as \(user.name): "
+      if user.id == 0 { #expect(chown(file, 65_534, 65_534) == 0) }
+      #expect(
+        DataFolder.remedy(EACCES, other, in: folder) == beginning + "sudo chown -R \(user.name) \(folder)")
+      if user.id == 0 { #expect(chown(folder, 65_534, 65_534) == 0) }
+      let place = user.id == 0 ? folder : "/"
+      let running = "run it as \(owner) (sudo -u \(owner)), or sudo chown -R \(user.name) \(place)"
+      #expect(DataFolder.remedy(EACCES, other, in: place) == beginning + running)
+      #expect(DataFolder.listed((1...5).map { "\($0)" }) == "1, 2, 3 and 2 more")
     }
   }
 }

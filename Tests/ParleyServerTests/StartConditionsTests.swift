@@ -20,13 +20,15 @@ import Testing
     return try Settings.load(SettingsArguments(file: file), environment: [:], standardFiles: [])
   }
 
-  /// Returns the text of the packaged unit, for another configuration file and the user who runs the tests.
+  /// Returns the text of the packaged unit, for another configuration file, the user who runs the tests, and the data
+  /// folder of the file.
   private func text(_ file: String) throws -> String {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("conf/parley.service").path
     return String(decoding: try Files.read(path, bytesMax: 65_536), as: UTF8.self)
       .replacing("/etc/parley/parley.yaml", with: file)
       .replacing("User=parley\nGroup=parley\n", with: "User=\(SystemUser.current.name)\n")
+      .replacing("Environment=PARLEY_DATA=/var/lib/parley\n", with: "")
   }
 
   private func unit(_ file: String, _ more: String = "") throws -> ServiceUnit { ServiceUnit([try text(file), more]) }
@@ -245,6 +247,111 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder + "/key.pem")
       let other = SystemUser(name: "somebody", id: 4_711, groups: [])
       #expect(conditions(own, other).doubts(settings) == [])
+    }
+  }
+
+  /// Such as a copy of root. The folder itself is in order.
+  @Test func filesInTheDataFolderThatTheServerCannotOpenAreNamed() throws {
+    try withScratchFolder { folder in
+      let data = folder + "/data"
+      for path in [data, data + "/tls", data + "/blobs", data + "/blobs/00"] {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+      }
+      let names = [
+        "accounts.key", "blobs/00/file", "lock", "parley.db", "parley.db-wal", "tls/self-signed.key", "notes.txt",
+      ]
+      func setModes(_ mode: Int) throws {
+        for name in names {
+          try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: data + "/" + name)
+        }
+      }
+      for name in names { try Files.write([], to: data + "/" + name, mode: 0o600) }
+      let settings = try load(folder, "data: \(data)\n")
+      let own = try unit(folder + "/parley.yaml", "[Service]\nUser=nobody\nReadWritePaths=\(folder)\n")
+      let mending = "cannot be opened by nobody, the user of the server: sudo chown -R nobody \(data)"
+      #expect(
+        conditions(own, root).doubts(settings) == [
+          "\(data)/accounts.key, \(data)/blobs/00/file, \(data)/lock and 3 more \(mending)"
+        ])
+      let nobody = try #require(SystemUser(named: "nobody"))
+      let quick = DataFolder.closed(in: data, isWhole: false) { nobody.may($0, $1) }
+      #expect(!quick.contains(data + "/blobs/00/file") && quick.count == 5)
+      // Keys are only read; the database is written.
+      try setModes(0o644)
+      #expect(
+        conditions(own, root).doubts(settings) == [
+          "\(data)/lock, \(data)/parley.db, \(data)/parley.db-wal \(mending)"
+        ])
+      try setModes(0o666)
+      #expect(conditions(own, root).doubts(settings) == [])
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: data + "/blobs/00")
+      #expect(conditions(own, root).doubts(settings) == ["\(data)/blobs/00 \(mending)"])
+    }
+  }
+
+  @Test func theDataFolderIsThatOfTheUnit() throws {
+    try withScratchFolder { folder in
+      for name in ["a", "b", "c"] {
+        try FileManager.default.createDirectory(atPath: folder + "/" + name, withIntermediateDirectories: false)
+      }
+      try Files.write(Array("# Site\nPARLEY_DATA='\(folder)/b'\n".utf8), to: folder + "/default", mode: 0o644)
+      let settings = try load(folder, "data: \(folder)/c\nbackup.every: 1d\n")
+      func judged(_ more: String, _ settings: Settings) throws -> [String] {
+        let own = try unit(folder + "/parley.yaml", "[Service]\nUser=nobody\nReadWritePaths=\(folder)\n" + more)
+        return conditions(own, root).doubts(settings)
+      }
+      func refusals(_ name: String) -> [String] {
+        ["data: nobody cannot write to \(folder)/\(name): permission denied."]
+          + ["backup.folder: nobody cannot write to \(folder)/\(name)/backups: permission denied."]
+      }
+      #expect(try judged("", settings) == refusals("c"))
+      let variable = "Environment=\"PARLEY_DATA=\(folder)/a\" OTHER=1\n"
+      #expect(try judged(variable, settings) == refusals("a"))
+      // Files decide before variables, and what the check is called with before both.
+      let file = "EnvironmentFile=-\(folder)/none\nEnvironmentFile=\(folder)/default\n"
+      #expect(try judged(file + variable, settings) == refusals("b"))
+      #expect(try judged(file + "EnvironmentFile=\n" + variable, settings) == refusals("a"))
+      let called = try Settings.load(
+        SettingsArguments(file: folder + "/parley.yaml", values: [("data", folder + "/c", "--data")]), environment: [:],
+        standardFiles: [])
+      #expect(try judged(file, called) == refusals("c"))
+    }
+  }
+
+  /// systemd gives the whole folder to the unit's user if it has another owner or group, and else leaves it as it is.
+  @Test func aStateDirectoryOfAnotherOwnerIsInOrder() throws {
+    try withScratchFolder { folder in
+      let place = "/var/lib/../..\(folder)"
+      let own = try unit(folder + "/parley.yaml", "[Service]\nStateDirectory=../..\(folder) ../..\(folder)/none\n")
+      let group = try #require(Files.status(folder)).group
+      let owner = try #require(SystemUser(named: SystemUser.current.name, group: "\(group)"))
+      let stranger = try #require(SystemUser(named: "nobody"))
+      let ofAnotherGroup = try #require(SystemUser(named: owner.name, group: "4711"))
+      #expect(!own.makes(place, for: owner))
+      #expect(own.makes(place, for: stranger) && own.makes(place, for: ofAnotherGroup))
+      #expect(own.makes(place + "/none", for: owner) && !own.makes(place + "/other", for: owner))
+    }
+  }
+
+  /// What the server of the unit will be refused is an error of the check; without a unit that is known it is a guess.
+  @Test func whatIsKnownOfTheUnitIsCertain() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "http.port: 80\n")
+      func isCertain(_ file: String, _ more: String = "") throws -> Bool {
+        conditions(try unit(folder + file, "[Service]\n" + more), root).isCertain(settings)
+      }
+      #expect(try isCertain("/parley.yaml"))
+      #expect(try !isCertain("/other.yaml"))
+      #expect(!conditions(nil, root).isCertain(settings))
+      for more in [
+        "ExecStartPre=+/bin/chown -R parley /var/lib/parley\n", "BindPaths=/srv/data:/var/lib/parley\n",
+        "ExecStart=\nExecStart=+/usr/bin/parley serve --config \(folder)/parley.yaml\n",
+        "AmbientCapabilities=CAP_DAC_OVERRIDE\n",
+      ] {
+        #expect(try !isCertain("/parley.yaml", more), "\(more)")
+      }
+      #expect(try isCertain("/parley.yaml", "BindPaths=\n"))
     }
   }
 
