@@ -20,7 +20,8 @@ struct BackupData: AsyncParsableCommand {
       sends it from there. A backup that was interrupted is none, and the next one removes what it has left; one that the \
       server makes by itself is continued.
 
-      parley restore puts each back. With --list nothing is made, and the backups of the folder or bucket are shown.
+      parley restore puts each back. With --list nothing is made, and the backups of the folder or bucket are shown, and \
+      what else is there.
 
       Examples:
         parley backup backup.db
@@ -68,9 +69,10 @@ struct BackupData: AsyncParsableCommand {
 
   private func show() throws {
     try options.remote.refuse(options.configuration)
-    let rows =
-      try path.map { BackupList.rows(in: Files.absolute($0)) }
-      ?? BackupList.rowsInBucket(options.configuration.settings())
+    let found =
+      try path.map { try BackupList.ofFolder(Files.absolute($0)) }
+      ?? BackupList.ofBucket(options.configuration.settings())
+    let rows = found.rows
     var table = TextTable("Backup", "Made at", "Bytes", "Files")
     for row in rows {
       table.add([
@@ -79,6 +81,7 @@ struct BackupData: AsyncParsableCommand {
       ])
     }
     try options.output.print(rows, rows.isEmpty ? "There is no backup." : table.text())
+    for line in found.leftOut { Terminal.note("left out: \(Line.safe(line))") }
   }
 
   private static func text(_ made: Backup.Output) -> String {

@@ -161,6 +161,47 @@ import Testing
     }
   }
 
+  /// What a folder has besides backups is not passed over in silence.
+  @Test func whatIsInAFolderAndNoBackupIsTold() async throws {
+    try await withPlace { place in
+      let made = try await place.open { try await $0.backup.write(to: place.folder + "/first.db") }
+      try Files.makeFolder(place.backups, mode: 0o700)
+      try FileManager.default.moveItem(atPath: made.path, toPath: place.backups + "/first.db")
+      let others = [
+        "parley-20260101T000000Z.db.removed", "parley-20260102T000000Z.db.part", "first.db-wal", "notes.txt",
+      ]
+      for name in others {
+        try Files.write(Array("text".utf8), to: "\(place.backups)/\(name)", mode: 0o600)
+      }
+      let leftOut = [
+        "first.db: a database without a name like parley-<time>.db; parley restore takes it by its path",
+        "parley-20260102T000000Z.db.part: not complete",
+        "parley-20260101T000000Z.db.removed: being removed",
+        "notes.txt: no backup",
+      ]
+      let none = try BackupList.ofFolder(place.backups)
+      #expect(none.rows.isEmpty && none.leftOut == leftOut)
+      let refusal = try await #require(throws: StartupError.self) { _ = try await place.restore(replacing: true) }
+      #expect(refusal.lines[0].hasSuffix("there is no parley-<time>.db in it"))
+      #expect(refusal.lines.dropFirst().elementsEqual(leftOut.map { "left out: \($0)" }))
+
+      // A newer one that is left out is told beside what was taken.
+      let backup = try await place.backUp()
+      let list = try BackupList.ofFolder(place.backups)
+      #expect(list.rows.map(\.name) == [String(backup.path.dropFirst(place.backups.count + 1))])
+      #expect(list.leftOut.contains(leftOut[0]))
+      let report = try await place.restore(replacing: true)
+      #expect(report.backup == backup.path && report.lines.contains("Left out: \(leftOut[0])."))
+      // One that was named has no others.
+      try FileManager.default.removeItem(atPath: place.backups + "/first.db-wal")
+      let named = try await place.restore(place.backups + "/first.db", replacing: true)
+      #expect(!named.lines.contains { $0.hasPrefix("Left out") })
+
+      let missing = try #require(throws: StartupError.self) { _ = try BackupList.ofFolder(place.folder + "/none") }
+      #expect(missing.lines == ["the folder \(place.folder)/none cannot be read: there is no such file or folder"])
+    }
+  }
+
   @Test func aBackupComesBackWithItsFilesAndIsAsked() async throws {
     try await withPlace { place in
       let kept = try await place.upload([1, 2, 3])

@@ -34,6 +34,43 @@ struct BackupFolder {
     Folder.names(path).compactMap { BackupName(file: $0, ending: ".db") }.sorted().map { "\(path)/\($0).db" }
   }
 
+  /// What is in the folder and none of its backups.
+  private enum Other: String, CaseIterable {
+    case database = "a database without a name like parley-<time>.db; parley restore takes it by its path"
+    case incomplete = "not complete"
+    case removed = "being removed"
+    case foreign = "no backup"
+  }
+
+  /// Returns a line for each kind of what is in the folder and none of its backups: the names and the reason.
+  var leftOut: [String] {
+    let names = Set(Folder.names(path)).subtracting(["blobs", "lock"])
+    var found: [Other: [String]] = [:]
+    for name in names.sorted() where BackupName(file: name, ending: ".db") == nil {
+      // The log of a database, and its index, are parts of it.
+      if ["-wal", "-shm"].contains(where: { name.hasSuffix($0) && names.contains(String(name.dropLast($0.count))) }) {
+        continue
+      }
+      let kind: Other =
+        if name.hasSuffix(".part") {
+          .incomplete
+        } else if name.hasSuffix(".db" + Self.removedEnding) {
+          .removed
+        } else {
+          Self.isDatabase("\(path)/\(name)") ? .database : .foreign
+        }
+      found[kind, default: []].append(name)
+    }
+    return Other.allCases.compactMap { kind in found[kind].map { "\(DataFolder.listed($0)): \(kind.rawValue)" } }
+  }
+
+  /// Whether a file begins as the engine's databases do (the file format of SQLite, 1.3.1).
+  private static func isDatabase(_ path: String) -> Bool {
+    guard let status = Files.status(path), status.mode & S_IFMT == S_IFREG else { return false }
+    let head = Array("SQLite format 3\0".utf8)
+    return (try? Folder.read(path) { next in try next().starts(with: head) }) == true
+  }
+
   static func file(_ name: BlobName, in blobs: String) -> String { "\(blobs)/\(name.description.prefix(2))/\(name)" }
 
   /// Calls `body` with the paths of all files of users.
@@ -48,6 +85,12 @@ struct BackupFolder {
 
 /// Functions that `Files` lacks: for folders, and for large files.
 enum Folder {
+  /// Makes sure that the names in a folder can be read.
+  static func check(_ path: String) throws(Files.Failure) {
+    guard let folder = opendir(path) else { throw Files.Failure(path: path, code: errno) }
+    closedir(folder)
+  }
+
   /// Returns the names in a folder; none if it cannot be read.
   static func names(_ path: String) -> [String] {
     guard let folder = opendir(path) else { return [] }

@@ -4,7 +4,11 @@ import Logging
 package import ServerConfiguration
 
 /// The backups that are in a place, as `parley backup --list` shows them.
-package enum BackupList {
+package struct BackupList: Sendable {
+  package let rows: [Row]
+  /// What is there and no backup: names, each line with the reason.
+  package let leftOut: [String]
+
   package struct Row: Encodable, Sendable {
     package let name: String
     /// nil if the name has none.
@@ -14,29 +18,42 @@ package enum BackupList {
     package let files: Int?
   }
 
-  /// The backups in a folder, the oldest first.
-  package static func rows(in folder: String) -> [Row] {
-    BackupFolder(path: folder).databases.map { path in
+  /// Returns the backups in a folder, the oldest first.
+  package static func ofFolder(_ folder: String) throws(StartupError) -> BackupList {
+    do throws(Files.Failure) { try Folder.check(folder) } catch {
+      throw StartupError("the folder \(folder) cannot be read: \(error.reason)")
+    }
+    let place = BackupFolder(path: folder)
+    let rows = place.databases.map { path in
       let file = String(path.dropFirst(folder.count + 1))
       return Row(
         name: file, createdAt: BackupName(file: file, ending: ".db")?.time, databaseBytes: Files.size(path) ?? 0,
         files: nil)
     }
+    return BackupList(rows: rows, leftOut: place.leftOut)
   }
 
-  /// The complete backups in the bucket of the configuration, the oldest first.
-  package static func rowsInBucket(_ settings: Settings) throws -> [Row] {
+  /// Returns the complete backups in the bucket of the configuration, the oldest first.
+  package static func ofBucket(_ settings: Settings) throws -> BackupList {
     guard let options = settings.backups.bucket else { throw BackupBucket.notConfigured }
     let place = BackupBucket(
       options, authorities: settings.outgoing.authorities, logger: ServerLog(level: .warning).logger("parley"))
-    return try place.names().complete.compactMap { name in
+    let names = try place.names()
+    let rows = try names.complete.compactMap { name in
       try place.manifest(name).map {
         Row(name: name.description, createdAt: $0.createdAt, databaseBytes: $0.databaseBytes, files: $0.files)
       }
     }
+    return BackupList(rows: rows, leftOut: BackupBucket.leftOut(names))
   }
 }
 
 extension BackupBucket {
+  /// Returns a line about the backups that are not complete; none if all are.
+  static func leftOut(_ names: (complete: [BackupName], all: Set<BackupName>)) -> [String] {
+    let incomplete = names.all.subtracting(names.complete).sorted().map(\.description)
+    return incomplete.isEmpty ? [] : ["\(DataFolder.listed(incomplete)): not complete, without a .json"]
+  }
+
   static let notConfigured = StartupError("no bucket for backups is configured: set backup.s3 or uploads.s3", .usage)
 }

@@ -24,6 +24,8 @@ package enum BackupOrigin: Sendable {
 protocol BackupSource {
   /// Its name, for the operator.
   var name: String { get }
+  /// What is in its place and was not considered, each line with the reason; empty if the backup was named.
+  var leftOut: [String] { get }
   /// The folder of users' files; nil if there is none on this machine.
   var blobs: String? { get }
   /// Copies the database into a folder, as `parley.db` with what belongs to it.
@@ -34,15 +36,24 @@ protocol BackupSource {
 
 private struct FolderSource: BackupSource {
   let name: String
+  let leftOut: [String]
   let blobs: String?
 
   init(_ path: String) throws(StartupError) {
-    if let newest = BackupFolder(path: path).databases.last {
+    if Files.exists(path + "/") {
+      do throws(Files.Failure) { try Folder.check(path) } catch {
+        throw StartupError("the folder \(path) cannot be read: \(error.reason)")
+      }
+      let folder = BackupFolder(path: path)
+      leftOut = folder.leftOut
+      guard let newest = folder.databases.last else {
+        throw StartupError(
+          lines: ["\(path) is a folder without a backup: there is no parley-<time>.db in it"]
+            + leftOut.map { "left out: \($0)" }, .failure)
+      }
       name = newest
-    } else if Files.exists(path + "/") {
-      throw StartupError("\(path) is a folder without a backup: there is no parley-<time>.db in it")
     } else if Files.exists(path) {
-      name = path
+      (name, leftOut) = (path, [])
     } else {
       throw StartupError("there is no backup \(path)")
     }
@@ -76,6 +87,7 @@ private struct FolderSource: BackupSource {
 
 private struct BucketSource: BackupSource {
   let name: String
+  let leftOut: [String]
   let blobs: String? = nil
   private let place: BackupBucket
   private let key: BackupName
@@ -86,7 +98,14 @@ private struct BucketSource: BackupSource {
     place = BackupBucket(
       options, authorities: settings.outgoing.authorities, logger: ServerLog(level: .warning).logger("parley"))
     let found: BackupName?
-    if let wanted { found = BackupName(file: wanted, ending: "") } else { found = try place.names().complete.last }
+    if let wanted {
+      found = BackupName(file: wanted, ending: "")
+      leftOut = []
+    } else {
+      let names = try place.names()
+      found = names.complete.last
+      leftOut = BackupBucket.leftOut(names)
+    }
     let told = place.bucket.name(of: wanted ?? "")
     guard let found, let manifest = try place.manifest(found) else {
       throw StartupError(wanted == nil ? "there is no backup in \(told)" : "there is no backup \(told)")

@@ -35,7 +35,7 @@ package struct DataRestore {
       try prepare(source, in: place)
       var report = try await complete(source, in: place)
       report.replaced = try decide(place, at: SystemClock.now)
-      report.note(folder)
+      report.note(folder, leftOut: source.leftOut)
       return report
     } catch {
       if place.isDecided {

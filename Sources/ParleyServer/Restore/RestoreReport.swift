@@ -48,7 +48,8 @@ package struct RestoreReport: Encodable, Sendable {
   }
 
   /// Adds what the operator should know.
-  mutating func note(_ folder: DataFolder) {
+  mutating func note(_ folder: DataFolder, leftOut: [String]) {
+    notes += leftOut.map { "Left out: \($0)." }
     for domain in unserved { notes.append("\(domain) is in the backup and not served by the configuration.") }
     for domain in added { notes.append("\(domain) is not in the backup: it begins empty.") }
     if let files, files.missing > 0 {
