@@ -49,7 +49,7 @@ package struct DataRestore {
 
   /// The names that may be in a folder that counts as empty: what an operator puts there before a restore, and what a
   /// command leaves.
-  private static let harmless: Set = [
+  static let harmless: Set = [
     "lock", "admin.sock", "accounts.key", "webpush.key", "tokens.key", "first-start", "tls", "backups", "restoring",
     DataFolder.backupCopy, ".parley.db-litestream",
     "lost+found",
