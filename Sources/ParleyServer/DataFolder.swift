@@ -104,7 +104,8 @@ public final class DataFolder: Sendable {
     do throws(Files.Failure) { try InterruptedRestore(data: path).settle() } catch {
       close(file)
       throw StartupError(
-        "a restore into \(path) was interrupted and cannot be finished: \(error.path): \(error.reason)")
+        "a restore into \(path) was interrupted and cannot be finished: \(error.path): \(error.reason)"
+          + remedy(error.code, error.path, in: path))
     }
     let folder = DataFolder(path: path, isNew: !Files.exists(database(of: path)), lock: file)
     // The content is for people; only the lock is decisive.

@@ -16,9 +16,12 @@ extension DataFolder {
   /// Returns the paths that the server must open and a user may not, in the order of their names.
   ///
   /// - Parameters:
+  ///   - unused: The names in the folder that the server does not open with its configuration.
   ///   - isWhole: Whether users' files are judged, too, which may be many; else only their folders are.
   ///   - may: Whether the user has a right to a path.
-  static func closed(in folder: String, isWhole: Bool, may: (SystemUser.Right, String) -> Bool) -> [String] {
+  static func closed(
+    in folder: String, unused: Set<String> = [], isWhole: Bool, may: (SystemUser.Right, String) -> Bool
+  ) -> [String] {
     var found: [String] = []
     var left = ServerLimits.filesJudgedMax
     func judge(_ path: String, writes: Bool, isShard: Bool) {
@@ -34,7 +37,7 @@ extension DataFolder {
         found.append(path)
       }
     }
-    for (name, writes) in opened.sorted(by: { $0.key < $1.key }) {
+    for (name, writes) in opened.sorted(by: { $0.key < $1.key }) where !unused.contains(name) {
       judge(folder + "/" + name, writes: writes, isShard: false)
     }
     return found

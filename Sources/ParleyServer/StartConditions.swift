@@ -118,7 +118,9 @@ package struct StartConditions {
         return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."
       }
       guard folder == data else { return nil }
-      let closed = DataFolder.closed(in: folder, isWhole: true) { server.may($0, $1) }
+      var unused: Set<String> = settings.uploads == nil ? ["blobs"] : []
+      if settings.certificate != nil, settings.acme == nil { unused.insert("tls") }
+      let closed = DataFolder.closed(in: folder, unused: unused, isWhole: true) { server.may($0, $1) }
       if closed.isEmpty { return nil }
       return "\(DataFolder.listed(closed)) cannot be opened by \(server.name), the user of the server: "
         + "\(DataFolder.givingAway(folder, to: server))"

@@ -83,6 +83,12 @@ import Testing
       let listed = try await Command.run("user", "list", in: folder, environment: server.environment)
       #expect(listed.output.split(separator: "\n").count == 4)
 
+      // At another socket than the server's.
+      let elsewhere = try await Command.run(
+        "health", "--set", "admin.socket=\(folder)/none.sock", in: folder, environment: server.environment)
+      #expect(elsewhere.status == 1 && elsewhere.lines.count == 1)
+      #expect(elsewhere.lines[0].contains(" runs on the data folder \(folder)/data, and has another admin.socket, is "))
+
       let second = try await Command.run("serve", in: folder, environment: server.environment)
       #expect(second.status == 1)
       #expect(second.lines.count == 1)
@@ -111,6 +117,8 @@ import Testing
       server.signal(SIGKILL)
       _ = try await server.end()
       #expect(FileManager.default.fileExists(atPath: folder + "/data/admin.sock"))
+      let health = try await Command.run("health", in: folder)
+      #expect(health.lines[0].contains("/data/admin.sock: no server is running on the data folder \(folder)/data; "))
       let listed = try await Command.run("user", "list", in: folder)
       #expect(listed.status == 0)
       let again = try await Served(in: folder)

@@ -274,6 +274,16 @@ import Testing
         conditions(own, root).doubts(settings) == [
           "\(data)/accounts.key, \(data)/blobs/00/file, \(data)/lock and 3 more \(mending)"
         ])
+      // A certificate of its own lies elsewhere, and the folder of the self-signed one is not opened.
+      let certified = try Settings.load(
+        SettingsArguments(
+          file: folder + "/parley.yaml",
+          values: [("tls.certificate", "/dev/null", "--set"), ("tls.key", "/dev/null", "--set")]), environment: [:],
+        standardFiles: [])
+      #expect(
+        conditions(own, root).doubts(certified) == [
+          "\(data)/accounts.key, \(data)/blobs/00/file, \(data)/lock and 2 more \(mending)"
+        ])
       let nobody = try #require(SystemUser(named: "nobody"))
       let quick = DataFolder.closed(in: data, isWhole: false) { nobody.may($0, $1) }
       #expect(!quick.contains(data + "/blobs/00/file") && quick.count == 5)
