@@ -1,0 +1,112 @@
+/// The shares that networks have of what is scarce and is held for a while, such as connections before login or downloads, as a
+/// value.
+///
+/// Theory: a bound for all alone would let one network keep all others out, and a bound for each network alone would have to suit
+/// both a school behind one address and an attacker. Hence a network may use whatever nobody else asks for, and when everything is
+/// in use, the network that holds the most gives up its oldest holding to a newcomer of a network that holds less. The oldest is
+/// the least likely to be honest where holdings are short. A newcomer of the network that holds the most is refused, or replaces
+/// the oldest of that network, as `replacesOwn` says.
+public struct NetworkShares: Sendable {
+  public typealias ID = Int
+
+  /// An admitted holding, and the one that must end for it.
+  public struct Admission: Hashable, Sendable {
+    public let id: ID
+    public let ended: ID?
+  }
+
+  /// The holdings of one network, the oldest first. Released ones stay in `ids` until they are the most of it.
+  private struct Queue {
+    var ids: [ID] = []
+    var first = 0
+    var count = 0
+  }
+
+  private let max: Int
+  private let perNetworkMax: Int
+  private let replacesOwn: Bool
+  private var next: ID = 0
+  private var networks: [ID: String] = [:]
+  private var queues: [String: Queue] = [:]
+  /// The networks by the number that they hold, and the highest of those numbers.
+  private var byCount: [Int: Set<String>] = [:]
+  private var most = 0
+
+  /// - Parameters:
+  ///   - max: The number of holdings of all networks.
+  ///   - perNetworkMax: The number of holdings of one network; without it one network may hold all.
+  ///   - replacesOwn: Whether a newcomer of a network at its bound replaces the oldest holding of the same network. Otherwise the
+  ///     newcomer is refused.
+  public init(max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool) {
+    self.max = max
+    self.perNetworkMax = perNetworkMax ?? max
+    self.replacesOwn = replacesOwn
+  }
+
+  /// The number of holdings.
+  public var count: Int { networks.count }
+
+  /// Returns the number of holdings of a network.
+  public func count(_ network: String) -> Int { queues[network]?.count ?? 0 }
+
+  /// Admits a holding. Returns `nil` if it is refused. The holding that ends for it is released already.
+  ///
+  /// - Parameter network: An address of IPv4, or a network of IPv6.
+  public mutating func admit(_ network: String) -> Admission? {
+    let held = count(network)
+    var ended: ID?
+    if held >= perNetworkMax || count >= max {
+      if held < perNetworkMax, most > held, let fullest = byCount[most]?.first {
+        ended = releaseOldest(fullest)
+      } else if replacesOwn, held > 0 {
+        ended = releaseOldest(network)
+      } else {
+        return nil
+      }
+    }
+    next += 1
+    networks[next] = network
+    change(network, by: 1)
+    append(next, to: network)
+    return Admission(id: next, ended: ended)
+  }
+
+  /// Notes the end of a holding. One that has ended already has no effect.
+  public mutating func release(_ id: ID) {
+    guard let network = networks.removeValue(forKey: id) else { return }
+    change(network, by: -1)
+  }
+
+  private mutating func releaseOldest(_ network: String) -> ID? {
+    guard var queue = queues[network] else { return nil }
+    while networks[queue.ids[queue.first]] == nil { queue.first += 1 }
+    let id = queue.ids[queue.first]
+    queue.first += 1
+    queues[network] = queue
+    release(id)
+    return id
+  }
+
+  private mutating func append(_ id: ID, to network: String) {
+    queues[network, default: Queue()].ids.append(id)
+    guard let queue = queues[network], queue.ids.count > 2 * queue.count + 16 else { return }
+    queues[network]?.ids = queue.ids[queue.first...].filter { networks[$0] != nil }
+    queues[network]?.first = 0
+  }
+
+  private mutating func change(_ network: String, by step: Int) {
+    let before = count(network)
+    let now = before + step
+    if before > 0 {
+      byCount[before]?.remove(network)
+      if byCount[before]?.isEmpty == true { byCount[before] = nil }
+    }
+    if now > 0 {
+      byCount[now, default: []].insert(network)
+      queues[network, default: Queue()].count = now
+    } else {
+      queues[network] = nil
+    }
+    if now > most || byCount[most] == nil { most = now > most ? now : Swift.max(0, most - 1) }
+  }
+}

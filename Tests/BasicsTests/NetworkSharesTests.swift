@@ -1,0 +1,86 @@
+import Testing
+
+@testable import Basics
+
+@Suite struct NetworkSharesTests {
+  /// One network may use all that nobody else asks for, and gives its oldest up, one by one, until others hold as much.
+  @Test func theFullestGivesItsOldestUp() {
+    var shares = NetworkShares(max: 4, replacesOwn: false)
+    #expect((0..<4).map { _ in shares.admit("a") } == (1...4).map { .init(id: $0, ended: nil) })
+    #expect(shares.admit("a") == nil)
+    #expect(shares.admit("b") == .init(id: 5, ended: 1))
+    #expect(shares.admit("b") == .init(id: 6, ended: 2))
+    #expect(shares.admit("b") == nil)
+    #expect([shares.count("a"), shares.count("b"), shares.count] == [2, 2, 4])
+    #expect(shares.admit("c") != nil)
+    #expect(shares.count == 4)
+  }
+
+  /// Where a newcomer replaces one of its own network, a network that holds everything still lets its own people in.
+  @Test func replacesItsOwn() {
+    var shares = NetworkShares(max: 3, perNetworkMax: 2, replacesOwn: true)
+    #expect(
+      (0..<3).map { _ in shares.admit("a") } == [
+        .init(id: 1, ended: nil), .init(id: 2, ended: nil), .init(id: 3, ended: 1),
+      ])
+    #expect(shares.admit("b") == .init(id: 4, ended: nil))
+    #expect(shares.admit("b") == .init(id: 5, ended: 2))
+    #expect(shares.count == 3)
+  }
+
+  /// What is released makes room, once, and is not the one that gives way.
+  @Test func releases() {
+    var shares = NetworkShares(max: 2, replacesOwn: false)
+    let first = shares.admit("a")
+    #expect(shares.admit("a") != nil)
+    for _ in 0..<2 { shares.release(first?.id ?? 0) }
+    #expect(shares.count == 1)
+    #expect(shares.admit("b") == .init(id: 3, ended: nil))
+    #expect(shares.admit("b") == nil)
+    #expect(shares.admit("c") != nil)
+    for id in 1...4 { shares.release(id) }
+    #expect([shares.count, shares.count("a"), shares.count("b"), shares.count("c")] == [0, 0, 0, 0])
+  }
+
+  private struct Dice: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ state >> 33
+    }
+  }
+
+  /// A history of random admissions and releases agrees with a plain count, and never exceeds a bound.
+  @Test(arguments: 1...4) func agreesWithAPlainCount(seed: UInt64) {
+    var shares = NetworkShares(max: 20, perNetworkMax: 12, replacesOwn: true)
+    var held: [(id: Int, network: String)] = []
+    var random = Dice(state: seed)
+    for _ in 0..<5_000 {
+      let network = ["a", "b", "c", "d"].randomElement(using: &random) ?? "a"
+      if held.isEmpty || Int.random(in: 0..<3, using: &random) > 0 {
+        let counts = Dictionary(grouping: held) { $0.network }.mapValues { $0.count }
+        guard let admission = shares.admit(network) else {
+          // A newcomer is refused only where no network holds more than its own, which holds nothing.
+          #expect(counts[network] == nil && counts.isEmpty)
+          continue
+        }
+        if let ended = admission.ended {
+          let given = held.first { $0.id == ended }?.network ?? ""
+          #expect(given == network || counts[given] == counts.values.max())
+          #expect(ended == held.filter { $0.network == given }.map { $0.id }.min())
+          held.removeAll { $0.id == ended }
+        } else {
+          #expect(held.count < 20)
+        }
+        held.append((admission.id, network))
+      } else if let index = held.indices.randomElement(using: &random) {
+        shares.release(held.remove(at: index).id)
+      }
+      #expect(shares.count == held.count && held.count <= 20)
+      for network in ["a", "b", "c", "d"] {
+        let count = held.count { $0.network == network }
+        #expect(shares.count(network) == count && count <= 12)
+      }
+    }
+  }
+}
