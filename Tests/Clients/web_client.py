@@ -424,6 +424,23 @@ async def accessibility(checks, server, browser, page):
         await page.wait_for_selector(".menu button:focus")
         await page.keyboard.press("Escape")
         await page.wait_for_selector(".message:focus")
+    with checks.check("web client: a row that is drawn anew keeps the focus, at once"):
+        app = App(server, "nurse", "focus")
+        dialog = app.dialog("juliet")
+        row = page.locator(f".row[data-id='{dialog}']")
+        await row.wait_for()
+        await row.focus()
+        # The observer is called before anything else that the page does after the change.
+        await page.evaluate("""() => {
+          const row = document.activeElement;
+          window.kept = new Promise((done) => new MutationObserver((_, observer) => {
+            if (row.isConnected) return;
+            observer.disconnect();
+            done(document.activeElement.dataset.id === row.dataset.id);
+          }).observe(row.parentElement, { childList: true }));
+        }""")
+        await asyncio.get_running_loop().run_in_executor(None, app.say, dialog, "A new line for the row")
+        expect(await asyncio.wait_for(page.evaluate("() => window.kept"), PATIENCE), "the focus is elsewhere")
 
 
 async def mentioning(checks, server, browser):

@@ -190,6 +190,9 @@ export class DialogList {
       if (element === place) place = place.nextElementSibling;
       else this.nav.insertBefore(element, place);
     }
+    // At once: a key that came in between would be lost, and a later moment could take the focus from an opened dialog.
+    this.refocused?.focus({ preventScroll: true });
+    this.refocused = undefined;
     this.more();
   }
 
@@ -233,7 +236,7 @@ export class DialogList {
   keyed(key, signature, kept, make) {
     const former = this.rows.get(key);
     const element = former?.signature === signature ? former.element : make();
-    if (former && former.element !== element && former.element.contains(document.activeElement)) setTimeout(() => element.focus(), 0);
+    if (former && former.element !== element && former.element.contains(document.activeElement)) this.refocused = element;
     kept.set(key, { signature, element });
     return element;
   }
