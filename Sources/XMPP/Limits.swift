@@ -12,6 +12,8 @@ public enum XMPPLimits {
   public static let scramNonceBytesMax = 256
   /// The characters of a client's software or device that are kept (XEP-0388 2.4): a line in a list of sessions.
   public static let agentCharactersMax = 100
+  /// The bytes of a language tag, of a stream or a room. RFC 5646 4.4.1: all tags in use fit 35.
+  public static let languageBytesMax = 35
   /// The resource binding attempts of one stream: RFC 6120 7.7.3 asks for 5 to 10.
   public static let bindAttemptsMax = 10
   /// The sessions that one account may have bound at a time: people have a handful of devices, bots some dozens.

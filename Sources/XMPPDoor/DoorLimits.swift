@@ -204,8 +204,6 @@ enum DoorLimits {
   /// The invitations that wait until the client has answered what it is interested in; further ones are shown by the
   /// bookmark alone.
   static let invitationsHeldMax = 256
-  /// The bytes of a room's language; a longer one is `not-acceptable`. RFC 5646 4.4.1: all tags in use fit 35.
-  static let languageBytesMax = 35
   /// The senders whose presence or chat state waits for an inactive client (XEP-0352): a roster and a large room. At
   /// the bound everything is sent.
   static let heldSendersMax = 1_000

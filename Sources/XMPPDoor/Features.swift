@@ -143,8 +143,8 @@ enum Features {
     XEP(
       0, "", "RFC 6120: streams, TLS, SASL, stanzas",
       note: """
-        With other servers if `federation.enabled` is true, which is not the default. The language of a stream is not \
-        written into its stanzas (8.1.5, a SHOULD).
+        With other servers if `federation.enabled` is true, which is not the default. The language of a stanza that asks \
+        for a subscription or answers to that is written at its `<status/>` (8.1.5).
         """),
     XEP(
       0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery",

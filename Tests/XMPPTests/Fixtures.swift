@@ -6,9 +6,9 @@ import XMLStream
 /// An element as it stands on a client stream: `jabber:client` is the default namespace.
 func element(_ xml: String) throws -> Element { try Element(parsing: xml.utf8) }
 
-/// A stanza as it stands on a client stream.
-func stanza(_ xml: String) throws -> Stanza {
-  guard let stanza = Stanza(try element(xml)) else { throw NotAStanza(xml: xml) }
+/// A stanza as it stands on a client stream of this language.
+func stanza(_ xml: String, on language: String? = nil) throws -> Stanza {
+  guard let stanza = Stanza(try element(xml), streamLanguage: language) else { throw NotAStanza(xml: xml) }
   return stanza
 }
 

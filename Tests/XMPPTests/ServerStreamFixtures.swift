@@ -51,11 +51,11 @@ enum ServerStreams {
   static func header(
     from: String? = "montague.example", to: String? = "capulet.example", id: String? = nil, version: String? = "1.0",
     content: String = "jabber:server", stream: String = "http://etherx.jabber.org/streams", root: String = "stream",
-    dialback: Bool = true
+    dialback: Bool = true, language: String? = nil
   ) throws -> StreamHeader {
     var xml = "<s:\(root) xmlns='\(content)' xmlns:s='\(stream)'"
     if dialback { xml += " xmlns:db='jabber:server:dialback'" }
-    for (name, value) in [("from", from), ("to", to), ("id", id), ("version", version)] {
+    for (name, value) in [("from", from), ("to", to), ("id", id), ("version", version), ("xml:lang", language)] {
       if let value { xml += " \(name)='\(value)'" }
     }
     return try XMPPTests.header(xml + ">")

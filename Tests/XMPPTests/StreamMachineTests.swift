@@ -80,14 +80,14 @@ import XMPPFixtures
 
     let third = machine.opened(try clientHeader(language: "pl"), id: "s3")
     #expect(third == .open(Self.response(id: "s3"), [.bind, .session, .streamManagement, .rosterVersioning]))
-    let bind = try stanza(Self.firstBind)
+    let bind = try stanza(Self.firstBind, on: "pl")
     #expect(machine.received(bind.element) == .bind(try #require(try BindRequest(bind))))
     #expect(machine.deadline == .negotiation)
     machine.bound(try Self.jid())
     #expect(machine.deadline == .idle)
     #expect(machine.jid == (try Self.jid()))
 
-    let message = try stanza("<message to='romeo@example.net'><body>hi</body></message>")
+    let message = try stanza("<message to='romeo@example.net'><body>hi</body></message>", on: "pl")
     #expect(machine.received(message.element) == .stanza(message))
     #expect(machine.closed() == .finish(closing: true))
     #expect(machine.wasClosedByPeer)

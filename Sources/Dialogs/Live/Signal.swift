@@ -56,6 +56,8 @@ public final class Presence: Sendable {
   public let id: String?
   /// The addressed resource of directed presence (RFC 6121 4.6).
   public let toResource: String?
+  /// The language of the stanza's texts, or that of its stream (RFC 6120 8.1.5).
+  public let language: String?
   /// The children of a client's stanza unchanged, each with its namespace; empty if it had none. `nil` for the presence
   /// of an app's session, and for one that the server announces: a door renders it from the typed part.
   public let extras: [UInt8]?
@@ -68,12 +70,14 @@ public final class Presence: Sendable {
 
   /// Returns whether both show the same.
   func isLike(_ other: Presence) -> Bool {
-    (availability, status, priority) == (other.availability, other.status, other.priority) && extras == other.extras
+    (availability, status, priority, language)
+      == (other.availability, other.status, other.priority, other.language) && extras == other.extras
   }
 
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
-    id: String? = nil, toResource: String? = nil, extras: [UInt8]? = nil, avatarHash: String? = nil, time: Timestamp
+    id: String? = nil, toResource: String? = nil, language: String? = nil, extras: [UInt8]? = nil,
+    avatarHash: String? = nil, time: Timestamp
   ) {
     self.from = from
     self.resource = resource
@@ -82,6 +86,7 @@ public final class Presence: Sendable {
     self.priority = priority
     self.id = id
     self.toResource = toResource
+    self.language = language
     self.extras = extras
     self.avatarHash = avatarHash
     self.time = time

@@ -145,18 +145,23 @@ public enum IQType: UInt8, Sendable, CaseIterable {
 public struct Stanza: Sendable, Equatable {
   public let kind: StanzaKind
   public let element: Element
+  private let streamLanguage: String?
 
   /// Creates a stanza; `nil` if the element is none.
-  public init?(_ element: Element) {
+  ///
+  /// - Parameter streamLanguage: the default language of the stream that it came by (`StreamHeader.defaultLanguage`).
+  public init?(_ element: Element, streamLanguage: String? = nil) {
     guard let kind = StanzaKind(element) else { return nil }
     self.kind = kind
     self.element = element
+    self.streamLanguage = streamLanguage
   }
 
   /// The id (RFC 6120 8.1.3).
   public var id: String? { element["id"] }
-  /// The language (RFC 6120 8.1.5); if `nil`, the stream's language holds.
-  public var language: String? { element.language }
+  /// The language (RFC 6120 8.1.5): its own, which is kept as it is, or else that of the stream (4.7.4), which is added
+  /// where the stanza is delivered or routed. `nil` if neither states one.
+  public var language: String? { element.language ?? streamLanguage }
 
   /// Returns the addressee (RFC 6120 8.1.1); `nil` if there is no attribute.
   /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).

@@ -28,6 +28,8 @@ public struct ComponentMachine: Sendable {
   public private(set) var domain: String?
   private let secrets: [String: String]
   private var id = ""
+  /// The component's default language (RFC 6120 4.7.4), for stanzas without their own.
+  private var language: String?
 
   /// Creates a machine with the secrets by domain.
   public init(secrets: [String: String]) { self.secrets = secrets }
@@ -47,6 +49,7 @@ public struct ComponentMachine: Sendable {
     }
     response.from = named.domain
     domain = named.domain
+    language = header.defaultLanguage
     self.id = id
     phase = .handshaking
     return .open(response)
@@ -82,7 +85,9 @@ public struct ComponentMachine: Sendable {
 
   /// Processes a stanza, which must have an addressee, and a sender of the component's domain (3).
   private mutating func stanza(_ element: Element) -> Output {
-    guard let stanza = Stanza(element) else { return refuse(StreamError(.unsupportedStanzaType)) }
+    guard let stanza = Stanza(element, streamLanguage: language) else {
+      return refuse(StreamError(.unsupportedStanzaType))
+    }
     // Missing or wrong addresses are an error of that stanza alone: some libraries send such stanzas.
     guard let from = try? stanza.from(), (try? stanza.to()) ?? nil != nil else {
       return .unaddressed(stanza)

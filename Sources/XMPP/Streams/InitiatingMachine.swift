@@ -47,6 +47,8 @@ public struct InitiatingMachine: ServerStreamMachine, Sendable {
   private var isAuthenticated = false
   /// Whether the response header names another domain than the one that was asked for.
   private var isForeign = false
+  /// The peer's default language (RFC 6120 4.7.4), for stanzas without their own.
+  private var language: String?
 
   public internal(set) var phase = Phase.idle
   public private(set) var isSecured = false
@@ -161,6 +163,7 @@ public struct InitiatingMachine: ServerStreamMachine, Sendable {
       guard header.isVersion1 else { throw StreamError(.unsupportedVersion, "this is XMPP 1.0") }
       guard let id = header.id, !id.isEmpty else { throw StreamError(.badFormat, "the header has no 'id'") }
       self.id = id
+      language = header.defaultLanguage
     } catch {
       return refuse(error)
     }
@@ -209,7 +212,7 @@ public struct InitiatingMachine: ServerStreamMachine, Sendable {
       if let output = receivedOpen(element) { return output }
     case .open: if let output = receivedOpen(element) { return output }
     case .closing:
-      guard let stanza = Stanza(element), !pairs.carried.isEmpty else { return .nothing }
+      guard let stanza = Stanza(element, streamLanguage: language), !pairs.carried.isEmpty else { return .nothing }
       return end(pairs.route(stanza))
     case .closed: return .nothing
     }
@@ -332,7 +335,9 @@ public struct InitiatingMachine: ServerStreamMachine, Sendable {
   /// Processes an element of an open stream: on a bidirectional one the peer may do what a server may do that has opened
   /// a stream (XEP-0288 2.2).
   private mutating func receivedOpen(_ element: Element) -> ServerStreamOutput? {
-    if let stanza = Stanza(element) { return isBidirectional ? end(pairs.route(stanza)) : nil }
+    if let stanza = Stanza(element, streamLanguage: language) {
+      return isBidirectional ? end(pairs.route(stanza)) : nil
+    }
     if element.namespace == String(describing: NS.dialback) { return dialback(element, mayAsk: isBidirectional) }
     return management(element)
   }

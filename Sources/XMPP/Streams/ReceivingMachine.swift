@@ -38,6 +38,8 @@ public struct ReceivingMachine: ServerStreamMachine, Sendable {
   private var attempts = 0
   /// The pair of the header, once the peer is named.
   private var named: DirectedPair?
+  /// The peer's default language (RFC 6120 4.7.4), for stanzas without their own.
+  private var language: String?
 
   public internal(set) var phase = Phase.opening
   public private(set) var isSecured = false
@@ -72,6 +74,7 @@ public struct ReceivingMachine: ServerStreamMachine, Sendable {
     case .closing, .closed: return .nothing
     }
     self.id = id
+    language = header.defaultLanguage
     var response = response(id)
     do throws(StreamError) {
       if let fault = header.serverFault() { throw fault }
@@ -120,7 +123,7 @@ public struct ReceivingMachine: ServerStreamMachine, Sendable {
       return isSecured ? receivedSecured(element) : receivedInTheClear(element)
     case .opening, .judging, .securing: return refuse(StreamError(.badFormat, "an element outside a stream"))
     case .closing:
-      guard let stanza = Stanza(element), !pairs.carried.isEmpty else { return .nothing }
+      guard let stanza = Stanza(element, streamLanguage: language), !pairs.carried.isEmpty else { return .nothing }
       return end(pairs.route(stanza))
     case .closed: return .nothing
     }
@@ -228,7 +231,7 @@ public struct ReceivingMachine: ServerStreamMachine, Sendable {
   }
 
   private mutating func receivedSecured(_ element: Element) -> ServerStreamOutput {
-    if let stanza = Stanza(element) {
+    if let stanza = Stanza(element, streamLanguage: language) {
       guard !pairs.carried.isEmpty else { return refuse(StreamError(.notAuthorized, "authenticate first")) }
       return end(pairs.route(stanza))
     }

@@ -177,7 +177,7 @@ public struct StreamMachine: Sendable {
   public private(set) var conditions: StreamConditions
   /// The domain that the stream is for, once a header has named it.
   public private(set) var domain: String?
-  /// The client's default language (RFC 6120 4.7.4), for stanzas without their own.
+  /// The client's default language (RFC 6120 4.7.4), which `Stanza.language` gives to stanzas without their own.
   public private(set) var language: String?
   /// The authenticated user.
   public private(set) var user: BareJID?
@@ -268,7 +268,8 @@ public struct StreamMachine: Sendable {
       return refuse(StreamError(.unsupportedVersion, "this is XMPP 1.0"), with: response)
     }
     domain = asked
-    language = header.language
+    // XEP-0124 7.1: the first request states the language of the whole session.
+    language = header.defaultLanguage ?? (isFramed ? language : nil)
     if conditions.contains(.authenticated) {
       phase = .authenticated
     } else {
@@ -293,7 +294,7 @@ public struct StreamMachine: Sendable {
     case .opening, .securing: return refuse(StreamError(.badFormat, "an element outside a stream"))
     case .closing:
       guard listensWhileClosing, jid != nil else { return .nothing }
-      if let stanza = Stanza(element) { return .stanza(stanza) }
+      if let stanza = Stanza(element, streamLanguage: language) { return .stanza(stanza) }
       guard let management = try? ManagementElement(element) else { return .nothing }
       return .management(management)
     case .closed: return .nothing
@@ -441,7 +442,7 @@ public struct StreamMachine: Sendable {
   }
 
   private mutating func receivedAuthenticated(_ element: Element) -> StreamOutput {
-    if let stanza = Stanza(element) {
+    if let stanza = Stanza(element, streamLanguage: language) {
       let request: BindRequest?
       do { request = try BindRequest(stanza) } catch { return .reply(error, stanza) }
       guard let request else { return refuse(StreamError(.notAuthorized, "bind a resource first")) }
@@ -462,7 +463,7 @@ public struct StreamMachine: Sendable {
   }
 
   private mutating func receivedBound(_ element: Element) -> StreamOutput {
-    if let stanza = Stanza(element) { return .stanza(stanza) }
+    if let stanza = Stanza(element, streamLanguage: language) { return .stanza(stanza) }
     do {
       if let management = try ManagementElement(element) {
         switch management {

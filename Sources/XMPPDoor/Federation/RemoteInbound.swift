@@ -135,7 +135,9 @@ enum RemoteInbound {
   }
 
   private static func subscription(_ act: SubscriptionAct, _ arrival: RemoteArrival) {
-    let extras = arrival.extras
+    let extras = Inbound.subscription(arrival.stanza, arrival.link.loopContext) {
+      StanzaIDs.isForged($0, sender: arrival.from.domain, arrival.link.door)
+    }
     arrival.link.post(
       .subscription(act, to: arrival.to.bare, stanza: extras.isEmpty ? nil : extras), by: arrival.sender,
       for: arrival.stanza)
@@ -156,7 +158,8 @@ enum RemoteInbound {
     return Presence(
       from: arrival.sender, resource: arrival.from.resource ?? "", availability: availability,
       status: element.first(.status)?.text, priority: element.first(.priority).flatMap { Int8($0.text) } ?? 0,
-      id: arrival.stanza.id, toResource: arrival.to.resource, extras: arrival.extras, time: arrival.parley.clock.now)
+      id: arrival.stanza.id, toResource: arrival.to.resource, language: arrival.stanza.language,
+      extras: arrival.extras, time: arrival.parley.clock.now)
   }
 
   // MARK: IQs

@@ -83,6 +83,7 @@ enum OccupantWriter {
     writer.attribute("from", "\(presence.room.address)/\(presence.nick)")
     if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
     writer.attribute("id", presence.presence.id)
+    writer.attribute("xml:lang", presence.presence.language)
     // Children that only rooms may add were removed before.
     Outbound.writeChildren(of: presence.presence, into: &writer)
     writeUser(presence, variant, version, into: &writer)

@@ -75,6 +75,7 @@ enum SessionArchive {
       var availability: UInt8
       var status: String?
       var priority: Int8
+      var language: String?
       var extras: KeptBytes
       var time: Int64
     }
@@ -102,7 +103,7 @@ enum SessionArchive {
       wantsBlocks: onlineSession?.wantsBlocks ?? false, interests: Array(onlineSession?.interests ?? []),
       presence: state.presence.map {
         Kept.KeptPresence(
-          availability: $0.availability.rawValue, status: $0.status, priority: $0.priority,
+          availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, language: $0.language,
           extras: Kept.KeptBytes($0.extras ?? []),
           time: $0.time.milliseconds)
       },
@@ -170,7 +171,7 @@ enum SessionArchive {
       Presence.Availability(rawValue: kept.availability).map {
         Presence(
           from: party, resource: jid.resource, availability: $0, status: kept.status, priority: kept.priority,
-          extras: kept.extras.bytes, time: Timestamp(milliseconds: kept.time))
+          language: kept.language, extras: kept.extras.bytes, time: Timestamp(milliseconds: kept.time))
       }
     }
     let snapshot = ResumptionMachine<Sent>.Snapshot(

@@ -250,10 +250,7 @@ enum Inbound {
         default: .unsubscribed
         }
       guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
-      var writer = session.loopContext.takeWriter()
-      writer.children(of: stanza.element) { $0.is(AccountAffiliations.info) }
-      let extras = Array(writer.buffer.readableBytesView)
-      session.loopContext.give(writer)
+      let extras = subscription(stanza, session.loopContext) { $0.is(AccountAffiliations.info) }
       let kept = extras.isEmpty ? nil : extras
       turn.post(
         act == .subscribe
@@ -299,6 +296,27 @@ enum Inbound {
     }
   }
 
+  /// Returns the children of a subscription stanza, which alone are stored. The stanza's language is therefore written at
+  /// the text that it is for, where it means the same (RFC 6120 8.1.5).
+  static func subscription(
+    _ stanza: Stanza, _ loopContext: LoopContext, except isLeftOut: (Element) -> Bool
+  ) -> [UInt8] {
+    var writer = loopContext.takeWriter()
+    let language = stanza.language
+    writer.children(of: stanza.element) { isLeftOut($0) || language != nil && $0.is(.status) }
+    if let language {
+      for status in stanza.element.children where status.is(.status) && !isLeftOut(status) {
+        writer.element(.status) { writer in
+          writer.attribute("xml:lang", status.language ?? language)
+          writer.text(status.text)
+        }
+      }
+    }
+    let bytes = Array(writer.buffer.readableBytesView)
+    loopContext.give(writer)
+    return bytes
+  }
+
   static func typed(
     _ turn: Turn, isAvailable: Bool, inRoom: Bool = false
   ) throws(StanzaError) -> Presence {
@@ -335,7 +353,8 @@ enum Inbound {
     session.loopContext.give(writer)
     return Presence(
       from: session.party, resource: session.jid.resource, availability: availability, status: status,
-      priority: priority, id: stanza.id, toResource: turn.to?.resource, extras: extras, time: session.parley.clock.now)
+      priority: priority, id: stanza.id, toResource: turn.to?.resource, language: stanza.language, extras: extras,
+      time: session.parley.clock.now)
   }
 
   // MARK: IQs

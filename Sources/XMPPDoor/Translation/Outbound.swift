@@ -250,6 +250,7 @@ enum Outbound {
       writer.attribute("to", address(to, presence.toResource))
       if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
       if let id = presence.id { writer.attribute("id", id) }
+      if let language = presence.language { writer.attribute("xml:lang", language) }
       writeChildren(of: presence, into: &writer)
     }
   }

@@ -67,7 +67,8 @@ struct AvatarHash: Feature {
     guard let extras = amended(said, hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
     let next = Presence(
       from: presence.from, resource: presence.resource, availability: presence.availability, status: presence.status,
-      priority: presence.priority, id: presence.id, extras: extras, time: session.parley.clock.now)
+      priority: presence.priority, id: presence.id, language: presence.language, extras: extras,
+      time: session.parley.clock.now)
     session[retraction] = profile.avatarHash == nil ? next : nil
     session.presence = next
     session.parley.hub.setPresence(next, of: session.handle)

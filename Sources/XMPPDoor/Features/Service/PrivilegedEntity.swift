@@ -95,7 +95,8 @@ struct PrivilegedEntity: Feature {
     let stanza: Stanza
 
     init(_ outer: Stanza, domain: String) throws(StanzaError) {
-      guard let forwarded = outer.element.first(privilege)?.first(.forwarded), let inner = Stanza(forwarded: forwarded),
+      guard let forwarded = outer.element.first(privilege)?.first(.forwarded),
+        let inner = Stanza(forwarded: forwarded, language: outer.language),
         inner.kind == .message, let to = try inner.to()
       else { throw StanzaError(.badRequest, "one message with 'to' is to be forwarded") }
       guard let from = try inner.from(), from.isBare, from.domain == domain else {
@@ -174,8 +175,9 @@ struct PrivilegedEntity: Feature {
     /// Reads a request; every broken rule is `forbidden` (6.3).
     init(_ outer: Stanza, _ element: Element, of user: BareJID) throws(StanzaError) {
       var children = element.children.makeIterator()
-      guard let child = children.next(), children.next() == nil, child.is(.iq), let inner = Stanza(child),
-        let type = inner.iqType, type.isRequest, type == outer.iqType
+      guard let child = children.next(), children.next() == nil, child.is(.iq),
+        let inner = Stanza(child, streamLanguage: outer.language), let type = inner.iqType, type.isRequest,
+        type == outer.iqType
       else { throw StanzaError(.forbidden, "one IQ of jabber:client of the same type (XEP-0356 6.3)") }
       if let from = try inner.from(), from != JID(user) {
         throw StanzaError(.forbidden, "the IQ is from \(user), or does not say so (XEP-0356 6.3)")
@@ -229,9 +231,11 @@ struct PrivilegedEntity: Feature {
 extension Stanza {
   /// Reads the stanza in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream,
   /// which is read as that of clients.
-  init?(forwarded: Element) {
+  ///
+  /// - Parameter language: that of the stanza around it, which is its default (XML 1.0 2.12).
+  init?(forwarded: Element, language: String? = nil) {
     guard let child = forwarded.children.first(where: { !$0.is(.delay) }) else { return nil }
-    self.init(child)
+    self.init(child, streamLanguage: language)
   }
 
   /// Returns the children as they will be written again.

@@ -257,22 +257,10 @@ enum ConfigurationForm {
 
   /// Returns a language tag in the form of RFC 5646 2.1; it need not be registered.
   private static func language(_ form: DataForm) throws(StanzaError) -> String?? {
-    guard let value = try text(form, Key.language, bytesMax: DoorLimits.languageBytesMax) else { return nil }
+    guard let value = try text(form, Key.language, bytesMax: XMPPLimits.languageBytesMax) else { return nil }
     guard let value else { return .some(nil) }
-    let isTag = value.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).allSatisfy { part in
-      (1...8).contains(part.count) && part.allSatisfy(isAlphanumeric)
-    }
-    guard isTag else { throw unacceptable(Key.language, "is no language tag (RFC 5646)") }
+    guard LanguageTag.isWellFormed(value) else { throw unacceptable(Key.language, "is no language tag (RFC 5646)") }
     return value
-  }
-
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: false
-    }
   }
 
   /// Returns the password. The flag decides where it is given. Without it, the field does: the form shows the password,
