@@ -520,7 +520,7 @@ extension Judge {
   }
 
   mutating func decline(
-    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?
+    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, id: String?, extras: [UInt8]
   ) throws {
     let state = try find(reference, for: post.author)
     // Only an invited user may decline, once: a room cannot be used to reach others.
@@ -531,6 +531,13 @@ extension Judge {
     if try isBlocked(post.author, resource: nil, by: inviter) { return settle(post) }
     let present = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id)?.listeners ?? []
     // Those who invite need not be in the room (7.8.2).
+    if present.isEmpty, inviter.realm.isRemote {
+      let declined = RelayedStanza(
+        name: .message(.normal), from: post.author, fromResource: nil, room: state.room.name, to: inviter.address,
+        toResource: nil, id: id, extras: extras)
+      try send(declined, to: inviter, by: nil)
+      return settle(post)
+    }
     let listeners =
       present.isEmpty
       ? hub.onlineSessions(of: inviter.id).filter { $0.door == .xmpp && $0.isAvailable }.map(\.session) : present

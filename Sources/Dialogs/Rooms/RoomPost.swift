@@ -49,8 +49,9 @@ public enum RoomIntent: Sendable {
   case abandon(RoomReference)
   case topic(RoomReference, text: String, stanza: RoomMessageDraft?)
   case invite(RoomReference, to: BareJID, reason: String?, continuing: Invitation.Continuation? = nil)
-  /// Declines an invitation (7.8.2): the inviter's sessions are told, once.
-  case decline(RoomReference, to: BareJID, reason: String?)
+  /// Declines an invitation (7.8.2): the inviter's sessions are told, once. `id` and `extras` are the id and the
+  /// children of the message that the room sends to an inviter elsewhere who is not in the room.
+  case decline(RoomReference, to: BareJID, reason: String?, id: String? = nil, extras: [UInt8] = [])
   /// Asks the moderators for voice, by a visitor (8.6).
   case askForVoice(RoomReference)
   /// Makes the author a member of an open room, or reserves a nick there (7.10). It ends the kick of a member.

@@ -30,7 +30,8 @@ extension Judge {
     case .topic(let room, let text, let stanza): try topic(post, room, text, stanza)
     case .invite(let room, let address, let reason, let continuing):
       try invite(post, room, address, reason, continuing)
-    case .decline(let room, let address, let reason): try decline(post, room, address, reason)
+    case .decline(let room, let address, let reason, let id, let extras):
+      try decline(post, room, address, reason, id: id, extras: extras)
     case .askForVoice(let room): try askForVoice(post, room)
     case .register(let room, let nick, let bookmarks):
       try register(post, room, nick: nick, bookmarks: bookmarks)

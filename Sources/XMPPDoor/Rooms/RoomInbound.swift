@@ -321,7 +321,13 @@ enum RoomInbound {
               continuing: asked.isContinued ? Invitation.Continuation(thread: asked.thread) : nil))
         }
       case .decline(let declined):
-        turn.postToRoom(.decline(room, to: declined.to.bare, reason: declined.reason))
+        var writer = turn.session.loopContext.takeWriter()
+        RoomMessages.writeDecline(by: turn.party.address, reason: declined.reason, into: &writer)
+        let extras = Array(writer.buffer.readableBytesView)
+        turn.session.loopContext.give(writer)
+        turn.postToRoom(
+          .decline(
+            room, to: declined.to.bare, reason: declined.reason, id: DoorContext.randomID(), extras: extras))
       case nil: throw StanzaError(.badRequest, "a message to a room is of type groupchat (XEP-0045 7.4)")
       }
       return

@@ -45,15 +45,20 @@ enum RoomMessages {
       VoiceRequest.form(nick: nick, address: party.address).write(into: &writer)
     case .declined(let by, let reason):
       open(notice.room, to: to, id: id, into: &writer)
-      writer.element(.mucUser) { writer in
-        writer.element("decline") { writer in
-          writer.attribute("from", by.description)
-          RoomReason.write(reason, into: &writer)
-        }
-      }
+      writeDecline(by: by, reason: reason, into: &writer)
     }
     writer.close()
     return true
+  }
+
+  /// Writes the content of the message about a declined invitation (7.8.2).
+  static func writeDecline(by user: BareJID, reason: String?, into writer: inout ElementWriter) {
+    writer.element(.mucUser) { writer in
+      writer.element("decline") { writer in
+        writer.attribute("from", user.description)
+        RoomReason.write(reason, into: &writer)
+      }
+    }
   }
 
   /// Writes the member list, or its changes, for an occupant who enters (XEP-0463 5.2.1). It has no nicks: they change
