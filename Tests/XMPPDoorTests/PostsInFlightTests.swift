@@ -10,8 +10,16 @@ import Testing
   private final class Session {
     var posts = PostsInFlight()
     var done: [String] = []
+    var posted: [String] = []
 
-    func post(_ name: String) { _ = posts.add(number: nil) { _ in self.done.append("\(name) done") } }
+    func post(_ name: String) {
+      posted.append(name)
+      _ = posts.add(number: nil) { _ in self.done.append("\(name) done") }
+    }
+
+    func say(_ name: String) {
+      if posts.hasWaiting { posts.waitToPost { self.post(name) } } else { post(name) }
+    }
 
     func after(_ run: @escaping () -> Void) { if posts.isEmpty { run() } else { posts.wait(run) } }
 
@@ -50,5 +58,48 @@ import Testing
     session.post("second")
     session.settle(1)
     #expect(session.done == ["first done", "behind the first", "and this"])
+  }
+
+  /// RFC 6120 10.1: a message does not overtake presence that was sent before it, nor the reverse.
+  @Test func aPostDoesNotOvertakeAWaitingStanza() {
+    let session = Session()
+    session.say("one")
+    session.after { session.done.append("presence") }
+    for name in ["two", "three"] { session.say(name) }
+    session.after { session.done.append("more presence") }
+    #expect(session.posted == ["one"])
+    session.settle(1)
+    // They do not wait for each other.
+    #expect(session.posted == ["one", "two", "three"])
+    session.settle(2)
+    #expect(session.done == ["one done", "presence", "two done"])
+    session.settle(3)
+    #expect(session.done == ["one done", "presence", "two done", "three done", "more presence"])
+    #expect(session.posts.isDone)
+  }
+
+  @Test func aWaitingStanzaPostsAtOnce() {
+    let session = Session()
+    session.say("one")
+    session.after { session.say("enter") }
+    session.say("hello")
+    session.after { session.done.append("presence") }
+    session.settle(1)
+    #expect(session.posted == ["one", "enter", "hello"])
+    session.settle(2)
+    session.settle(3)
+    #expect(session.done == ["one done", "enter done", "hello done", "presence"])
+  }
+
+  @Test func whatWaitsToPostIsPostedAtTheEnd() {
+    let session = Session()
+    session.say("one")
+    session.after { session.say("enter") }
+    session.say("two")
+    session.say("three")
+    for post in session.posts.takeWaitingPosts() { post() }
+    #expect(session.posted == ["one", "two", "three"])
+    session.settle(1)
+    #expect(session.done == ["one done"])
   }
 }

@@ -63,7 +63,10 @@ final class LinkWork {
     }
   }
 
-  /// Runs work once all posts so far are done, so that nothing overtakes them.
+  /// Whether the outcome of a post is awaited.
+  var isPosting: Bool { settledCount < postedCount }
+
+  /// Runs work once all posts so far are done, so that it does not overtake them. Posts that follow do not wait.
   func afterPosts(_ run: @escaping () -> Void) {
     if settledCount == postedCount { return run() }
     waiting.append((postedCount, run))

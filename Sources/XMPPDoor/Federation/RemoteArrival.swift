@@ -47,6 +47,23 @@ struct RemoteArrival {
     parley.hub.signal(.stanza(relayed), from: nil, party: relayed.from, to: .user(to.bare, resource: to.resource))
   }
 
+  /// Passes a signal on in its place between what the link posts: one user's stanzas to another keep their order (RFC
+  /// 6120 10.1).
+  ///
+  /// - Parameters:
+  ///   - pass: passes it on at once; returns whether it was taken.
+  ///   - then: takes the same.
+  func inOrder(_ signal: Signal, _ pass: () -> Bool, then: @escaping (Bool) -> Void) {
+    guard let work = link.work, work.isPosting else { return then(pass()) }
+    let target = SignalTarget.user(to.bare, resource: to.resource)
+    work.post(.signal(signal, to: target), by: sender, for: stanza) { result in
+      switch result {
+      case .success(let receipt): then(!receipt.isRepeat)
+      case .failure(let problem): link.refuse(stanza, problem)
+      }
+    }
+  }
+
   /// Passes the stanza on to the component that it is for.
   func passOn() throws(StanzaError) {
     let name: RelayedStanza.Name

@@ -24,7 +24,9 @@ enum RemoteInbound {
       switch stanza.kind {
       case .message: try message(arrival)
       case .presence: presence(arrival)
-      case .iq: arrival.behindPosts { () throws(StanzaError) in try iq(arrival) }
+      case .iq:
+        guard to.local == nil || to.isBare || isApp(arrival) else { return try pass(arrival) }
+        arrival.behindPosts { () throws(StanzaError) in try iq(arrival) }
       }
     } catch {
       link.refuse(stanza, error)
@@ -114,9 +116,12 @@ enum RemoteInbound {
     guard let type = arrival.stanza.presenceType, arrival.to.local != nil else { return }
     switch type {
     case .available, .unavailable:
-      arrival.behindPosts {
-        let presence = announced(arrival, isAvailable: type == .available)
-        if arrival.parley.hub.present(presence, to: arrival.to.bare) { RemoteInterests.announced(arrival) }
+      let presence = announced(arrival, isAvailable: type == .available)
+      let hub = arrival.parley.hub
+      arrival.inOrder(.shown(presence, to: arrival.to.bare)) {
+        hub.present(presence, to: arrival.to.bare)
+      } then: { isKept in
+        if isKept { RemoteInterests.announced(arrival) }
         if type == .available, arrival.to.isBare { RemoteCards.announced(arrival) }
       }
     case .subscribe:
@@ -130,7 +135,12 @@ enum RemoteInbound {
         arrival.parley.hub.answerProbe(
           from: arrival.from.bare, to: arrival.to.bare, time: arrival.parley.clock.now)
       }
-    case .error: arrival.behindPosts { _ = arrival.pass(arrival.relayed(.presence("error"))) }
+    case .error:
+      let relayed = arrival.relayed(.presence("error"))
+      arrival.inOrder(.stanza(relayed)) {
+        arrival.pass(relayed)
+      } then: { _ in
+      }
     }
   }
 
@@ -169,6 +179,25 @@ enum RemoteInbound {
     .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query,
   ]
 
+  /// Passes an IQ on to a client (RFC 6121 8.5.3).
+  private static func pass(_ arrival: RemoteArrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard let type = stanza.iqType else { return }
+    if type.isRequest, let payload = stanza.payload {
+      // XEP-0356 6.3: only to a user's account.
+      if payload.is(PrivilegedEntity.request) { throw StanzaError(.forbidden) }
+      if type == .get, !LastActivity.mayPass(payload, from: arrival.from, to: arrival.to.bare, arrival.parley.hub) {
+        throw StanzaError(.forbidden)
+      }
+    }
+    let relayed = arrival.relayed(.iq(String(describing: type.text)))
+    arrival.inOrder(.stanza(relayed)) {
+      arrival.pass(relayed)
+    } then: { isTaken in
+      if !isTaken, type.isRequest { arrival.link.refuse(stanza, StanzaError(.serviceUnavailable)) }
+    }
+  }
+
   private static func iq(_ arrival: RemoteArrival) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let type = stanza.iqType else { return }
@@ -178,24 +207,7 @@ enum RemoteInbound {
     {
       throw StanzaError(.forbidden)
     }
-    let target: FeatureTable.Target
-    if arrival.to.local == nil {
-      target = .server
-    } else if arrival.to.isBare {
-      target = .user
-    } else {
-      target = .session
-      if !isApp(arrival) {
-        if type == .get, let payload = stanza.payload,
-          !LastActivity.mayPass(payload, from: arrival.from, to: arrival.to.bare, arrival.parley.hub)
-        {
-          throw StanzaError(.forbidden)
-        }
-        let taken = arrival.pass(arrival.relayed(.iq(String(describing: type.text))))
-        if !taken, type.isRequest { throw StanzaError(.serviceUnavailable) }
-        return
-      }
-    }
+    let target: FeatureTable.Target = arrival.to.local == nil ? .server : arrival.to.isBare ? .user : .session
     if target == .session, try RemoteCalls.received(arrival) { return }
     guard type.isRequest else {
       _ = arrival.link.door.questions.answered(stanza, from: arrival.from)

@@ -1,7 +1,7 @@
 import Dialogs
 
-/// The posts of a session whose outcome is awaited, and the work that waits behind them. Outcomes come in the order of
-/// the posts.
+/// The posts of a session whose outcome is awaited, the work that waits behind them, and the posts that wait behind such
+/// work: none overtakes the other (RFC 6120 10.1). Outcomes come in the order of the posts.
 struct PostsInFlight {
   struct Posted {
     /// The number of the stanza (XEP-0198); `nil` where it is not counted.
@@ -12,7 +12,9 @@ struct PostsInFlight {
   private var lastToken: UInt64 = 0
   private var posted: [Posted] = []
   private var head = 0
-  private var waiting: [(after: UInt64, run: () -> Void)] = []
+  /// Work that waits for the outcome of a post, and posts (`nil`), which only keep their place.
+  private var waiting: [(after: UInt64?, run: () -> Void)] = []
+  private var isRunning = false
   /// The last post that a waiting stanza made when its turn came. Stanzas that waited behind it wait for that post,
   /// too, so that all take effect in their order.
   private var floor: UInt64 = 0
@@ -23,8 +25,10 @@ struct PostsInFlight {
   /// Whether the session stops reading until there is room.
   var isFull: Bool { posted.count - head >= DoorLimits.postsInFlightMax }
   var hasRoom: Bool { posted.count - head < DoorLimits.postsInFlightMax / 2 }
-  /// Whether work waits for posts.
-  var hasWaiting: Bool { !waiting.isEmpty }
+  /// Whether work waits for posts, other than that which runs.
+  var hasWaiting: Bool { !waiting.isEmpty && !isRunning }
+  /// Whether nothing is under way.
+  var isDone: Bool { isEmpty && waiting.isEmpty }
   var isWaitingFull: Bool { waiting.count > DoorLimits.waitingTurnsMax }
 
   /// Adds a post. Returns the token of its outcome, above 0.
@@ -49,17 +53,29 @@ struct PostsInFlight {
   /// Keeps work that runs once all posts so far have their outcome.
   mutating func wait(_ run: @escaping () -> Void) { waiting.append((lastToken, run)) }
 
+  /// Keeps what posts until the work that waits has run.
+  mutating func waitToPost(_ run: @escaping () -> Void) { waiting.append((nil, run)) }
+
   /// Returns the next waiting work whose turn has come with the outcome of this token; `nil` if there is none. The
   /// caller runs it and then calls `ran`.
   mutating func next(settled token: UInt64) -> (() -> Void)? {
-    guard let next = waiting.first, max(next.after, floor) <= token else { return nil }
+    guard let next = waiting.first else { return nil }
+    if let after = next.after, max(after, floor) > token { return nil }
     waiting.removeFirst()
     before = lastToken
+    isRunning = true
     return next.run
   }
 
   /// Notes that the work which `next` returned has run, and may have posted.
   mutating func ran() {
+    isRunning = false
     if lastToken > before { floor = lastToken }
+  }
+
+  /// Removes and returns what waits to post, since the work before it will never run.
+  mutating func takeWaitingPosts() -> [() -> Void] {
+    defer { waiting = [] }
+    return waiting.filter { $0.after == nil }.map { $0.run }
   }
 }

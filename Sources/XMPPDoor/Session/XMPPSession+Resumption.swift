@@ -85,7 +85,7 @@ extension XMPPSession {
   /// delivered, and waits until the client's requests are answered too.
   func surrender() {
     guard let successor, !isEnded else { return }
-    guard hasAnswered else {
+    guard isSettled else {
       self.successor?.isDue = true
       return
     }

@@ -259,30 +259,46 @@ final class XMPPSession {
     return from == jid.jid || from == JID(party.address)
   }
 
-  /// Queues a post. `numbered` means that it is the stanza just received, which counts as handled once it is committed.
+  /// Queues a post, behind earlier stanzas that wait for posts. `numbered` means that it is the stanza just received,
+  /// which counts as handled once it is committed.
   func post(_ intent: Intent, numbered: Bool = false, then: ((Result<Receipt, Problem>) -> Void)?) {
+    let number: UInt64? = numbered && management.isEnabled ? management.inbound.began() : nil
+    guard posts.hasWaiting else { return post(intent, number: number, then: then) }
+    posts.waitToPost { [self] in post(intent, number: number, then: then) }
+    if posts.isWaitingFull { outlet?.pause(.posts) }
+  }
+
+  private func post(_ intent: Intent, number: UInt64?, then: ((Result<Receipt, Problem>) -> Void)?) {
     var inbound: Post.Inbound?
-    var number: UInt64?
-    if numbered, management.isEnabled {
-      let total = management.inbound.began()
-      number = total
-      if let nonce { inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: total)) }
+    if let number, let nonce {
+      inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: number))
     }
     let token = posts.add(number: number, then: then)
     let behalf = impersonated?.behalf
-    enqueue(
+    submit(
       Post(
         author: behalf == nil ? party : impersonated?.link.party ?? party, intent: intent, inbound: inbound,
         completion: .session(handle, token: token), behalf: behalf))
     if posts.isFull { outlet?.pause(.posts) }
   }
 
-  /// Submits a post behind everything that the session has posted.
+  /// Submits a post behind everything that the client has sent.
   func enqueue(_ post: Post) {
+    guard posts.hasWaiting else { return submit(post) }
+    posts.waitToPost { [self] in submit(post) }
+  }
+
+  private func submit(_ post: Post) {
     guard !unsent.isEmpty || !parley.submit(post) else { return }
     // The inbox is full: wait in order, and do not read on.
     unsent.append(post)
     if unsent.count == 1 { submitWhenRoom() }
+  }
+
+  /// Submits what waits to be posted when the session ends: what the client has said is said, though it did not wait for
+  /// what it sent before.
+  private func postWaiting() {
+    for post in posts.takeWaitingPosts() { post() }
   }
 
   private func submitWhenRoom() {
@@ -304,8 +320,8 @@ final class XMPPSession {
       && paced.isEmpty
   }
 
-  /// Whether the outcome of a post is awaited, and no work waits behind it.
-  var isPosting: Bool { !posts.isEmpty && !posts.hasWaiting }
+  /// Whether the outcome of a post is awaited.
+  var isPosting: Bool { !posts.isEmpty }
 
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
@@ -362,6 +378,9 @@ final class XMPPSession {
     if successor?.isDue == true { surrender() }
   }
 
+  /// Whether nothing that the client has sent is under way.
+  var isSettled: Bool { posts.isDone && hasAnswered }
+
   /// Whether no lookup for the client is pending.
   var hasAnswered: Bool { lookupsUnderWay == 0 && lookups.isEmpty }
 
@@ -395,7 +414,8 @@ final class XMPPSession {
       next()
       posts.ran()
     }
-    if posts.hasRoom, unsent.isEmpty { outlet?.unpause(.posts) }
+    if posts.hasRoom, !posts.isWaitingFull, unsent.isEmpty { outlet?.unpause(.posts) }
+    if successor?.isDue == true { surrender() }
   }
 
   private func attended(_ result: Result<Receipt, Problem>) {
@@ -626,6 +646,7 @@ final class XMPPSession {
   /// Drops the session silently, since it continues in the next process.
   func abandon() {
     isEnded = true
+    postWaiting()
     postConfirmation()
     loopContext.remove(suspended: self)
     handle.ended()
@@ -654,6 +675,7 @@ final class XMPPSession {
   func end(isLost: Bool = false) {
     guard !isEnded else { return }
     isEnded = true
+    postWaiting()
     postConfirmation()
     JingleSessions.lost(self)
     if let nonce { door.suspended.remove(nonce, handle) }

@@ -167,8 +167,8 @@ enum Inbound {
       bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)
   }
 
-  /// Sends a signal in its place between the session's own posts: none overtakes the other (RFC 6120 10.1). Behind work
-  /// that waits for posts (presence), and for guests, who may send few signals, it waits, too.
+  /// Sends a signal in its place between the session's own posts: none overtakes the other (RFC 6120 10.1). Those of
+  /// guests, who may send few signals, wait for the posts.
   private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool) {
     let session = turn.session
     let target = SignalTarget.user(to.bare, resource: to.resource)
