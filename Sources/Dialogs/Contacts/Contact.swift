@@ -4,7 +4,8 @@ public import Addresses
 public struct Contact: Hashable, Sendable {
   public let owner: UserID
   public let address: BareJID
-  /// The contact as a local user; `nil` for a remote, foreign or unknown address.
+  /// The contact as a local user; `nil` for a remote, foreign or unknown address, and perhaps for that of a user who came
+  /// after the item.
   public internal(set) var peer: UserID?
   public var name: String?
   public var groups: [String]
@@ -75,8 +76,8 @@ public struct BlockPattern: Hashable, Sendable {
 /// The contacts and blocks of an online user as one immutable snapshot, which the committer replaces on each change.
 public final class ContactSnapshot: Sendable {
   public let user: User
-  /// The user's own items by address, so that stanzas are routed without reading the store. `contact(_:)` has them as
-  /// the roster shows them.
+  /// The user's own items by address, so that stanzas are routed without reading the store; those with a subscription
+  /// have their `peer`. `contact(_:)` has them as the roster shows them.
   let own: [BareJID: Contact]
   /// The contact groups whose members the user sees.
   let shared: [SharedContacts]
@@ -129,8 +130,10 @@ public final class ContactSnapshot: Sendable {
   public convenience init(of user: User, in groups: ContactGroupRegistry, _ reader: any StoreReader) throws {
     var own: [BareJID: Contact] = [:]
     for var contact in try reader.ownContacts(of: user.id) {
-      // Its user may have come after it.
-      if contact.peer == nil, contact.address.domain == user.address.domain {
+      // Its user may have come after it. Without a subscription nobody asks, and such contacts may be thousands.
+      if contact.peer == nil, contact.subscription.to || contact.subscription.from,
+        contact.address.domain == user.address.domain
+      {
         contact.peer = try reader.user(contact.address)?.id
       }
       own[contact.address] = contact
