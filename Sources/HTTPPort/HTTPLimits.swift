@@ -18,9 +18,6 @@ enum HTTPLimits {
   static let responseGrace: TimeAmount = .seconds(60)
   /// The time between two looks at what waits for a client: short against the allowance, and no work for those that read.
   static let responseCheck: TimeAmount = .seconds(2)
-  /// The maximum number of bytes that the kernel keeps of a response before it has sent them: enough that the network never
-  /// waits for the server. Otherwise the kernel would take megabytes for a client that reads nothing.
-  static let unsentBytesMax = 131_072
   /// The time for a WebSocket's closing handshake when the port stops; then it is closed.
   static let farewell: TimeAmount = .seconds(1)
   /// The maximum size of the header fields of a request in bytes, and their number: enough for any proxy; 400 or 431

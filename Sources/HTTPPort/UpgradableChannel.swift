@@ -42,7 +42,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
       }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
-      try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.notSentLowAt), value: HTTPLimits.unsentBytesMax)
+      try channel.syncOptions?.setOption(.unsentBytes, value: UnsentBytes.most)
       // One read at a time: of several NIO would keep a buffer each.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
       try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
@@ -228,11 +228,6 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
       && socket.refusal(HTTPPeer(head, remote, isSecure: isSecure, proxies)) == nil
   }
-}
-
-extension NIOBSDSocket.Option {
-  /// TCP_NOTSENT_LOWAT, tcp(7) of Linux.
-  fileprivate static let notSentLowAt = NIOBSDSocket.Option(rawValue: 25)
 }
 
 extension HTTPRequestHead {

@@ -16,6 +16,8 @@ SAID = 1500
 OWED = 512
 # More than XMPPLimits.unacknowledgedItemsMax.
 UNARCHIVED = 2500
+# Bytes that the kernel may keep for a client: `UnsentBytes.most`, the segment that exceeds it, and what is under way.
+KEPT = 512 << 10
 # Contacts and the bytes of each one's item: together more than `XMPPLimits.unacknowledgedBytesMax`.
 PUBLISHERS, ITEM = 30, 48_000
 
@@ -99,6 +101,16 @@ class Deaf(Listener):
             ids.append(int(self.stanza(lambda s: "-xxx" in s.get("id", ""), "an answer").get("id").split("-")[0]))
         sender.join()
         return ids
+
+
+def unsent(port, client):
+    """Bytes that the server's socket for a client has not got rid of."""
+    for name in "tcp", "tcp6":
+        for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            _, local, remote, _, queues, *_ = line.split()
+            if [int(address.split(":")[1], 16) for address in (local, remote)] == [port, client]:
+                return int(queues.split(":")[0], 16)
+    raise Failure(f"there is no connection from port {client}")
 
 
 def resident(server):
@@ -189,6 +201,9 @@ def deaf(checks):
         with checks.check("lag: who reads no answers is asked for no more requests"):
             asked, rest = juliet.fill(48 << 20)
             shows(server, "that she lags", lambda scrape: scrape("parley_sessions_lagging", door="xmpp") == 1)
+        with checks.check("lag: the system keeps little of what she does not read"):
+            waiting = unsent(server.xmpp, juliet.socket.getsockname()[1])
+            expect(0 < waiting < KEPT, f"{waiting} bytes wait in the server's socket")
         said = [f"{number} {'x' * 9000}" for number in range(3 * Speakers.EACH)]
         with checks.check("lag: nothing is queued for who reads nothing"):
             for number, text in enumerate(said[:1000]):  # more than the store keeps of its pages in memory

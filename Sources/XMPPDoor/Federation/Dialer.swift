@@ -215,6 +215,7 @@ private final class Dial: Sendable {
     guard let remote = try? SocketAddress(ipAddress: address.description, port: target.port) else { return }
     ClientBootstrap(group: loop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelOption(.unsentBytes, value: UnsentBytes.most)
       .channelOption(.socketOption(.so_keepalive), value: 1)
       .channelOption(.userTimeout, value: FederationStreamLimits.transmission)
       .channelOption(.autoRead, value: false)

@@ -33,6 +33,7 @@ final class ServerListener: Sendable {
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
       .childChannelOption(.userTimeout, value: FederationStreamLimits.transmission)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.unsentBytes, value: UnsentBytes.most)
       // The next bytes are read when the last ones have been processed.
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.maxMessagesPerRead, value: 1)

@@ -50,6 +50,7 @@ public final class XMPPListener: Sendable {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.unsentBytes, value: UnsentBytes.most)
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.recvAllocator, value: ReadBuffers())
       .childChannelOption(.allocator, value: TLSBuffers.allocator)
@@ -70,6 +71,7 @@ public final class XMPPListener: Sendable {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.unsentBytes, value: UnsentBytes.most)
       // The next bytes are read when the last ones have been processed.
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.maxMessagesPerRead, value: 1)
