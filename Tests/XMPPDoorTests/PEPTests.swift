@@ -549,6 +549,24 @@ struct PEPTests {
         try stanza("<query xmlns='http://jabber.org/protocol/disco#info'><feature/></query>"), for: claim) == [])
   }
 
+  /// XEP-0115 5.4: an answer whose form has a field twice is verified like others; one with two types is not kept.
+  @Test func anAnswerWithRepeatedFieldsIsKnownOfAll() throws {
+    func answer(_ types: [String]) throws -> Element {
+      try stanza(
+        "<query xmlns='http://jabber.org/protocol/disco#info'><feature var='urn:a+notify'/>"
+          + "<x xmlns='jabber:x:data' type='form'>"
+          + types.map { "<field var='FORM_TYPE' type='hidden'><value>\($0)</value></field>" }.joined()
+          + "<field var='os'><value>Mac</value></field><field var='os'><value>Linux</value></field></x></query>")
+    }
+    for (types, isKept) in [(["urn:x"], true), (["urn:x", "urn:y"], false)] {
+      let capabilities = ClientCapabilities()
+      let query = try answer(types)
+      let claim = try claim(try Capabilities(query).verification)
+      #expect(capabilities.learn(query, for: claim) == ["urn:a"])
+      #expect(capabilities.interests(of: claim) == (isKept ? ["urn:a"] : nil))
+    }
+  }
+
   @Test func aForgedAnswerIsNotKept() throws {
     let capabilities = ClientCapabilities()
     // "a<b<" is what the features "a" and "b" hash as.

@@ -341,6 +341,30 @@ import XMLStream
     #expect(ignored.verification == good.verification)
   }
 
+  /// XEP-0115 5.4 names no rule against it, so all of them are hashed; only the values of FORM_TYPE must not differ.
+  @Test(arguments: ["result", "form", "submit"]) func fieldsMayBeRepeated(kind: String) throws {
+    func read(_ types: String) throws -> Capabilities {
+      try Capabilities(
+        element(
+          "<query xmlns='http://jabber.org/protocol/disco#info'><feature var='f'/><x xmlns='jabber:x:data' type='\(kind)'>"
+            + "\(types)<field var='b'><value>2</value></field><field var='a'><value>3</value></field>"
+            + "<field var='b'><value>1</value></field></x></query>"))
+    }
+    func formType(_ value: String, _ fieldKind: String = "hidden") -> String {
+      "<field var='FORM_TYPE' type='\(fieldKind)'><value>\(value)</value></field>"
+    }
+    let good = try read(formType("urn:x"))
+    #expect(good.isWellFormed)
+    #expect(text(good.verificationInput) == "f<urn:x<a<3<b<2<b<1<")
+    let same = try read(formType("urn:x") + formType("urn:x"))
+    #expect(same.isWellFormed)
+    #expect(same.verification == good.verification)
+    #expect(try !read(formType("urn:x") + formType("urn:y")).isWellFormed)
+    let ignored = try read(formType("urn:x") + formType("urn:y", "text-single"))
+    #expect(ignored.isWellFormed)
+    #expect(text(ignored.verificationInput) == "f<")
+  }
+
   @Test(arguments: [
     "<identity type='pc'/>", "<identity category='client'/>", "<feature/>", "<x xmlns='jabber:x:data'/>",
   ])

@@ -49,7 +49,8 @@ public struct Capabilities: Sendable, Equatable {
         features.append(try child.required("var"))
       } else if child.is(.dataForm) {
         if child["type"] == nil { throw StanzaError(.badRequest, "a form without a type") }
-        forms.append(try DataForm(child))
+        // XEP-0115 5.4: repeated fields do not make an answer ill-formed, whatever the type of the form; all are hashed.
+        forms.append(try DataForm(child, allowsRepeats: true))
       }
     }
   }
@@ -59,7 +60,7 @@ public struct Capabilities: Sendable, Equatable {
     guard Set(identities).count == identities.count, Set(features).count == features.count else { return false }
     let typed = Self.hashed(forms)
     return Set(typed.map(\.type)).count == typed.count
-      && typed.allSatisfy { Set($0.form.values("FORM_TYPE")).count == 1 }
+      && typed.allSatisfy { Set(Self.types($0.form).flatMap(\.values)).count == 1 }
   }
 
   /// The verification string (XEP-0115 5.1) with SHA-1, the one hash every client knows: Base64 of 20 bytes.
@@ -84,7 +85,12 @@ public struct Capabilities: Sendable, Equatable {
     for (type, form) in Self.hashed(forms).sorted(by: { Self.precedes($0.type, $1.type) }) {
       append(type)
       let fields = form.fields.filter { $0.name != "FORM_TYPE" }
-      for field in fields.sorted(by: { Self.precedes($0.name ?? "", $1.name ?? "") }) {
+      // Fields of one name keep their order.
+      let sorted = fields.enumerated().sorted { a, b in
+        if a.element.name != b.element.name { return Self.precedes(a.element.name ?? "", b.element.name ?? "") }
+        return a.offset < b.offset
+      }
+      for (_, field) in sorted {
         append(field.name ?? "")
         for value in field.values.sorted(by: Self.precedes) { append(value) }
       }
@@ -95,10 +101,16 @@ public struct Capabilities: Sendable, Equatable {
   /// Returns the forms that are hashed: those with a FORM_TYPE of type hidden (XEP-0115 5.4 rule 3.6).
   private static func hashed(_ forms: [DataForm]) -> [(type: String, form: DataForm)] {
     forms.compactMap { form in
-      guard let field = form["FORM_TYPE"], field.kind == .hidden, let type = field.value else { return nil }
+      let fields = types(form)
+      guard fields.allSatisfy({ $0.kind == .hidden }), let type = fields.first(where: { $0.value != nil })?.value else {
+        return nil
+      }
       return (type, form)
     }
   }
+
+  /// The fields FORM_TYPE of a form, which has one unless it is repeated.
+  private static func types(_ form: DataForm) -> [DataForm.Field] { form.fields.filter { $0.name == "FORM_TYPE" } }
 
   private static func precedes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
 

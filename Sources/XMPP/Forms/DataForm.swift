@@ -233,7 +233,12 @@ public struct DataForm: Payload, Equatable {
   /// and clients that build forms by hand leave it out.
   /// - Throws: `bad-request` for an unknown type of form, a field without name, an option without value, two fields
   ///   of one name except in a result, or more than `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
-  public init(_ element: Element) throws(StanzaError) {
+  public init(_ element: Element) throws(StanzaError) { try self.init(element, allowsRepeats: false) }
+
+  /// Reads a form as the other initializer does.
+  ///
+  /// - Parameter allowsRepeats: whether two fields may have one name whatever the type of the form.
+  init(_ element: Element, allowsRepeats: Bool) throws(StanzaError) {
     let isTyped = element.withAttribute("type", { _ in true }) ?? false
     guard let kind = isTyped ? Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) : .submit else {
       throw StanzaError(.badRequest, "a form of an unknown type")
@@ -245,7 +250,7 @@ public struct DataForm: Payload, Equatable {
       if child.is(.dataFormField) {
         let field = try Field(child, &budget)
         // XEP-0004 3.2: the name identifies the field. Whichever of two was taken, the other one would be lost.
-        if kind != .result, let name = field.name, !names.insert(name).inserted {
+        if !allowsRepeats, kind != .result, let name = field.name, !names.insert(name).inserted {
           throw StanzaError(.badRequest, "the field '\(name)' is there twice")
         }
         fields.append(field)
