@@ -63,7 +63,8 @@ public enum Limits {
   /// Bytes of another server's explanation of an error.
   public static let failureTextMax = 512
 
-  /// Imported messages of the same millisecond: each is compared with those before it. Further ones are refused.
+  /// Imported messages of a dialog of the same millisecond: each is compared with those before it. Further ones are
+  /// refused.
   static let importedAtOnceMax = 10_000
 
   /// The traced entries whose spans later work finds, such as a webhook's: some seconds of a busy server. Older ones are

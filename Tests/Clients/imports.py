@@ -147,6 +147,42 @@ def repeated(checks):
         expect(roster == {f"juliet@{DOMAIN}": "Jule"}, f"{roster}")
 
 
+def in_steps(checks):
+    """Contacts that are here do not stand in the way of history, whoever added them; a message that is newer than the history does."""
+    def written(file, *numbers):
+        users = [(name, "".join(result(number, "romeo", "juliet", f"Message {number}") for number in numbers)) for name in ("romeo", "juliet")]
+        file.write_text(f"<?xml version='1.0' encoding='UTF-8'?>\n<server-data xmlns='urn:xmpp:pie:0'><host jid='{DOMAIN}'>" + "".join(
+            f"<user name='{name}'>{SCRAM}<query xmlns='jabber:iq:roster'><item jid='nurse@{DOMAIN}' subscription='both'/></query>"
+            f"<archive xmlns='urn:xmpp:pie:0#mam'>{archive}</archive></user>" for name, archive in users)
+            + f"<user name='nurse'>{SCRAM}</user></host></server-data>\n")
+
+    with Server() as server:
+        file = pathlib.Path(server.folder, "export.xml")
+
+        def messages(*options, status=0):
+            counts = json.loads(parley(server, "import", "xep0227", file, "--json", *options, status=status))["messages"]
+            return counts["imported"], counts["present"], counts["failed"]
+
+        with checks.check("in steps: accounts and contacts first, history later, and what the former server wrote since at last"):
+            written(file, 1, 2)
+            expect(messages("--no-history") == (0, 0, 0), "history came")
+            parley(server, "roster", "add", f"romeo@{DOMAIN}", f"juliet@{DOMAIN}", "--name", "Jule")
+            expect(messages() == (2, 0, 0), "the history after the contacts")
+            written(file, 1, 2, 3, 4)
+            expect(messages() == (2, 2, 0), "the newer history")
+            expect(messages() == (0, 4, 0), "the same again")
+            bodies = [f"Message {number}" for number in (1, 2, 3, 4)]
+            is_there(server, "romeo", {f"nurse@{DOMAIN}": "both", f"juliet@{DOMAIN}": "none"}, bodies)
+        with checks.check("in steps: history that is older than a message which is here is refused, with both times"):
+            written(file, 1, 2, 4, 5, 6)
+            expect(messages() == (2, 3, 0), "history that goes on")
+            written(file, 1, 2, 3, 3.5, 4, 5, 6)
+            report = pathlib.Path(server.folder, "report.txt")
+            expect(messages("--report", report, status=1) == (0, 6, 1), "a message between others")
+            line, = report.read_text().splitlines()
+            expect("2020-09-13T12:26:43" in line and "2020-09-13T12:26:46" in line and "newer messages" in line, line)
+
+
 def removed(checks):
     """Whoever was removed from a room or a contact group is not brought back, nor is a lifted ban or a deleted group."""
     def user(name):
@@ -379,6 +415,7 @@ def run(checks):
     broken_off(checks)
     large(checks)
     repeated(checks)
+    in_steps(checks)
     removed(checks)
     credentials(checks)
     bad_portable(checks)

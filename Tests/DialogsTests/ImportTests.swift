@@ -100,6 +100,37 @@ import Testing
     #expect(try await texts(of: romeo, stage) == ["old", "new"])
   }
 
+  /// Users move in steps: contacts first and history later, or once more when the former server has more.
+  @Test func contactsAndSettingsDoNotStandInTheWayOfHistory() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let contact = ImportedContact(address: juliet.address, name: "Juliet", groups: [], subscription: .none)
+    try await stage.parley.post(.imported(.contact(contact)), by: romeo)
+    let steps: [(text: String, milliseconds: Int64)] = [("one", 0), ("two", 0), ("three", 1_000), ("four", 2_000)]
+    for (text, milliseconds) in steps {
+      try await stage.parley.post(.contact(address: juliet.address, name: text, groups: []), by: romeo)
+      try await stage.parley.post(.profile(ProfileDraft(displayName: text)), by: juliet)
+      let said = message(text, at: Self.start + milliseconds, with: juliet.address)
+      #expect(try await stage.parley.post(said, by: romeo).entry?.time.milliseconds == Self.start + milliseconds)
+    }
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "R.")), by: romeo)
+    for (text, milliseconds) in steps {
+      let again = message(text, at: Self.start + milliseconds, with: juliet.address)
+      #expect(try await stage.parley.post(again, by: romeo).isRepeat)
+    }
+    #expect(try await texts(of: romeo, stage) == ["one", "two", "three", "four"])
+    var query = ArchiveQuery(limit: 9)
+    query.start = Timestamp(milliseconds: Self.start + 1)
+    query.end = Timestamp(milliseconds: Self.start + 1_999)
+    #expect(try await texts(of: romeo, stage, query) == ["three"])
+    // What was said later does.
+    let late = await #expect(throws: Problem.self) {
+      try await stage.parley.post(message("late", at: Self.start + 1_500, with: juliet.address), by: romeo)
+    }
+    #expect(late?.code == "history-too-late")
+    #expect(late?.text.contains("\(Timestamp(milliseconds: Self.start + 2_000))") == true)
+  }
+
   @Test func aRestartGoesOnWhereTheHistoryEnded() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -129,4 +129,22 @@ import Testing
       await #expect(throws: Problem.self) { try await stage.parley.post(intent, by: Parley.nobody) }
     }
   }
+
+  /// A room that came without its archive, whose history follows in a later import.
+  @Test func aRoomInWhichNobodySaidAnythingDoesNotStandInTheWayOfHistory() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await nameless("juliet", stage))
+    let (hall, garden) = (try address(stage), try address(stage, "garden"))
+    let made = try await stage.parley.post(room(hall, owners: [romeo.address], at: nil), by: Parley.nobody)
+    #expect(made.room.map { $0.createdAt.milliseconds > Self.start } == true)
+    try await stage.parley.post(person(hall, juliet.address, .member, nick: "Jule"), by: Parley.nobody)
+    let said = message("one", at: Self.start, in: hall, by: romeo.address)
+    #expect(try await stage.parley.post(said, by: Parley.nobody).entry?.time.milliseconds == Self.start)
+    #expect(try await stage.parley.post(said, by: Parley.nobody).isRepeat)
+    // Neither does a setting: the next room is as old as its first message.
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "R.")), by: romeo)
+    let next = try await stage.parley.post(
+      room(garden, owners: [romeo.address], at: Self.start + 1_000), by: Parley.nobody)
+    #expect(next.room?.createdAt.milliseconds == Self.start + 1_000)
+  }
 }

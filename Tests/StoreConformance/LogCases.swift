@@ -40,6 +40,45 @@ extension StoreConformance {
       }
       try equal(try scene.read { try $0.position(before: Timestamp(milliseconds: 0)) }, .zero)
     },
+    Case(name: "what is of no conversation can become older, and every time is still found") { scene in
+      try scene.write { try scene.note(.profile(Profile()), by: scene.romeo, $0) }
+      try equal(try scene.read { try $0.endOfConversations().position }, .zero)
+      let said = try scene.write { try scene.say("1", by: scene.romeo, to: scene.juliet, $0) }
+      try scene.write { writer in
+        for name in ["a", "b"] { try scene.note(.profile(Profile(displayName: name)), by: scene.romeo, writer) }
+      }
+      let room = try scene.write { writer in
+        let room = try scene.room(of: [], writer)
+        try scene.note(.created, by: scene.romeo, in: room.id, writer)
+        return room
+      }
+      let end = try scene.read { try $0.endOfConversations() }
+      try equal(end.position, said.position)
+      try equal(end.time, said.time)
+      let past = said.time + .milliseconds(1)
+      try scene.write { try $0.setTimes(behind: end.position, to: past) }
+      try equal(try scene.read { try $0.entry(said.position, in: said.dialog)?.time }, said.time)
+      try equal(try scene.read { try $0.position(before: past) }, said.position)
+      try equal(try scene.read { try $0.position(before: past + .milliseconds(1)) }, Position(said.position.number + 3))
+      // A notice in a room that has begun is of a conversation.
+      let joined = try scene.write { try scene.join(scene.juliet, room.id, $0) }
+      try equal(try scene.read { try $0.endOfConversations().position }, joined.position)
+    },
+    Case(name: "the entries of a dialog are found between positions, also those that are not shown") { scene in
+      let entries = try scene.write { writer in
+        let first = try scene.say("1", by: scene.romeo, to: scene.juliet, writer)
+        try scene.say("elsewhere", by: scene.romeo, to: scene.nurse, writer)
+        let hidden = try scene.say(Content(kind: .none), Envelope(), by: scene.juliet, to: scene.romeo, writer)
+        return [first, hidden, try scene.say("3", by: scene.romeo, to: scene.juliet, writer)]
+      }
+      let access = MessageAccess.server(entries[0].dialog, .rules)
+      func found(_ positions: ClosedRange<Position>, limit: Int = 9) throws -> [Entry] {
+        try scene.read { try $0.entries(of: access, at: positions, limit: limit) }
+      }
+      try equal(try found(entries[0].position...entries[2].position), entries)
+      try equal(try found(entries[0].position.next...entries[1].position), [entries[1]])
+      try equal(try found(entries[0].position...entries[2].position, limit: 2), [entries[0], entries[1]])
+    },
     Case(name: "a message comes back as it was said") { scene in
       let extras = Array("<body xmlns='jabber:client'>h\u{f6}</body>".utf8) + [0, 255]
       let contents = [

@@ -114,7 +114,7 @@ public enum Fact: Sendable {
   case undelivered(Undelivered)
 
   /// The stored kind of an entry: never renumber. 1 to 9 are written by users, 10 and up by the server.
-  public enum Kind: UInt8, Sendable {
+  public enum Kind: UInt8, Sendable, CaseIterable {
     case message = 1
     case marker = 10
     case contact = 11
@@ -132,6 +132,17 @@ public enum Fact: Sendable {
     case undelivered = 27
     case contactGroup = 28
     case notification = 40
+
+    /// Whether the entry belongs to a conversation, where everybody sees its time. All others change settings: their
+    /// order counts, and their time may become earlier for history that is imported after them (`Judge.makeWay`).
+    public var isOfConversation: Bool {
+      switch self {
+      case .message, .marker, .room, .invitation, .call, .undelivered: true
+      case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draftOrScheduled, .contactGroup,
+        .notification:
+        false
+      }
+    }
   }
 
   public var kind: Kind {

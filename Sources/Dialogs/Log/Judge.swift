@@ -31,6 +31,8 @@ struct Judge {
   private(set) var time: Timestamp
   /// The time of the last entry.
   private(set) var lastTime: Timestamp
+  /// The time of the last entry of a conversation and its position, and the head for which they were read.
+  private var lastSaid: (head: Position, position: Position, time: Timestamp)?
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
@@ -166,6 +168,7 @@ struct Judge {
     time = place.time
     lastTime = place.lastTime
     written = place.head
+    lastSaid = nil
     transaction = nil
     effects = []
     users = [:]
@@ -326,6 +329,26 @@ struct Judge {
     time = past
     defer { time = now }
     return try body(&self)
+  }
+
+  /// Makes way in the log for an entry of the past: the entries behind the last one of a conversation, such as those of
+  /// contacts, get its time, since time never decreases with position.
+  ///
+  /// - Returns: `nil`, or the time of something newer in a conversation: then there is no way.
+  mutating func makeWay(for past: Timestamp) throws -> Timestamp? {
+    if past >= lastTime { return nil }
+    let last: (head: Position, position: Position, time: Timestamp)
+    if let lastSaid, lastSaid.head == head {
+      last = lastSaid
+    } else {
+      let end = try writer.endOfConversations()
+      last = (head, end.position, end.time)
+      lastSaid = last
+    }
+    if past < last.time { return last.time }
+    try writer.setTimes(behind: last.position, to: past)
+    lastTime = past
+    return nil
   }
 
   /// Returns the stored user at an address, as users of a realm see it.

@@ -6,6 +6,9 @@ public protocol LogReader {
   func head() throws -> (position: Position, time: Timestamp)
   /// Returns the position of the last entry before this time that still exists; `.zero` if there is none.
   func position(before time: Timestamp) throws -> Position
+  /// Returns the last entry of a conversation (`Fact.Kind.isOfConversation`), except notices with which rooms begin;
+  /// position and time are 0 if there is none.
+  func endOfConversations() throws -> (position: Position, time: Timestamp)
   /// Returns the dialog or room that was created last; 0 if there is none.
   func lastDialog() throws -> DialogID
   func dialog(_ id: DialogID) throws -> Dialog?
@@ -37,6 +40,8 @@ public protocol LogReader {
   ) throws -> [Entry]
   /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
   func entry(_ position: Position, in messages: MessageAccess) throws -> Entry?
+  /// Returns the entries of a dialog or room at these positions, shown or not, ascending.
+  func entries(of messages: MessageAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry]
   /// Returns whether there is an entry at this position, in this dialog or, if it is `nil`, in any. The entry of an
   /// assigned position may have been removed: a marker that a later one replaced, a transient message.
   func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool
@@ -90,6 +95,9 @@ public protocol LogWriter {
   func indexMessages(limit: Int) throws -> Bool
   /// Assigns a position without an entry (a mark that no archive contains).
   func setHead(_ position: Position, time: Timestamp) throws
+  /// Sets the time of the entries behind a position that are later than `time`, where none is of a conversation
+  /// (`endOfConversations`): time still never decreases with position.
+  func setTimes(behind position: Position, to time: Timestamp) throws
   /// Deletes payload and feed rows of a transient message.
   func erase(_ position: Position, in dialog: DialogID) throws
 }

@@ -131,8 +131,8 @@ extension Judge {
     }
   }
 
-  func checkOrder(_ past: Timestamp) throws(Problem) {
-    guard past >= lastTime else { throw Problem.historyTooLate(past, last: lastTime) }
+  mutating func checkOrder(_ past: Timestamp) throws {
+    if let last = try makeWay(for: past) { throw Problem.historyTooLate(past, last: last) }
   }
 
   /// Returns the other user of a message of the past: one of the author's realm, or one elsewhere, who is provisional if
@@ -172,13 +172,14 @@ extension Judge {
 
   /// Returns the first entry of a dialog that has this time and is `wanted`.
   func entry(at past: Timestamp, in dialog: DialogID, _ wanted: (Entry) -> Bool) throws -> Entry? {
-    let first = try writer.position(before: past).number + 1
-    let last = try writer.position(before: past + .milliseconds(1)).number
-    guard last - first < Limits.importedAtOnceMax else {
+    let first = try writer.position(before: past).next
+    let last = try writer.position(before: past + .milliseconds(1))
+    guard first <= last else { return nil }
+    let found = try writer.entries(
+      of: .server(dialog, .rules), at: first...last, limit: Limits.importedAtOnceMax)
+    if let entry = found.first(where: wanted) { return entry }
+    guard found.count < Limits.importedAtOnceMax else {
       throw Problem(.tooLarge, "too-many-at-once", "Too many messages are of \(past).", field: "time")
-    }
-    for number in stride(from: first, through: last, by: 1) {
-      if let entry = try writer.entry(Position(number), in: .server(dialog, .rules)), wanted(entry) { return entry }
     }
     return nil
   }
@@ -223,8 +224,8 @@ extension Problem {
   fileprivate static func historyTooLate(_ time: Timestamp, last: Timestamp) -> Problem {
     Problem(
       .conflict, "history-too-late",
-      "The message is of \(time), and this server already has newer messages (up to \(last)). History can only be imported into "
-        + "an empty server; use --no-history to import the rest.",
+      "The message is of \(time), and this server already has newer messages (up to \(last)). History is imported before "
+        + "anything newer is written; use --no-history to import the rest.",
       field: "time")
   }
 }

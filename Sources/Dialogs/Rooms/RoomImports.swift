@@ -93,8 +93,10 @@ extension Judge {
       throw Problem(
         .missing, "owner-unknown", "None of its owners has an account here, so nobody could keep it.", field: "owner")
     }
-    // Not before the last entry: its messages are refused then, but it is not.
-    try at(max(min(imported.time ?? time, time), lastTime)) { (judge: inout Judge) in
+    // Where something newer was said, its messages are refused, but it is not.
+    let past = min(imported.time ?? time, time)
+    let moment = try makeWay(for: past) == nil ? past : lastTime
+    try at(moment) { (judge: inout Judge) in
       let state = judge.rooms.put(
         try judge.writer.insertRoom(
           localpart: localpart, in: realm.id, externalID: nil, settings: settings, createdAt: judge.time))

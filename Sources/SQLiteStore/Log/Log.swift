@@ -30,6 +30,11 @@ extension Reader {
     return Position(try nearest(low)?.position ?? 0)
   }
 
+  func endOfConversations() throws -> (position: Position, time: Timestamp) {
+    let last = try connection(.endOfConversations).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
+    return (Position(last.0), Timestamp(milliseconds: last.1))
+  }
+
   // MARK: Dialogs and marks
 
   func dialog(_ id: DialogID) throws -> Dialog? {
@@ -108,6 +113,13 @@ extension Reader {
     return try statement.first { try entry($0) }
   }
 
+  func entries(of messages: MessageAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry] {
+    let first = max(positions.lowerBound, messages.behind.next)
+    let statement = try connection(
+      .entriesBetween, messages.dialog, first, positions.upperBound, bound(limit), messages.viewer)
+    return try statement.all { try entry($0) }
+  }
+
   func hasEntry(at position: Position, in dialog: DialogID?) throws -> Bool {
     try connection(.hasEntry, position, dialog).first { _ in true } ?? false
   }
@@ -177,6 +189,16 @@ extension Query {
   fileprivate static let payloadUpTo = Query(
     "SELECT position, time FROM payloads WHERE position <= ?1 ORDER BY position DESC LIMIT 1")
   fileprivate static let lastPayload = Query("SELECT position, time FROM payloads ORDER BY position DESC LIMIT 1")
+  private static let kindsOfConversations = Fact.Kind.allCases.filter(\.isOfConversation).map { "\($0.rawValue)" }
+    .joined(separator: ", ")
+  /// The first entry of a room is the notice that it was created.
+  fileprivate static let endOfConversations = Query(
+    """
+    SELECT p.position, p.time FROM payloads p
+    WHERE p.kind IN (\(kindsOfConversations)) AND (p.kind <> \(Fact.Kind.room.rawValue) OR EXISTS (
+      SELECT 1 FROM entries e WHERE e.dialog = p.dialog AND e.position < p.position))
+    ORDER BY p.position DESC LIMIT 1
+    """)
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
   /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
@@ -256,6 +278,13 @@ extension Query {
     """
     SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2
       AND \(isSeen(by: "?3", "p.position", in: "?2"))
+    """)
+  fileprivate static let entriesBetween = Query(
+    """
+    SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+    WHERE e.dialog = ?1 AND e.position >= ?2 AND e.position <= ?3
+      AND (?5 IS NULL OR \(isSeen(by: "?5", "e.position", in: "?1")))
+    ORDER BY e.position LIMIT ?4
     """)
   fileprivate static let hasEntry = Query(
     "SELECT 1 FROM payloads WHERE position = ?1 AND (?2 IS NULL OR dialog = ?2)")

@@ -28,7 +28,7 @@ struct ImportPortable: AsyncParsableCommand {
     abstract: "Imports a file in the portable format (XEP-0227), with the files that it includes.",
     discussion: """
       Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
-      Archives and unreceived messages are taken as long as nothing newer has been written on this server.
+      Archives and unreceived messages are taken as long as no newer message has been written on this server.
 
       Examples:
         parley import xep0227 export.xml --dry-run
@@ -49,7 +49,7 @@ struct ImportProsody: AsyncParsableCommand {
     discussion: """
       Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, archives, \
       rooms with their people, settings and archives, and the files of mod_http_file_share. Archives and unreceived messages \
-      are taken as long as nothing newer has been written on this server. Stop Prosody first.
+      are taken as long as no newer message has been written on this server. Stop Prosody first.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -73,7 +73,7 @@ struct ImportEjabberd: AsyncParsableCommand {
       mysqldump or mariadb-dump writes of its database, in the default format. Accounts, rosters, vCards, private data, personal nodes, \
       blocks, messages that were not received yet, archives, rooms with their people, settings and archives, and shared \
       roster groups; with --uploads the files of mod_http_upload. Archives and unreceived messages are taken as long as \
-      nothing newer has been written on this server.
+      no newer message has been written on this server.
 
       Examples:
         parley import ejabberd dump.txt --dry-run
