@@ -18,11 +18,14 @@ package final class AdminConnection: Sendable {
   }
 
   private let way: Way
-  private let folder: String
+  let folder: String
+  /// Whether the folder is removed at the end.
+  private let isTemporary: Bool
 
-  private init(_ way: Way, folder: String) {
+  private init(_ way: Way, folder: String, isTemporary: Bool = false) {
     self.way = way
     self.folder = folder
+    self.isTemporary = isTemporary
   }
 
   /// Opens a connection, and waits a while for a folder that another command holds or for a server that is starting.
@@ -39,11 +42,7 @@ package final class AdminConnection: Sendable {
         if !creating, folder.isNew { throw noData(settings) }
         let logger = ServerLog(level: .warning).logger("parley")
         let core = try Core.open(settings, folder, logger: logger)
-        let context = AdminContext(
-          accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages, backups: core.backup
-        )
-        .acting(AuditActor(.folder, name: "uid \(getuid())", origin: "process \(getpid())"))
-        return AdminConnection(.folder(core, context, logger), folder: settings.data)
+        return AdminConnection(.folder(core, context(core, settings), logger), folder: settings.data)
       case .held(let holder):
         if await isServing(client) { return AdminConnection(.server(client), folder: settings.data) }
         guard ContinuousClock.now < end else {
@@ -53,6 +52,60 @@ package final class AdminConnection: Sendable {
         }
         try? await Task.sleep(for: ServerLimits.lockPollInterval)
       }
+    }
+  }
+
+  private static func context(_ core: Core, _ settings: Settings) -> AdminContext {
+    AdminContext(
+      accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages, backups: core.backup
+    )
+    .acting(AuditActor(.folder, name: "uid \(getuid())", origin: "process \(getpid())"))
+  }
+
+  /// Opens a copy of the database, whether a server uses it or not, or an empty one if there is none. What is done there
+  /// leaves nothing behind: `close` removes the copy, and the data folder stays as it is.
+  package static func copy(of settings: Settings) throws(StartupError) -> AdminConnection {
+    let copy = try temporaryFolder()
+    do throws(StartupError) {
+      try copyDatabase(of: settings, to: DataFolder.database(of: copy))
+      guard case .opened(let folder) = try DataFolder.open(copy, for: .command) else {
+        throw StartupError("the temporary folder \(copy) is in use by another process")
+      }
+      let logger = ServerLog(level: .warning).logger("parley")
+      let core = try Core.open(settings, folder, logger: logger)
+      return AdminConnection(.folder(core, context(core, settings), logger), folder: copy, isTemporary: true)
+    } catch {
+      Folder.remove(copy)
+      throw error
+    }
+  }
+
+  /// Creates a folder that only this user can enter, where the engine's temporary files are, too.
+  private static func temporaryFolder() throws(StartupError) -> String {
+    let outer = ["SQLITE_TMPDIR", "TMPDIR"].lazy.compactMap { name in getenv(name).map { String(cString: $0) } }.first
+    var name = Array("\(outer ?? "/var/tmp")/parley-copy-XXXXXX".utf8CString)
+    let made = name.withUnsafeMutableBufferPointer { buffer -> String? in
+      guard let start = buffer.baseAddress, let path = mkdtemp(start) else { return nil }
+      return String(cString: path)
+    }
+    guard let made else {
+      throw StartupError(
+        "a temporary folder in \(outer ?? "/var/tmp") cannot be created: \(Files.reason(errno)); TMPDIR names another")
+    }
+    return made
+  }
+
+  private static func copyDatabase(of settings: Settings, to target: String) throws(StartupError) {
+    let database = DataFolder.database(of: settings.data)
+    do {
+      if try Files.isMissing(database) { return }
+      try SQLiteStore.copy(database, to: target, isReplicated: settings.backups.isReplicated)
+    } catch let failure as Files.Failure {
+      throw StartupError("\(database) cannot be read: \(failure.reason)")
+    } catch let failure as StoreFailure {
+      throw StartupError(failure.description)
+    } catch {
+      throw StartupError("\(database) cannot be copied: \(error)")
     }
   }
 
@@ -168,5 +221,6 @@ package final class AdminConnection: Sendable {
 
   package func close() async {
     if case .folder(let core, _, let logger) = way { await core.close(logger) }
+    if isTemporary { Folder.remove(folder) }
   }
 }

@@ -134,11 +134,20 @@ struct CommandOptions: ParsableArguments {
 
   /// Calls `body` with access to the data.
   ///
-  /// - Parameter creating: Whether a missing database is created; otherwise it is an error.
-  func withData(creating: Bool = false, _ body: (CommandContext) async throws -> Void) async throws {
+  /// - Parameters:
+  ///   - creating: Whether a missing database is created; otherwise it is an error.
+  ///   - onCopy: Whether `body` works on a copy of this machine's database, or on an empty one if there is none. Nothing of
+  ///     it stays.
+  func withData(
+    creating: Bool = false, onCopy: Bool = false, _ body: (CommandContext) async throws -> Void
+  ) async throws {
     let settings: Settings?
     let administration: AdminConnection
-    if let elsewhere = try remote.connection(configuration) {
+    if onCopy {
+      try remote.refuse(configuration)
+      let local = try configuration.settings()
+      (settings, administration) = (local, try AdminConnection.copy(of: local))
+    } else if let elsewhere = try remote.connection(configuration) {
       (settings, administration) = (nil, elsewhere)
     } else {
       let local = try configuration.settings()

@@ -62,14 +62,12 @@ import Testing
   @Test func anImportIsItsBeginningAndItsEnd() async throws {
     try await withCore { _, context, _ in
       let acting = context.acting(operator1)
-      func send(_ name: String, of source: String, isTrial: Bool = false) async throws {
+      func send(_ name: String, of source: String) async throws {
         let account = AccountRecord(jid: "\(name)@localhost", password: "secret")
         let outcomes = try await acting.perform(
-          ImportRecords.self, ImportRecords.Input(records: [.account(account)], source: source, isTrial: isTrial))
+          ImportRecords.self, ImportRecords.Input(records: [.account(account)], source: source))
         #expect(outcomes.map(\.status) == [.done])
       }
-      try await send("alice", of: "prosody /one", isTrial: true)
-      #expect(try await audit(context) == [])
       for name in ["alice", "bob"] { try await send(name, of: "prosody /one") }
       let file = FileRecord(owner: "alice@localhost", secret: "s", name: "n", mediaType: nil, size: 1, time: 0)
       _ = try await acting.perform(

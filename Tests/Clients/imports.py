@@ -9,7 +9,7 @@ import subprocess
 
 from lib.former import DOMAIN, ROOMS
 from lib.harness import BINARY, PASSWORD, PATIENCE, Checks, Server, expect
-from lib.sources import KEY, SALT, SCRAM, Import, peak, portable, result
+from lib.sources import KEY, SALT, SCRAM, WORDS, Import, peak, portable, result
 from lib.terminal import Terminal
 
 KINDS = ("accounts", "files", "rooms", "messages", "records")
@@ -183,6 +183,31 @@ def in_steps(checks):
             expect("2020-09-13T12:26:43" in line and "2020-09-13T12:26:46" in line and "newer messages" in line, line)
 
 
+def dry(checks):
+    """A dry run says what the import says, whatever is here, and leaves nothing."""
+    def reported(server, file, *options, status=0):
+        report = pathlib.Path(server.folder, "report.txt")
+        counts = json.loads(parley(server, "import", "xep0227", file, "--json", "--report", report, *options, status=status))
+        return counts, report.read_text().splitlines()
+
+    with Server() as server:
+        file = portable(pathlib.Path(server.folder, "export.xml"), 4, 2, 10, 60)
+        with checks.check("dry run: where there is no data folder it creates none"):
+            trial = reported(server, file, "--dry-run")
+            expect(not pathlib.Path(server.data).exists(), "there is a data folder")
+            expect(trial == reported(server, file), f"{trial}")
+            expect(trial[0]["messages"]["imported"] == 10 and trial[0]["accounts"]["imported"] == 4, f"{trial}")
+        with checks.check("dry run: beside a running server it finds what is here, and what comes too late"):
+            server.start()
+            file.write_text(file.read_text().replace(f"{WORDS}3<", f"{WORDS}other<"))
+            before = acts(server)
+            trial = reported(server, file, "--dry-run", status=1)
+            expect(acts(server) == before, "it is in the audit")
+            expect(trial[0]["messages"] == {"imported": 0, "present": 9, "failed": 1}, f"{trial}")
+            expect(len(trial[1]) == 1 and "newer messages" in trial[1][0], f"{trial}")
+            expect(trial == reported(server, file, status=1), f"{trial}")
+
+
 def removed(checks):
     """Whoever was removed from a room or a contact group is not brought back, nor is a lifted ban or a deleted group."""
     def user(name):
@@ -246,8 +271,14 @@ def credentials(checks):
 def taken(server, source, wrong, *options):
     """Imports what is damaged, and returns the counts. Each line of `wrong` (a piece of its text, the file, words of the reason) is told, and nothing else."""
     report = pathlib.Path(server.folder, "report.txt")
-    counts = json.loads(parley(server, "import", *source, *options, "--json", "--report", report, status=1))
-    told = report.read_text().splitlines()
+
+    def reported(*more):
+        counts = json.loads(parley(server, "import", *source, *options, *more, "--json", "--report", report, status=1))
+        return counts, report.read_text().splitlines()
+
+    trial = reported("--dry-run")
+    counts, told = reported()
+    expect(trial == (counts, told), f"the dry run said {trial}, and the import {counts} {told}")
     for piece, file, *words in wrong:
         line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if piece in text)
         found = [each for each in told if str(file) in each and (f", line {line}:" in each or not piece) and all(word in each for word in words)]
@@ -416,6 +447,7 @@ def run(checks):
     large(checks)
     repeated(checks)
     in_steps(checks)
+    dry(checks)
     removed(checks)
     credentials(checks)
     bad_portable(checks)

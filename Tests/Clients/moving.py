@@ -314,14 +314,15 @@ def parley(server, *arguments, status=0):
 def imported(checks, where, server, *source):
     """Imports into the data folder: first on trial, then again, then once more."""
     with checks.check(f"{where}: a dry run changes nothing"):
-        said = json.loads(parley(server, "import", *source, "--dry-run", "--json"))
-        expect(said["accounts"]["imported"] >= 3 and said["accounts"]["failed"] == 0, f"{said}")
-        expect(not json.loads(parley(server, "user", "list", "--json")), "there are users")
+        trial = json.loads(parley(server, "import", *source, "--dry-run", "--json"))
+        expect(trial["accounts"]["imported"] >= 3 and trial["accounts"]["failed"] == 0, f"{trial}")
+        expect(not pathlib.Path(server.data).exists(), "there is a data folder")
     with checks.check(f"{where}: everything is imported, and a repeat finds it there"):
         said = json.loads(parley(server, "import", *source, "--json"))
         kinds = ("accounts", "files", "rooms", "messages", "records")
         links = 0 if where.startswith("XEP-0227") else said["links"]
         expect(sum(said[kind]["failed"] for kind in kinds) + said["unreadable"] + links == 0, f"{said}")
+        expect(said == trial, f"the dry run said {trial}, and the import {said}")
         again = json.loads(parley(server, "import", *source, "--json"))
         expect(all(again[kind]["failed"] == 0 for kind in kinds), f"{again}")
         expect(all(again[kind]["imported"] == 0 for kind in kinds[:4]), f"{again}")

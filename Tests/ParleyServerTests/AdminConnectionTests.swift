@@ -74,4 +74,54 @@ import Testing
       await known.close()
     }
   }
+
+  private func add(_ name: String, _ connection: AdminConnection) async throws {
+    _ = try await connection.call(
+      AddUser.self, AddUser.Input(jid: "\(name)@localhost", password: "secret words", name: nil))
+  }
+
+  private func users(_ connection: AdminConnection) async throws -> Int {
+    try await connection.call(ServerStatus.self, Empty()).users
+  }
+
+  /// What is tried on a copy is decided by what is here, and leaves nothing behind.
+  @Test func aCopyOfTheDataChangesNothing() async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder)
+      let empty = try AdminConnection.copy(of: settings)
+      try await add("alice", empty)
+      #expect(try await users(empty) == 1)
+      #expect(empty.folder != settings.data && FileManager.default.fileExists(atPath: empty.folder))
+      await empty.close()
+      #expect(!FileManager.default.fileExists(atPath: empty.folder))
+      #expect(!FileManager.default.fileExists(atPath: settings.data))
+
+      let created = try await AdminConnection.open(settings, creating: true)
+      try await add("alice", created)
+      await created.close()
+      let before = try FileManager.default.contentsOfDirectory(atPath: settings.data).sorted()
+      let copy = try AdminConnection.copy(of: settings)
+      let taken = try await problem { try await add("alice", copy) }
+      #expect(taken.code == "name-taken")
+      try await add("bob", copy)
+      #expect(try await users(copy) == 2)
+      await copy.close()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: settings.data).sorted() == before)
+      let again = try await AdminConnection.open(settings)
+      #expect(try await users(again) == 1)
+      await again.close()
+    }
+  }
+
+  @Test func aCopyIsMadeWhileTheServerUsesTheData() async throws {
+    try await withCore { core, context, settings in
+      _ = try await context.perform(
+        AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret words", name: nil))
+      let copy = try AdminConnection.copy(of: settings)
+      try await add("bob", copy)
+      #expect(try await users(copy) == 2)
+      await copy.close()
+      #expect(try await context.perform(ServerStatus.self, Empty()).users == 1)
+    }
+  }
 }

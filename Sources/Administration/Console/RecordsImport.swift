@@ -19,7 +19,7 @@ package struct RecordsImport {
   private let send: @Sendable ([ImportRecord]) async throws -> [RowOutcome]
   /// The batch that is on its way, while the next one is read: committing takes about as long as reading.
   private var sent: (batch: Batch, outcomes: Task<[RowOutcome], any Error>)?
-  /// Sends a piece of a file; nil on a dry run.
+  /// Sends a piece of a file; nil on a dry run, which does not read their content.
   private let sendPiece: ((ImportFile.Input) async throws -> RowOutcome)?
   /// Whether the import is to be broken off.
   private let isInterrupted: () -> Bool

@@ -185,41 +185,6 @@ extension Judge {
   }
 }
 
-extension Intent {
-  /// Checks what is brought from elsewhere by those rules that need nothing from the store: for a dry run, which has no
-  /// accounts yet.
-  public func checkAlone(by author: BareJID) throws(Problem) {
-    switch self {
-    case .imported(.contact(let contact)):
-      try Judge.checkItem(name: contact.name, groups: contact.groups)
-      try Judge.checkOther(contact.address, than: author)
-    case .imported(.room(let room)): try Judge.roomName(of: room.address)
-    case .imported(.roomPerson(let person)):
-      guard (person.member.affiliation ?? .member).isMember, let nick = person.member.nick else { return }
-      _ = try Judge.nick(nick)
-    case .imported(.roomMessage(let message)): _ = try Judge.nick(message.nick)
-    case .contactGroup(.put(_, let name, let displayName, _)): try Judge.checkContactGroup(name, displayName)
-    case .profile(let draft):
-      try Judge.checkTexts(of: draft)
-      var profile = Profile()
-      profile.displayName = draft.displayName ?? nil
-      profile.status = draft.status ?? nil
-      try Judge.check(profile)
-      try Judge.check(fullName: draft.fullName ?? nil)
-      if let avatar = draft.avatar ?? nil { try Judge.check(avatar) }
-      try Judge.check(vCard: draft.vCard)
-    case .setPrivateXML(let drafts): for draft in drafts { try Judge.check(draft) }
-    case .node(.create(let name, _), _), .node(.configure(let name, _), _): _ = try Judge.name(name)
-    case .node(.publish(let publication), _):
-      let name = try Judge.name(publication.node)
-      guard let item = publication.item else { return }
-      try Judge.check(item, in: name)
-      try Judge.check(stored: item.stored, in: name)
-    default: return
-    }
-  }
-}
-
 extension Problem {
   fileprivate static func historyTooLate(_ time: Timestamp, last: Timestamp) -> Problem {
     Problem(

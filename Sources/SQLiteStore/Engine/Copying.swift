@@ -14,6 +14,19 @@ extension SQLiteStore {
     try Aside.run { [self] in try copyHere(to: target, until: cancellation) }
   }
 
+  /// Copies a file that this process has not opened, in the same way and at full speed. Another process may use it
+  /// meanwhile.
+  ///
+  /// - Parameter isReplicated: whether the write-ahead log is left alone (`Options.isReplicated`).
+  /// - Throws: `StoreFailure`.
+  public static func copy(_ path: String, to target: String, isReplicated: Bool) throws {
+    try WriteGathering.install()
+    let connection = try Connection(
+      path: path, cacheBytes: StoreLimits.copyCacheBytes, busyTimeout: Options().busyTimeout, keepsLog: isReplicated)
+    try Migration.check(connection, path)
+    try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
+  }
+
   private func copyHere(to target: String, until cancellation: Cancellation) throws {
     let connection = try Connection(
       path: path, cacheBytes: StoreLimits.copyCacheBytes, layer: CheckpointPacing.copyName, keepsLog: isReplicated)

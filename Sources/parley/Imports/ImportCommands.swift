@@ -98,7 +98,9 @@ struct ImportEjabberd: AsyncParsableCommand {
 
 /// The options and the run that all imports from other servers have in common.
 struct ImportOptions: ParsableArguments {
-  @Flag(name: .customLong("dry-run"), help: "Reads and checks everything, and changes nothing.")
+  @Flag(
+    name: .customLong("dry-run"),
+    help: "Imports into a copy of the database, which is deleted, and prints the report. Nothing is changed.")
   var isTrial = false
 
   @Flag(name: .customLong("no-history"), help: "Leaves archives and unreceived messages out.")
@@ -116,7 +118,7 @@ struct ImportOptions: ParsableArguments {
     let list = try report.map { try ReportFile($0) }
     let draws = Terminal.errorIsTerminal
     var told = 0
-    try await options.withData(creating: true) { context in
+    try await options.withData(creating: true, onCopy: isTrial) { context in
       var run = RecordsImport(
         source, name: name, takesHistory: !leavesHistory, show: draws ? { Terminal.replaceLine($0) } : nil,
         tell: { text in
@@ -127,9 +129,8 @@ struct ImportOptions: ParsableArguments {
           Terminal.note(text)
           if told == RecordsImport.failuresShown { Terminal.note("Further ones are only counted.") }
         },
-        send: { [isTrial] records in
-          try await context.call(
-            ImportRecords.self, ImportRecords.Input(records: records, source: name, isTrial: isTrial))
+        send: { records in
+          try await context.call(ImportRecords.self, ImportRecords.Input(records: records, source: name))
         },
         sendPiece: isTrial ? nil : { try await context.call(ImportFile.self, $0) },
         isInterrupted: { interrupt.signalNumber != nil })
@@ -147,11 +148,20 @@ struct ImportOptions: ParsableArguments {
         }
       }
       if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
-      try options.output.print(
-        run.report, (isTrial ? "A dry run: nothing was changed. It would be:\n" : "") + run.report.text)
+      try options.output.print(run.report, isTrial ? Self.trial(run.report) : run.report.text)
       if let number = interrupt.signalNumber, failure != nil { throw ExitCode(128 + number) }
       if run.report.failed > 0 { throw ExitCode(1) }
     }
+  }
+
+  private static func trial(_ report: RecordsImport.Report) -> String {
+    var lines = ["A dry run: nothing was changed. The import would have this report:", report.text]
+    if report.files.imported > 0 {
+      lines.append(
+        "The content of files was not read: a file that cannot be read, or that uploads.scan refuses, is found by the import."
+      )
+    }
+    return lines.joined(separator: "\n")
   }
 }
 

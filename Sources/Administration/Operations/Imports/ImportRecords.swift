@@ -17,12 +17,9 @@ package enum ImportRecords: AdminOperation {
     let records: [ImportRecord]
     /// The value names the import in the audit: the former server's kind and the path.
     let source: String
-    /// Whether the records are checked only.
-    let isTrial: Bool
-    package init(records: [ImportRecord], source: String, isTrial: Bool) {
+    package init(records: [ImportRecord], source: String) {
       self.records = records
       self.source = source
-      self.isTrial = isTrial
     }
   }
 
@@ -36,7 +33,7 @@ package enum ImportRecords: AdminOperation {
     guard input.records.count <= AdminLimits.importBatchRecords else {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRecords) records.")
     }
-    if !input.isTrial { try await context.begin(input.source) }
+    try await context.begin(input.source)
     var outcomes = [RowOutcome](repeating: RowOutcome(.done), count: input.records.count)
     try await accounts(input, in: context, &outcomes)
     try await others(input, in: context, &outcomes)
@@ -93,7 +90,7 @@ package enum ImportRecords: AdminOperation {
         fresh.append((users[index], place))
       }
     }
-    if fresh.isEmpty || input.isTrial { return }
+    if fresh.isEmpty { return }
     let rows = fresh.map(\.user)
     let results = await context.accounts.importUsers(rows, byOperator: context.isOperator)
     for (row, result) in zip(fresh, results) {
@@ -173,7 +170,7 @@ package enum ImportRecords: AdminOperation {
     for (place, record) in input.records.enumerated() {
       guard let name = record.owner else {
         do throws(Problem) {
-          if let found = try await ofRealm(record, input, reading, context, &outcomes[place]) {
+          if let found = try await ofRealm(record, reading, context, &outcomes[place]) {
             wishes.append(
               Wish(place: place, owner: Parley.nobody, noting: .realm(found.realm), intents: found.intents))
           }
@@ -186,44 +183,18 @@ package enum ImportRecords: AdminOperation {
         guard let address = addresses[name] else {
           throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is no account's address.", field: "owner")
         }
-        let party = parties[name]
-        if party == nil, !input.isTrial {
+        guard let party = parties[name] else {
           throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "owner")
         }
         let intents = try intents(for: record, of: address, reading, &outcomes[place])
-        if input.isTrial { for intent in intents { try intent.checkAlone(by: address) } }
-        if let party {
-          wishes.append(Wish(place: place, owner: party, noting: .user(party.id), intents: intents))
-        }
+        wishes.append(Wish(place: place, owner: party, noting: .user(party.id), intents: intents))
       } catch {
         outcomes[place] = RowOutcome(error)
       }
     }
     if wishes.isEmpty { return }
-    let found = try await input.isTrial ? rehearse(wishes, context.parley) : post(wishes, context.parley)
+    let found = try await post(wishes, context.parley)
     for (place, outcome) in found where outcomes[place].status != .failed { outcomes[place] = outcome }
-  }
-
-  /// Returns the outcomes of what is here already, or would be refused whatever is here. Nothing is posted.
-  private static func rehearse(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
-    try await parley.read { reader -> [Int: RowOutcome] in
-      var notes = ImportNotes()
-      var outcomes: [Int: RowOutcome] = [:]
-      for wish in wishes {
-        switch try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, reader) {
-        case .post(let intents, _, let reason):
-          if let reason { outcomes[wish.place] = RowOutcome(.done, reason, code: kept) }
-          do throws(Problem) {
-            for intent in intents { try intent.checkAlone(by: wish.owner.address) }
-          } catch {
-            outcomes[wish.place] = RowOutcome(error)
-          }
-        case .here: outcomes[wish.place] = RowOutcome(.exists)
-        case .kept(let reason, _): outcomes[wish.place] = RowOutcome(.exists, reason, code: kept)
-        }
-      }
-      return outcomes
-    }
   }
 
   /// Posts everything in one transaction. What is here already, or was brought by an import before, is left alone. The
@@ -360,8 +331,7 @@ package enum ImportRecords: AdminOperation {
   /// Returns the intents of what is no user's, and the realm that has it. What can only be taken in part becomes a failed
   /// `outcome` nonetheless.
   private static func ofRealm(
-    _ record: ImportRecord, _ input: Input, _ reading: ImportedRecords, _ context: AdminContext,
-    _ outcome: inout RowOutcome
+    _ record: ImportRecord, _ reading: ImportedRecords, _ context: AdminContext, _ outcome: inout RowOutcome
   ) async throws(Problem) -> (realm: RealmID, intents: [Intent])? {
     switch record {
     case .room(let room):
@@ -399,8 +369,7 @@ package enum ImportRecords: AdminOperation {
         try members.filter { try reader.user($0).map { $0.state != .deleted } ?? false }
       }
       let missing = members.filter { !known.contains($0) }
-      // The accounts that a dry run misses may be those of the same import.
-      if !missing.isEmpty, !input.isTrial {
+      if !missing.isEmpty {
         let names = missing.map(\.description).joined(separator: ", ")
         outcome = RowOutcome(.failed, "members: there is no user \(names)", code: "user-unknown")
       }
