@@ -365,6 +365,42 @@ import Testing
     }
   }
 
+  /// The reason is the same for all of them, so that it is reported once.
+  @Test func whatBelongsToAnotherDomainHasOneReason() async throws {
+    try await withCore { _, context, _ in
+      let owner = "romeo@elsewhere.example"
+      let message = "<message xmlns='jabber:client' type='chat'><body>hi</body></message>"
+      let records: [ImportRecord] = [
+        .account(AccountRecord(jid: owner, password: "secret words")),
+        .account(AccountRecord(jid: "juliet@elsewhere.example", password: "secret words")),
+        .contact(ContactRecord(owner: owner, jid: "juliet@elsewhere.example", subscription: "both")),
+        .vCard(ElementRecord(owner: owner, xml: "<vCard xmlns='vcard-temp'/>")),
+        .message(
+          MessageRecord(
+            owner: owner, time: 1_600_000_000_000, peer: Self.romeo, isInbound: false, isInAuthorsArchive: true,
+            isInAddresseesArchive: true, isOffline: false, xml: message)),
+        .contactGroup(
+          ContactGroupRecord(domain: "elsewhere.example", name: "a", label: nil, members: [], hasEveryone: false)),
+      ]
+      let outcomes = try await run(records, context)
+      #expect(outcomes.allSatisfy { $0.status == .failed && $0.code == ImportRecords.unserved }, "\(outcomes)")
+      #expect(Set(outcomes.map(\.reason)).count == 1)
+      #expect(outcomes[0].reason?.contains("elsewhere.example") == true)
+      #expect(outcomes[0].reason?.contains("localhost") == true)
+      let hall = "hall@rooms.elsewhere.example"
+      let rooms: [ImportRecord] = [
+        .room(RoomRecord(jid: hall, fields: [:], owners: [Self.romeo])),
+        .roomPerson(RoomPersonRecord(room: hall, jid: Self.romeo, affiliation: "owner")),
+        .roomMessage(
+          RoomMessageRecord(room: hall, time: 1_600_000_000_000, nick: "R", author: nil, xml: message)),
+      ]
+      let refused = try await run(rooms, context)
+      #expect(refused.allSatisfy { $0.status == .failed && $0.code == ImportRecords.unserved }, "\(refused)")
+      #expect(Set(refused.map(\.reason)).count == 1)
+      #expect(refused[0].reason?.contains("conference.localhost") == true)
+    }
+  }
+
   @Test func whatTheRulesForbidIsRefused() async throws {
     try await withCore { _, context, _ in
       let here = ["romeo", "juliet", "gone"].map { Self.account($0) } + [Self.room]

@@ -208,6 +208,20 @@ def dry(checks):
             expect(trial == reported(server, file, status=1), f"{trial}")
 
 
+def elsewhere(checks):
+    with Server() as server, checks.check("another domain: it is said once, with the number of records and the domain that is served"):
+        source = portable(pathlib.Path(server.folder, "export.xml"), 4, 2, 10, 60)
+        source.write_text(source.read_text().replace(f"<host jid='{DOMAIN}'>", "<host jid='former.example'>").replace(f"@{DOMAIN}", "@former.example"))
+        report = pathlib.Path(server.folder, "report.txt")
+        for options in (["--dry-run"], []):
+            counts = json.loads(parley(server, "import", "xep0227", source, "--json", "--report", report, *options, status=1))
+            failed = {kind: counts[kind]["failed"] for kind in KINDS}
+            expect(failed == {"accounts": 4, "files": 0, "rooms": 0, "messages": 10, "records": 8}, f"{counts}")
+            line, = report.read_text().splitlines()
+            for word in ("and 21 more records", "former.example is not served here", f"is {DOMAIN} (the setting domain)"):
+                expect(word in line, f"{word}: {line}")
+
+
 def removed(checks):
     """Whoever was removed from a room or a contact group is not brought back, nor is a lifted ban or a deleted group."""
     def user(name):
@@ -448,6 +462,7 @@ def run(checks):
     repeated(checks)
     in_steps(checks)
     dry(checks)
+    elsewhere(checks)
     removed(checks)
     credentials(checks)
     bad_portable(checks)

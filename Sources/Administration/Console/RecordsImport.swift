@@ -25,6 +25,8 @@ package struct RecordsImport {
   private let isInterrupted: () -> Bool
   /// The files that are here, by the first halves of their ids.
   private var files: Set<UInt64> = []
+  /// The records of domains that are not served here, by the reason, with the place of the first one.
+  private var foreign: [String: (first: Place, count: Int)] = [:]
 
   /// The outcome of one kind of records.
   package struct Count: Codable, Hashable, Sendable {
@@ -124,6 +126,15 @@ package struct RecordsImport {
   }
 
   package struct Interrupted: Error {}
+
+  /// A line for each domain in the source that is not served here, with the number of its records. They are not told one
+  /// by one.
+  package var unserved: [String] {
+    foreign.sorted { $0.key < $1.key }.map { reason, found in
+      let others = found.count == 1 ? "" : " and \(ProgressBar.grouped(found.count - 1)) more records"
+      return "\(Line.safe(found.first.description))\(others): \(Line.safe(reason))"
+    }
+  }
 
   private func goOn() throws {
     if isInterrupted() { throw Interrupted() }
@@ -241,7 +252,9 @@ package struct RecordsImport {
       }
       let isKept = outcome.code == ImportRecords.kept
       if isKept { report.kept += 1 }
-      if outcome.status == .failed || isKept {
+      if outcome.code == ImportRecords.unserved, let reason = outcome.reason {
+        foreign[reason, default: (place, 0)].count += 1
+      } else if outcome.status == .failed || isKept {
         tell("\(Line.safe(place.description)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
       }
     }

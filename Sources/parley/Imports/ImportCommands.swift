@@ -137,6 +137,10 @@ struct ImportOptions: ParsableArguments {
       var failure: (any Error)?
       do { try await run.run() } catch { failure = error }
       if draws { Terminal.note("") }
+      for line in run.unserved {
+        list?.add(line)
+        Terminal.note(line)
+      }
       // A source that cannot be read at all has begun nothing.
       if !isTrial, failure == nil || run.report != RecordsImport.Report() {
         let end = EndImport.Input(source: name, report: run.report, isBrokenOff: failure != nil)

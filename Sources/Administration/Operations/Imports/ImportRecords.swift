@@ -52,9 +52,7 @@ package enum ImportRecords: AdminOperation {
       guard case .account(let account) = record else { continue }
       do throws(Problem) {
         let address = try AdminContext.account(account.jid)
-        guard context.parley.realm(domain: address.domain) != nil else {
-          throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
-        }
+        try checkServed(address.domain, context)
         users.append(try newUser(account, at: address))
         places.append(place)
         records.append(account)
@@ -103,6 +101,17 @@ package enum ImportRecords: AdminOperation {
 
   /// The code of what is here already and is not as the source has it.
   package static let kept = "kept"
+  /// The code of what belongs to a domain that is not this server's. The reason names only the domains, so that all records
+  /// of one have the same.
+  package static let unserved = "domain-not-served"
+
+  private static func checkServed(_ domain: String, _ context: AdminContext) throws(Problem) {
+    if context.parley.realm(domain: domain) != nil { return }
+    let served = context.parley.realms.map(\.domain).joined(separator: ", ")
+    throw Problem(
+      .foreign, unserved,
+      "\(Line.safe(domain)) is not served here; the domain of this server is \(served) (the setting domain)")
+  }
 
   private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
     if let password = account.password {
@@ -183,6 +192,7 @@ package enum ImportRecords: AdminOperation {
         guard let address = addresses[name] else {
           throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is no account's address.", field: "owner")
         }
+        try checkServed(address.domain, context)
         guard let party = parties[name] else {
           throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "owner")
         }
@@ -358,6 +368,7 @@ package enum ImportRecords: AdminOperation {
         at: Timestamp(milliseconds: message.time))
       return (realm: realm, intents: [.imported(.roomMessage(imported))])
     case .contactGroup(let group):
+      try checkServed(group.domain, context)
       let realm = try context.realm(group.domain)
       let put = ContactGroupIntent.put(
         realm.id, name: group.name, displayName: group.label, hasEveryone: group.hasEveryone)
@@ -419,9 +430,10 @@ package enum ImportRecords: AdminOperation {
   private static func room(_ jid: String, _ context: AdminContext) throws(Problem) -> (BareJID, RealmID) {
     let address = try AdminContext.contact(jid)
     guard let realm = context.parley.realm(rooms: address.domain) else {
+      let served = context.parley.realms.map(\.rooms).joined(separator: ", ")
       throw Problem(
-        .foreign, "domain-not-served",
-        "\(address.domain) has no rooms here; the setting rooms.domain names theirs.", field: "jid")
+        .foreign, unserved,
+        "\(address.domain) has no rooms here; the rooms of this server are at \(served) (the setting rooms.domain)")
     }
     return (address, realm.id)
   }
