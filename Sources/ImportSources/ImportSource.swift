@@ -22,6 +22,11 @@ public enum Reading: Sendable, Equatable {
 
 /// The data of another server.
 public protocol ImportSource: Sendable {
+  /// Checks that what the operator has named is there and is a source of this kind. It reads little, and is called before
+  /// anything is created.
+  func check() throws(SourceFailure)
+  /// The places where records are looked for, for the report that there are none.
+  var places: String { get }
   /// Begins a pass.
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader
   /// Whether there may be uploaded files, which are a pass of their own (`RecordKinds.files`).

@@ -237,9 +237,13 @@ enum Import {
       })
   }
 
-  static func finish(_ run: ImportRun, _ output: OutputOptions) throws {
+  static func finish(_ run: ImportRun, path: String, _ output: OutputOptions) throws {
     if Terminal.errorIsTerminal { Terminal.note("") }
     try output.print(run.report, run.summary)
+    if run.isEmpty {
+      let place = path == "-" ? "the standard input" : path
+      throw StartupError("there is nothing to import in \(place): it names columns only")
+    }
     if run.failed > 0 { throw ExitCode(1) }
   }
 }

@@ -34,7 +34,7 @@ import Testing
       _ = try await AddUser.perform(AddUser.Input(jid: "carol@localhost", password: "secret", name: nil), in: context)
       #expect(
         try await audit(context) == [
-          "uid 1000 users.import 1 users done", "uid 1000 users.state alice@localhost disabled done",
+          "uid 1000 users.import 1 user done", "uid 1000 users.state alice@localhost disabled done",
           "uid 1000 users.add alice@localhost name-taken", "uid 1000 users.add alice@localhost done",
         ])
       #expect(try await audit(context, matching: "STATE").count == 1)
@@ -52,9 +52,9 @@ import Testing
       _ = try await acting.perform(ImportContacts.self, ImportContacts.Input(rows: contacts, mutual: false))
       #expect(
         try await audit(context) == [
-          "uid 1000 roster.import 1 contacts, 1 refused done",
+          "uid 1000 roster.import 1 contact, 1 refused done",
           "uid 1000 users.import 0 users, 1 here already, 2 refused done",
-          "uid 1000 users.import 1 users, 2 refused done",
+          "uid 1000 users.import 1 user, 2 refused done",
         ])
     }
   }

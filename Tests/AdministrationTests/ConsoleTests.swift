@@ -85,7 +85,7 @@ extension CSVReader {
       case .failure(let flaw): seen.append("\(flaw.line) \(flaw.text)")
       }
     }
-    #expect(seen == ["2 a@x Alice ", "3 1 fields where the first line has 3", "4 b@x Bob "])
+    #expect(seen == ["2 a@x Alice ", "3 1 field where the first line has 3", "4 b@x Bob "])
   }
 
   @Test(arguments: [

@@ -358,7 +358,7 @@ def run(checks):
 def moving_in(checks, book):
     """The commands by which the users of another server move in, and away; `moving` has real ones."""
     where = "docs/guides/production.md"
-    for section, text in [("Move from Prosody", "erin@localhost"), ("Move from ejabberd", "1 accounts imported"),
+    for section, text in [("Move from Prosody", "erin@localhost"), ("Move from ejabberd", "1 account imported"),
                           ("Move from any other server, and away", "")]:
         with checks.check(f"docs: to production, {section}"), Machine() as machine:
             if not text:

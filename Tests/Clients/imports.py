@@ -54,7 +54,7 @@ def broken_off(checks):
             expect(messages["present"] > 0 and messages["imported"] > 0, f"{report}")
             expect(messages["present"] + messages["imported"] == MESSAGES, f"{report}")
             ended = acts(server)[-1]
-            expect(ended[0] == "records.import.end" and f"{messages['imported']} messages" in ended[1] and "broken" not in ended[1], f"{ended}")
+            expect(ended[0] == "records.import.end" and f"{messages['imported']:,} messages" in ended[1] and "broken" not in ended[1], f"{ended}")
             expect(pieces(parley(server, "export", "xep0227")) == pieces(source.read_text()), "it is not what was imported")
 
 
@@ -206,6 +206,37 @@ def dry(checks):
             expect(trial[0]["messages"] == {"imported": 0, "present": 9, "failed": 1}, f"{trial}")
             expect(len(trial[1]) == 1 and "newer messages" in trial[1][0], f"{trial}")
             expect(trial == reported(server, file, status=1), f"{trial}")
+
+
+def nothing(checks):
+    def refused(server, *arguments):
+        done = subprocess.run(
+            [str(BINARY), *map(str, arguments), "--config", server.configuration], env=server.environment(), capture_output=True,
+            text=True, timeout=PATIENCE)
+        expect(done.returncode == 1, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stderr
+
+    with Server() as server:
+        with checks.check("nothing to import: a path that does not exist is named with what is expected, and no data folder is created"):
+            for kind, expected in [("prosody", "data folder of Prosody"), ("ejabberd", "ejabberdctl dump"), ("xep0227", "XEP-0227")]:
+                for options in (["--dry-run"], []):
+                    said = refused(server, "import", kind, "/nope", *options)
+                    expect("/nope: there is no such file or folder" in said and expected in said, said)
+            expect(not pathlib.Path(server.data).exists(), "there is a data folder")
+        with checks.check("nothing to import: an empty source fails and says where it was looked for"):
+            folder = pathlib.Path(server.folder)
+            (folder / "prosody" / "localhost" / "accounts").mkdir(parents=True)
+            (folder / "dump.txt").write_text("{tables,[]}.\n")
+            (folder / "export.xml").write_text(f"<server-data xmlns='urn:xmpp:pie:0'><host jid='{DOMAIN}'/></server-data>\n")
+            for kind, source in [("prosody", folder / "prosody"), ("ejabberd", folder / "dump.txt"), ("xep0227", folder / "export.xml")]:
+                for options in (["--dry-run"], []):
+                    said = refused(server, "import", kind, source, *options)
+                    expect("nothing to import was found in" in said and str(source) in said, said)
+            expect(acts(server) == [], "an import is in the audit")
+        with checks.check("one of a kind: the report has the singular"):
+            source = portable(folder / "one.xml", 1, 0, 0, 0)
+            said = parley(server, "import", "xep0227", source)
+            expect("1 account imported, 0 here already" in said and "0 messages imported" in said, said)
 
 
 def elsewhere(checks):
@@ -463,6 +494,7 @@ def run(checks):
     in_steps(checks)
     dry(checks)
     elsewhere(checks)
+    nothing(checks)
     removed(checks)
     credentials(checks)
     bad_portable(checks)

@@ -254,7 +254,7 @@ import Testing
     let source = EjabberdSource.at(try folder.write("dump.sql", text), domain: "a")
     let (accounts, flaws) = try all(source, .accounts)
     #expect(accounts == [.account(AccountRecord(jid: "juliet@a", password: "x"))])
-    #expect(flaws == ["4: it has 1 fields in place of 2"])
+    #expect(flaws == ["4: it has 1 field in place of 2"])
     let (settings, more) = try all(source, .settings)
     #expect(settings.isEmpty)
     #expect(more.first == "\(text.contains("COPY") ? 8 : 7): it has 4 fields in place of 3")

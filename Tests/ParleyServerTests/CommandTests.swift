@@ -213,7 +213,7 @@ import Testing
       #expect(users.output == "2 users imported, 2 failed\n")
       #expect(
         users.lines == [
-          "users.csv: line 4: 1 fields where the first line has 3",
+          "users.csv: line 4: 1 field where the first line has 3",
           "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
           "warning: 2 of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
             + "their users may have them elsewhere.",
@@ -231,7 +231,18 @@ import Testing
       let contacts = try await Command.run(
         "roster", "import", "-", "--mutual", in: folder,
         input: "jid,contact,name,groups\nalice@localhost,bob,Bob,A; B\n")
-      #expect(contacts.output == "1 contacts imported\n")
+      #expect(contacts.output == "1 contact imported\n")
+      let empty = try await Command.run("user", "import", "-", in: folder, input: "jid,password\n")
+      #expect(empty.status == 1)
+      #expect(empty.output == "0 users imported\n")
+      #expect(empty.errors.contains("there is nothing to import in the standard input"))
+      let missing = try await Command.run("roster", "import", "missing.csv", in: folder)
+      #expect(missing.status == 1)
+      #expect(
+        missing.lines == [
+          "parley: missing.csv cannot be read: there is no such file or folder; a CSV file with the columns jid, contact, "
+            + "name, groups is expected"
+        ])
       let exported = try await Command.run("roster", "export", "alice", in: folder)
       #expect(exported.output == "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,A;B\n")
     }

@@ -175,7 +175,8 @@ package struct CSVTable {
     guard let row = try reader.row() else { return nil }
     guard row.fields.count == width else {
       return .failure(
-        CSVReader.Flaw(line: row.line, text: "\(row.fields.count) fields where the first line has \(width)"))
+        CSVReader.Flaw(
+          line: row.line, text: "\(ProgressBar.counted(row.fields.count, "fields")) where the first line has \(width)"))
     }
     return .success(Record(line: row.line, fields: row.fields, places: places))
   }

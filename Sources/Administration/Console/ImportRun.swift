@@ -34,7 +34,11 @@ package struct ImportRun {
     required: [String], optional: [String],
     batch: ([CSVTable.Record]) async throws -> [RowOutcome]
   ) async throws {
-    let input = try InputFile(path)
+    let input: InputFile
+    do throws(StartupError) { input = try InputFile(path) } catch {
+      let columns = (required + optional).joined(separator: ", ")
+      throw StartupError("\(error.lines.joined(separator: "; ")); a CSV file with the columns \(columns) is expected")
+    }
     var bar = ProgressBar(noun)
     do {
       var table = try CSVTable(
@@ -58,7 +62,7 @@ package struct ImportRun {
     }
   }
 
-  private var soFar: String { done > 0 ? "; \(ProgressBar.grouped(done)) \(noun) before it were imported" : "" }
+  private var soFar: String { done > 0 ? "; imported before it: \(ProgressBar.counted(done, noun))" : "" }
 
   private mutating func finish(
     _ rows: inout [Result<CSVTable.Record, CSVReader.Flaw>], _ batch: ([CSVTable.Record]) async throws -> [RowOutcome]
@@ -93,11 +97,14 @@ package struct ImportRun {
 
   /// The summary, such as `9,990 users imported, 5 skipped, 5 failed`.
   package var summary: String {
-    var parts = ["\(ProgressBar.grouped(done)) \(noun) imported"]
+    var parts = ["\(ProgressBar.counted(done, noun)) imported"]
     if skipped > 0 { parts.append("\(ProgressBar.grouped(skipped)) skipped") }
     if failed > 0 { parts.append("\(ProgressBar.grouped(failed)) failed") }
     return parts.joined(separator: ", ")
   }
+
+  /// Whether the file had nothing to import.
+  package var isEmpty: Bool { done + skipped + failed == 0 }
 
   /// The summary for programs.
   package struct Report: Codable, Sendable {

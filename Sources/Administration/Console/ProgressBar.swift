@@ -47,6 +47,13 @@ package struct ProgressBar {
     return (number < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
   }
 
+  /// Returns a number with its noun.
+  ///
+  /// - Parameter plural: the noun, which has an `s` at its end.
+  package static func counted(_ number: Int, _ plural: String) -> String {
+    "\(grouped(number)) \(number == 1 ? String(plural.dropLast()) : plural)"
+  }
+
   private static func clock(_ seconds: Double) -> String {
     let whole = seconds.isFinite ? Int(min(seconds.rounded(), 359_999)) : 0
     let (hours, minutes, rest) = (whole / 3_600, whole / 60 % 60, whole % 60)

@@ -56,6 +56,9 @@ package struct RecordsImport {
 
     package init() {}
 
+    /// Whether the source had nothing at all.
+    package var isEmpty: Bool { self == RecordsImport.Report() }
+
     package var failed: Int {
       accounts.failed + files.failed + rooms.failed + messages.failed + records.failed + unreadable
     }
@@ -63,20 +66,22 @@ package struct RecordsImport {
     /// The counts without those of what was here already.
     package var line: String {
       let taken = [(accounts, "accounts"), (files, "files"), (rooms, "rooms"), (messages, "messages")]
-        .map { "\($0.imported) \($1)" }
-      return taken.joined(separator: ", ") + " and \(records.imported) other records; \(failed) failed"
+        .map { ProgressBar.counted($0.imported, $1) }
+      return taken.joined(separator: ", ")
+        + " and \(ProgressBar.counted(records.imported, "other records")); \(failed) failed"
     }
 
     package var text: String {
       func line(_ count: Count, _ noun: String) -> String {
-        "\(ProgressBar.grouped(count.imported)) \(noun) imported, \(ProgressBar.grouped(count.present)) here already, "
+        "\(ProgressBar.counted(count.imported, noun)) imported, \(ProgressBar.grouped(count.present)) here already, "
           + "\(ProgressBar.grouped(count.failed)) failed"
       }
-      var left =
-        expiredFiles == 0
-        ? [] : ["\(ProgressBar.grouped(expiredFiles)) files are older than files get here (uploads.days)"]
-      if kept > 0 { left.append("\(ProgressBar.grouped(kept)) were changed or removed here, and stay so") }
-      if links > 0 { left.append("\(ProgressBar.grouped(links)) messages link to files that have not come") }
+      var left: [String] = []
+      if expiredFiles > 0 {
+        left.append("older than files get here (uploads.days): \(ProgressBar.counted(expiredFiles, "files"))")
+      }
+      if kept > 0 { left.append("changed or removed here, and left so: \(ProgressBar.counted(kept, "records"))") }
+      if links > 0 { left.append("with a link to a file that has not come: \(ProgressBar.counted(links, "messages"))") }
       let counts = [
         line(accounts, "accounts"), line(files, "files"), line(rooms, "rooms"), line(messages, "messages"),
         line(records, "other records"),
@@ -131,7 +136,7 @@ package struct RecordsImport {
   /// by one.
   package var unserved: [String] {
     foreign.sorted { $0.key < $1.key }.map { reason, found in
-      let others = found.count == 1 ? "" : " and \(ProgressBar.grouped(found.count - 1)) more records"
+      let others = found.count == 1 ? "" : " and \(ProgressBar.counted(found.count - 1, "more records"))"
       return "\(Line.safe(found.first.description))\(others): \(Line.safe(reason))"
     }
   }

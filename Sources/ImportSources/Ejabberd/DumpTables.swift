@@ -53,7 +53,7 @@ final class DumpTables {
     guard fields.count == current.columnCount else {
       return EjabberdRow(
         table: table, values: [], place: place,
-        flaw: "it has \(fields.count) fields in place of \(current.columnCount)")
+        flaw: "it has \(fields.count) \(fields.count == 1 ? "field" : "fields") in place of \(current.columnCount)")
     }
     let values = current.places.map { $0.map { text(fields[$0]) } ?? "" }
     guard let insert = current.insert else { return EjabberdRow(table: table, values: values, place: place) }

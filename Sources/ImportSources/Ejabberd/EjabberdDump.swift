@@ -5,6 +5,10 @@ struct EjabberdDump: ImportSource {
 
   init(_ path: String) { self.path = path }
 
+  func check() throws(SourceFailure) { try SourcePath.check(path, EjabberdSource.expected) }
+
+  var places: String { "the tables of ejabberd in \(path)" }
+
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
     try EjabberdReader(TermFile(path), kinds)
   }

@@ -46,7 +46,8 @@ final class EjabberdReader: RecordReader {
   private func checkBegun(_ term: ErlangTerm?, _ line: Int) throws(SourceFailure) {
     if isBegun { return }
     guard term?.tuple.first?.atom == "tables" else {
-      throw SourceFailure(Place(file: file.path, line: line), "it is no dump of ejabberd (ejabberdctl dump)")
+      throw SourceFailure(
+        Place(file: file.path, line: line), "it is no dump of ejabberd; \(EjabberdSource.expected) is expected")
     }
     isBegun = true
   }

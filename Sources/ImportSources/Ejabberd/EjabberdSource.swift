@@ -1,7 +1,8 @@
-import Glibc
-
 /// The data of ejabberd, whichever way it is stored.
 public enum EjabberdSource {
+  static let expected =
+    "what ejabberdctl dump, pg_dump, mysqldump or mariadb-dump has written, or ejabberd's SQLite database,"
+
   /// Returns the source at a path: a dump of Mnesia (`ejabberdctl dump`), a SQLite database (`sql_type: sqlite`), or what
   /// `pg_dump` or `mysqldump` writes of its database (`sql_type: pgsql`, `mysql`).
   ///
@@ -19,11 +20,8 @@ public enum EjabberdSource {
   }
 
   private static func kind(of path: String) -> EjabberdDatabase.Kind? {
-    var start = [UInt8](repeating: 0, count: 256)
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    _ = read(file, &start, start.count)
-    close(file)
-    if start.starts(with: "SQLite format 3".utf8) { return .sqlite }
+    if SourcePath.isDatabase(path) { return .sqlite }
+    let start = SourcePath.beginning(of: path)
     // MariaDB's may begin with a comment that only its own client reads.
     if start.starts(with: "/*".utf8)
       || ["-- MySQL dump", "-- MariaDB dump"].contains(where: { start.starts(with: $0.utf8) })
@@ -42,6 +40,10 @@ struct EjabberdDatabase: ImportSource {
   let path: String
   let domain: String?
   let kind: Kind
+
+  func check() throws(SourceFailure) { try SourcePath.check(path, EjabberdSource.expected) }
+
+  var places: String { "the tables of ejabberd in \(path)" }
 
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
     let rows: any EjabberdRows

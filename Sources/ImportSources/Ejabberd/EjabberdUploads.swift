@@ -13,6 +13,13 @@ struct EjabberdUploads: ImportSource {
     self.folder = folder
   }
 
+  func check() throws(SourceFailure) {
+    try data.check()
+    try SourcePath.check(folder, isFolder: true, "the folder of uploaded files (docroot of mod_http_upload)")
+  }
+
+  var places: String { "\(data.places), and in \(folder)" }
+
   func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
     guard kinds.contains(.files) else { return try data.reader(of: kinds) }
     return try EjabberdFiles(folder, of: data.reader(of: .accounts))

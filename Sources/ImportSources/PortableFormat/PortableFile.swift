@@ -11,6 +11,7 @@ final class PortableFile {
   private(set) var bytesRead: Int64 = 0
   private let file: Int32
   private let events = XMLEvents()
+  private var isBegun = false
   private var isEnded = false
   private var problem: String?
 
@@ -31,8 +32,14 @@ final class PortableFile {
   /// Returns the next event; `nil` at the end.
   func next() throws(SourceFailure) -> XMLEvents.Event? {
     while true {
-      if let event = events.next() { return event }
-      if let problem { throw SourceFailure(Place(file: name, line: line), problem) }
+      if let event = events.next() {
+        isBegun = true
+        return event
+      }
+      if let problem {
+        throw SourceFailure(
+          Place(file: name, line: line), isBegun ? problem : "\(problem); \(PortableSource.expected) is expected")
+      }
       if isEnded { return nil }
       let chunk = try read()
       isEnded = chunk.isEmpty

@@ -9,6 +9,15 @@ public struct ProsodyDatabase: ImportSource {
 
   public init(_ path: String) { self.path = path }
 
+  public func check() throws(SourceFailure) {
+    try SourcePath.check(path, ProsodySource.expected)
+    guard SourcePath.isDatabase(path) else {
+      throw SourceFailure(Place(file: path), "it is no SQLite database; \(ProsodySource.expected) is expected")
+    }
+  }
+
+  public var places: String { "the tables prosody and prosodyarchive of \(path)" }
+
   public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
     let database = try Database(reading: path)
     guard try database.hasTable("prosody") else {

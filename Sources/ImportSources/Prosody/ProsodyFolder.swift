@@ -8,12 +8,24 @@ public struct ProsodyFolder: ImportSource {
 
   public init(_ folder: String) { self.folder = folder }
 
-  public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
-    let names = try SourceFolder.names(in: folder)
+  public func check() throws(SourceFailure) {
+    try SourcePath.check(folder, isFolder: true, ProsodySource.expected)
+    _ = try hosts(among: SourceFolder.names(in: folder))
+  }
+
+  public var places: String { "accounts, config and uploads.list of the hosts in \(folder)" }
+
+  private func hosts(among names: [String]) throws(SourceFailure) -> [String] {
     let hosts = names.filter { Files.exists("\(folder)/\($0)/accounts") }
     guard !hosts.isEmpty else {
       throw SourceFailure(Place(file: folder), "it has no folder of a host with accounts; is it Prosody's data folder?")
     }
+    return hosts
+  }
+
+  public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {
+    let names = try SourceFolder.names(in: folder)
+    let hosts = try hosts(among: names)
     let services = names.filter { Files.exists("\(folder)/\($0)/config") }
     let uploads = names.filter { Files.exists("\(folder)/\($0)/uploads.list") }
     return ProsodyReader(

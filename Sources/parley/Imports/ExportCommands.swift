@@ -53,7 +53,7 @@ struct ExportPortable: AsyncParsableCommand {
         if piece.endsUser { users += 1 }
         cursor = piece.next
       } while cursor != nil
-      Terminal.note("\(ProgressBar.grouped(users)) users exported.")
+      Terminal.note("\(ProgressBar.counted(users, "users")) exported.")
     }
   }
 }

@@ -114,6 +114,7 @@ struct ImportOptions: ParsableArguments {
     _ source: any ImportSource, at path: String, _ command: any ParsableCommand.Type, _ options: CommandOptions
   ) async throws {
     let name = "\(command._commandName) \(Files.absolute(path))"
+    do throws(SourceFailure) { try source.check() } catch { throw StartupError(error.description) }
     let interrupt = Interrupt()
     let list = try report.map { try ReportFile($0) }
     let draws = Terminal.errorIsTerminal
@@ -141,8 +142,8 @@ struct ImportOptions: ParsableArguments {
         list?.add(line)
         Terminal.note(line)
       }
-      // A source that cannot be read at all has begun nothing.
-      if !isTrial, failure == nil || run.report != RecordsImport.Report() {
+      // A source that has nothing, or cannot be read at all, has begun nothing.
+      if !isTrial, !run.report.isEmpty {
         let end = EndImport.Input(source: name, report: run.report, isBrokenOff: failure != nil)
         // The failure itself says why the server cannot be told.
         do { _ = try await context.call(EndImport.self, end) } catch { if failure == nil { throw error } }
@@ -154,6 +155,9 @@ struct ImportOptions: ParsableArguments {
       if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
       try options.output.print(run.report, isTrial ? Self.trial(run.report) : run.report.text)
       if let number = interrupt.signalNumber, failure != nil { throw ExitCode(128 + number) }
+      if run.report.isEmpty, failure == nil {
+        throw StartupError("nothing to import was found in \(source.places)")
+      }
       if run.report.failed > 0 { throw ExitCode(1) }
     }
   }

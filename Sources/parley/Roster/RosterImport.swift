@@ -32,7 +32,7 @@ struct RosterImport: AsyncParsableCommand {
                 groups: RosterGroups.list(record["groups"]))
             }, mutual: mutual))
       }
-      try Import.finish(run, options.output)
+      try Import.finish(run, path: file, options.output)
     }
   }
 }

@@ -46,7 +46,7 @@ struct UserImport: AsyncParsableCommand {
           "warning: \(short) of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
             + "their users may have them elsewhere.")
       }
-      try Import.finish(run, options.output)
+      try Import.finish(run, path: file, options.output)
     }
   }
 }

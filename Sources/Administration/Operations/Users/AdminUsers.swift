@@ -68,7 +68,7 @@ extension [RowOutcome] {
   /// Returns the counts for the audit, such as `5 users, 3 refused`.
   func counted(_ noun: String) -> String {
     func count(_ status: RowOutcome.Status) -> Int { filter { $0.status == status }.count }
-    var parts = ["\(count(.done)) \(noun)"]
+    var parts = [ProgressBar.counted(count(.done), noun)]
     if count(.exists) > 0 { parts.append("\(count(.exists)) here already") }
     if count(.failed) > 0 { parts.append("\(count(.failed)) refused") }
     return parts.joined(separator: ", ")
