@@ -353,6 +353,69 @@ import Testing
     }
   }
 
+  /// In one batch as in two, and the other one is reported.
+  @Test func ofTwoRecordsAboutOneThingTheFirstCounts() async throws {
+    try await withCore { core, context, _ in
+      func contact(_ name: String) -> ImportRecord {
+        .contact(ContactRecord(owner: Self.romeo, jid: "juliet@localhost", name: name, subscription: "both"))
+      }
+      func card(_ name: String) -> ImportRecord {
+        .vCard(ElementRecord(owner: Self.romeo, xml: "<vCard xmlns='vcard-temp'><FN>\(name)</FN></vCard>"))
+      }
+      func prefs(_ text: String) -> ImportRecord {
+        .privateXML(ElementRecord(owner: Self.romeo, xml: "<prefs xmlns='x'>\(text)</prefs>"))
+      }
+      func node(_ access: String) -> ImportRecord {
+        let form = Self.form.replacing("<value>open</value>", with: "<value>\(access)</value>")
+        return .node(NodeRecord(owner: Self.romeo, name: "urn:x", form: form))
+      }
+      func room(_ subject: String) -> ImportRecord {
+        .room(RoomRecord(jid: Self.hall, fields: ["roomname": "Hall"], owners: [Self.romeo], subject: subject))
+      }
+      func group(_ label: String) -> ImportRecord {
+        .contactGroup(
+          ContactGroupRecord(
+            domain: "localhost", name: "friends", label: label, members: [Self.romeo], hasEveryone: false))
+      }
+      let pairs: [(first: ImportRecord, second: ImportRecord)] = [
+        (contact("Juliet"), contact("Jule")), (card("Romeo"), card("R.")), (prefs("old"), prefs("new")),
+        (node("open"), node("presence")), (Self.item("a", "old"), Self.item("a", "new")), (room("Masks"), room("Fans")),
+        (Self.person("juliet", "member"), Self.person("juliet", "admin")), (group("Friends"), group("Others")),
+      ]
+      let accounts = ["romeo", "juliet"].map { Self.account($0) }
+      let outcomes = try await run(accounts + pairs.flatMap { [$0.first, $0.second, $0.first] }, context).dropFirst(2)
+      for (index, outcome) in outcomes.enumerated() {
+        let (pair, isSecond) = (pairs[index / 3], index % 3 == 1)
+        #expect(outcome.status == (index % 3 == 0 ? .done : .exists), "\(pair): \(outcome)")
+        #expect(outcome.code == (isSecond ? ImportRecords.kept : nil), "\(pair): \(outcome)")
+        #expect((outcome.reason ?? "").hasPrefix("the source has this before") == isSecond, "\(pair): \(outcome)")
+      }
+      let romeo = try await party(Self.romeo, core.parley)
+      let hall = try BareJID(Self.hall)
+      let (stored, items, topic) = try await core.parley.read { reader in
+        try (
+          reader.value(of: romeo.id, node: ValueKey.privateXML, item: "x prefs"),
+          reader.items(in: "urn:x", of: romeo.id, newest: true, limit: 9), reader.room(at: hall)?.topic?.text
+        )
+      }
+      #expect(stored == Array("<prefs xmlns='x'>old</prefs>".utf8))
+      #expect(items.map(\.content) == [.opaque(Array("<note xmlns='urn:x'>old</note>".utf8))])
+      #expect(topic == "Masks")
+
+      // One that is refused does not count, and lists are merged.
+      func nurse(_ name: String) -> ImportRecord {
+        .contact(ContactRecord(owner: Self.romeo, jid: "nurse@localhost", name: name, subscription: "to"))
+      }
+      let more = [
+        nurse(String(repeating: "n", count: 100_000)), nurse("Nurse"),
+        .block(BlockRecord(owner: Self.romeo, jids: ["paris@localhost"])),
+        .block(BlockRecord(owner: Self.romeo, jids: ["paris@localhost", "tybalt@localhost"])),
+      ]
+      #expect(try await run(more, context).map(\.status) == [.failed, .done, .done, .done])
+      #expect(try await core.parley.read { try $0.blocks(of: romeo.id).count } == 2)
+    }
+  }
+
   @Test func membersOfContactGroupsThatAreMissingAreReported() async throws {
     try await withCore { _, context, _ in
       _ = try await run([Self.account("romeo")], context)

@@ -279,4 +279,17 @@ import Testing
     }
     #expect(found == ["HALL@r 1000", "1000", "park@r 2000", "2000", "9000", "silent@r -1"])
   }
+
+  @Test("A room that a source has twice comes twice, in the order of the source") func twice() throws {
+    let stage = try HistoryStage()
+    for subject in ["first", "second"] {
+      #expect(stage.add(RoomRecord(jid: "hall@r", fields: [:], owners: [], subject: subject), Place(file: "x")))
+    }
+    try stage.add(RoomMessageRecord(room: "hall@r", time: 1_000, nick: "n", author: nil, xml: ""), Place(file: "x"))
+    var found: [String] = []
+    while let (record, _) = try stage.next() {
+      if case .room(let room) = record { found.append("\(room.subject) \(room.time ?? -1)") }
+    }
+    #expect(found == ["first 1000", "second 1000"])
+  }
 }

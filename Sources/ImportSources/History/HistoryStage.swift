@@ -22,8 +22,9 @@ public final class HistoryStage {
   private var read = 0
   /// The share of them that has been read.
   public var fraction: Double { count > 0 ? Double(read) / Double(count) : 1 }
-  /// The rooms that have not come yet, by their addresses.
-  private var rooms: [String: (room: RoomRecord, place: Place)] = [:]
+  /// The rooms that have not come yet, by their addresses. A source may have one twice: the importer decides.
+  private var rooms: [String: [(room: RoomRecord, place: Place)]] = [:]
+  private var roomCount = 0
 
   /// The items that may still wait, the oldest at `start`: a message for another copy, anything else for those before it.
   /// The numbers of `numbers` are those of places in it plus `dropped`.
@@ -91,8 +92,10 @@ public final class HistoryStage {
 
   /// Adds a room; returns `false` at the bound.
   public func add(_ room: RoomRecord, _ place: Place) -> Bool {
-    guard rooms.count < ImportLimits.roomsMax else { return false }
-    if rooms.updateValue((room, place), forKey: room.jid.lowercased()) == nil { count += 1 }
+    guard roomCount < ImportLimits.roomsMax else { return false }
+    rooms[room.jid.lowercased(), default: []].append((room, place))
+    roomCount += 1
+    count += 1
     return true
   }
 
@@ -122,7 +125,9 @@ public final class HistoryStage {
       if isAtEnd { return nil }
       guard try select.step() else {
         isAtEnd = true
-        for (_, silent) in rooms.sorted(by: { $0.key < $1.key }) { wait(.whole(.room(silent.room)), silent.place) }
+        for (room, place) in rooms.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+          wait(.whole(.room(room)), place)
+        }
         rooms = [:]
         continue
       }
@@ -156,7 +161,7 @@ public final class HistoryStage {
   }
 
   private func put(_ message: RoomMessageRecord, _ place: Place) {
-    if let found = rooms.removeValue(forKey: message.room.lowercased()) {
+    for found in rooms.removeValue(forKey: message.room.lowercased()) ?? [] {
       var room = found.room
       room.time = message.time
       wait(.whole(.room(room)), found.place)

@@ -133,6 +133,19 @@ enum ImportDecision {
   /// The record differs from what is here, or was removed here, and is not taken. The text is for the report.
   case kept(String, [ImportedThing])
 
+  /// The thing that another record must not bring without knowing of this one; `nil` for lists, of which each brings what
+  /// is missing.
+  var subject: ImportedThing? {
+    switch self {
+    case .here(let things), .kept(_, let things): return things.first
+    case .post(let intents, let things, _):
+      switch intents.first {
+      case .block?, .node(.bookmarks, _)?: return nil
+      default: return things.first
+      }
+    }
+  }
+
   static let changed = "it is something else here, which stays"
   private static let removed = "it was imported before and is no longer here, which stays so"
 

@@ -82,7 +82,7 @@ package enum ImportRecords: AdminOperation {
         outcomes[place] =
           first.isLike(record)
           ? RowOutcome(.exists)
-          : RowOutcome(.exists, "the source has this account before, and differently: that one counts", code: kept)
+          : RowOutcome(.exists, repeated, code: kept)
       } else {
         seen[address] = record
         fresh.append((users[index], place))
@@ -101,6 +101,8 @@ package enum ImportRecords: AdminOperation {
 
   /// The code of what is here already and is not as the source has it.
   package static let kept = "kept"
+  /// The reason of a record about something that the source has before.
+  private static let repeated = "the source has this before, and differently: that one counts"
   /// The code of what belongs to a domain that is not this server's. The reason names only the domains, so that all records
   /// of one have the same.
   package static let unserved = "domain-not-served"
@@ -207,24 +209,61 @@ package enum ImportRecords: AdminOperation {
     for (place, outcome) in found where outcomes[place].status != .failed { outcomes[place] = outcome }
   }
 
-  /// Posts everything in one transaction. What is here already, or was brought by an import before, is left alone. The
-  /// notes follow in a transaction of their own, when it is known what was taken: if the machine dies between them, only
-  /// what a user has removed meanwhile would come again.
+  /// What a record is about.
+  private struct Subject: Hashable {
+    let owner: ImportNotes.Owner
+    let thing: ImportedThing
+  }
+
+  /// Posts everything. Of two records about one thing the first that is not refused counts: the second one is decided
+  /// when the first is committed.
   private static func post(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
+    var outcomes: [Int: RowOutcome] = [:]
+    var subjects: Set<Subject> = []
+    var left = wishes[...]
+    while !left.isEmpty {
+      let part = try await post(left, after: subjects, parley)
+      outcomes.merge(part.outcomes) { $1 }
+      subjects.formUnion(part.subjects)
+      left = left.dropFirst(part.count)
+    }
+    return outcomes
+  }
+
+  /// The first wishes, as far as they were posted.
+  private struct Part: Sendable {
+    var count = 0
+    var subjects: Set<Subject> = []
+    var outcomes: [Int: RowOutcome] = [:]
+  }
+
+  /// Posts the first wishes in one transaction, up to one about a thing that an earlier one brings. What is here already, or
+  /// was brought by an import before, is left alone. The notes follow in a transaction of their own, when it is known what
+  /// was taken: if the machine dies between them, only what a user has removed meanwhile would come again.
+  ///
+  /// - Parameter subjects: What earlier records of the batch were about.
+  private static func post(
+    _ wishes: ArraySlice<Wish>, after subjects: Set<Subject>, _ parley: Parley
+  ) async throws(Problem) -> Part {
     let results = Results()
     let work = WriteTransaction(following: { writer in
       var notes = ImportNotes()
       var posts: [Post] = []
+      var part = Part()
       for wish in wishes {
+        let decision = try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, writer)
+        let subject = decision.subject.map { Subject(owner: wish.noting, thing: $0) }
         let about: [ImportedThing]
-        switch try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, writer) {
+        switch decision {
         case .here(let things):
           results.add(RowOutcome(.exists), wish.place)
           about = things
         case .kept(let reason, let things):
-          results.add(RowOutcome(.exists, reason, code: kept), wish.place)
+          let isRepeated = subject.map { subjects.contains($0) } ?? false
+          results.add(RowOutcome(.exists, isRepeated ? repeated : reason, code: kept), wish.place)
           about = things
         case .post(let intents, let things, let reason):
+          if let subject, !part.subjects.insert(subject).inserted { return (part, posts) }
           about = things
           for intent in intents {
             posts.append(
@@ -235,13 +274,15 @@ package enum ImportRecords: AdminOperation {
         }
         let unknown = try about.filter { try !notes.contains($0, of: wish.noting, writer) }
         results.note(unknown, of: wish.noting, wish.place)
+        part.count += 1
       }
-      return ((), posts)
+      return (part, posts)
     })
-    try await parley.post(.work(work), by: Parley.nobody)
+    guard var part = try await parley.post(.work(work), by: Parley.nobody).value as? Part else { throw Problem.storage }
     let taken = results.things
     if !taken.isEmpty { try await parley.work(keepingCaches: true) { try ImportNotes.add(taken, $0) } }
-    return results.all
+    part.outcomes = results.all
+    return part
   }
 
   /// The outcomes of the posts of one batch.
