@@ -225,12 +225,23 @@ import Testing
         #expect(try await ImportFile.perform(piece, in: context).status == .done)
       }
       #expect(try await run(records, context).map(\.status) == [.exists, .done])
+      // The note of a file costs the same however many there are.
+      let romeo = try await party(Self.romeo, core.parley)
+      let own = "file \(whole.id)"
+      let note = try await core.parley.read { try $0.value(of: romeo.id, node: ValueKey.imported, item: own) }
+      #expect(note?.count == 8)
       _ = try await core.parley.post(.blob(.swept([whole.id, broken.id])), by: Parley.nobody)
       for _ in 1...2 {
         let outcomes = try await run(records, context)
         #expect(outcomes.map(\.status) == [.exists, .done])
         #expect(outcomes.map(\.code) == [ImportRecords.kept, nil])
       }
+      // Where the notes of all files were one value it still counts.
+      try await core.parley.work { writer in
+        try writer.setValue(of: romeo.id, node: ValueKey.imported, item: "file", note)
+        try writer.setValue(of: romeo.id, node: ValueKey.imported, item: own, nil)
+      }
+      #expect(try await run([.file(whole)], context).map(\.code) == [ImportRecords.kept])
     }
   }
 

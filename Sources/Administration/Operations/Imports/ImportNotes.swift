@@ -15,7 +15,8 @@ struct ImportedThing: Hashable, Sendable {
   }
   let kind: Kind
   let name: String
-  /// The room or contact group to which it belongs, whose notes of this kind are a value of their own; else empty.
+  /// The room or contact group to which it belongs, whose notes of this kind are a value of their own; else empty. Files
+  /// come one at a time, so that each has a value of its own.
   let scope: String
 
   init(_ kind: Kind, _ name: String = "", of scope: String = "") {
@@ -28,7 +29,7 @@ struct ImportedThing: Hashable, Sendable {
   static let profileSet = ImportedThing(.profile, "set")
 
   static func item(_ id: String, in node: String) -> ImportedThing { ImportedThing(.item, "\(node)\u{0}\(id)") }
-  static func file(_ id: BlobID) -> ImportedThing { ImportedThing(.file, id.description) }
+  static func file(_ id: BlobID) -> ImportedThing { ImportedThing(.file, id.description, of: id.description) }
   static func room(_ address: BareJID) -> ImportedThing { ImportedThing(.room, address.description) }
 
   fileprivate var digest: UInt64 {
@@ -82,7 +83,10 @@ struct ImportNotes {
   private var lostRooms: [BareJID: Bool] = [:]
 
   mutating func contains(_ thing: ImportedThing, of owner: Owner, _ reader: any StoreReader) throws -> Bool {
-    try load(Key(owner, thing), reader).contains(thing.digest)
+    if try load(Key(owner, thing), reader).contains(thing.digest) { return true }
+    guard thing.kind == .file else { return false }
+    // COMPAT: the files of a user had one value, which was written anew for each.
+    return try load(Key(owner, ImportedThing(.file)), reader).contains(thing.digest)
   }
 
   /// Adds the notes of many things, with one value for each owner, kind and scope.
