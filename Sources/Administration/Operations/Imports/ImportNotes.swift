@@ -85,7 +85,7 @@ struct ImportNotes {
   mutating func contains(_ thing: ImportedThing, of owner: Owner, _ reader: any StoreReader) throws -> Bool {
     if try load(Key(owner, thing), reader).contains(thing.digest) { return true }
     guard thing.kind == .file else { return false }
-    // COMPAT: the files of a user had one value, which was written anew for each.
+    // Earlier imports kept the notes of all files of a user in one value.
     return try load(Key(owner, ImportedThing(.file)), reader).contains(thing.digest)
   }
 
