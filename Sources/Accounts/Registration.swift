@@ -22,6 +22,8 @@ extension Accounts {
     public let displayName: String?
     let invite: Invite?
     let isDisabled: Bool
+    /// Whether the account is one of another server: it keeps its name, also one that no new account gets.
+    let isMoved: Bool
     /// The identities by which the user signs in, besides a password.
     let identities: [Identity]
     /// The password, or what another server has kept of it.
@@ -34,8 +36,9 @@ extension Accounts {
     /// Creates a row; without a password the user signs in by an identity.
     public init(
       address: BareJID, password: String?, displayName: String?, invite: Invite? = nil, isDisabled: Bool = false,
-      identities: [Identity] = []
+      isMoved: Bool = false, identities: [Identity] = []
     ) {
+      self.isMoved = isMoved
       self.invite = invite
       self.isDisabled = isDisabled
       self.identities = identities
@@ -43,11 +46,12 @@ extension Accounts {
       secret = if let password { .password(password) } else { .absent }
       self.displayName = displayName
     }
-    /// Creates a row from the keys of one password, one per hash. Without any, nobody can log in until a password is
-    /// set.
+    /// Creates a row from the keys of one password, one per hash, which another server had. Without any, nobody can log
+    /// in until a password is set.
     public init(address: BareJID, keys: [SCRAMKeys], displayName: String?, isDisabled: Bool = false) {
       invite = nil
       identities = []
+      isMoved = true
       self.isDisabled = isDisabled
       self.address = address
       secret = .keys(keys)
@@ -161,7 +165,7 @@ extension Accounts {
       }
     }
     if let obstacle = try obstacle(
-      to: row.address, row.invite, in: realm.id, byOperator: byOperator, now: now, reader)
+      to: row.address, row.invite, in: realm.id, byOperator: byOperator, isMoved: row.isMoved, now: now, reader)
     {
       return obstacle
     }
@@ -208,7 +212,7 @@ extension Accounts {
     let now = parley.clock.now
     // An unavailable name must not use up the code.
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
-    if let name, parley.registries.administrators.isReserved(name) { throw Problem.nameReserved(name) }
+    if let name, let refusal = parley.registries.administrators.refusal(of: name) { throw refusal }
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     return try await parley.enrolling { [self] writer in
       if try writer.user(of: identity, in: realm) != nil {
@@ -234,14 +238,16 @@ extension Accounts {
   /// Returns the reason why no account of this address may be created now; `nil` if it may. The expiry is not checked:
   /// the door did so when it admitted the guest.
   func obstacle(
-    to address: BareJID, _ invite: Invite?, in realm: RealmID, byOperator: Bool = false, now: Timestamp,
-    _ reader: any StoreReader
+    to address: BareJID, _ invite: Invite?, in realm: RealmID, byOperator: Bool = false, isMoved: Bool = false,
+    now: Timestamp, _ reader: any StoreReader
   ) throws -> Problem? {
-    if parley.registries.administrators.isReserved(address) {
-      // An invitation that fixed the name before it was reserved does not stop the operator: nobody else can use it. A
-      // name that is taken is refused as any other, so that the refusal does not tell who administers.
-      return try byOperator || reader.user(address) != nil ? nil : .nameReserved(address)
+    let administrators = parley.registries.administrators
+    if let refusal = administrators.refusal(of: address, byOperator: byOperator, isMoved: isMoved) {
+      // A name that is taken is refused as any other, so that the refusal does not tell who administers.
+      return try reader.user(address) == nil ? refusal : nil
     }
+    // An invitation that fixed the name before it was reserved does not stop the operator: nobody else can use it.
+    if administrators.isReserved(address) { return nil }
     if let invite {
       let isGood = try reader.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
       guard isGood, invite.realm == realm, try Self.isLetIn(by: invite, reader) else {

@@ -94,6 +94,13 @@ private struct Gallery: PictureFinder {
     #expect(try await logIn(stage, "1").name != "prince")
   }
 
+  @Test(arguments: ["me", ".", ".."]) func nobodyIsCalledByAReservedWord(word: String) async throws {
+    let stage = try stage()
+    tokens.put("1", backend(word, nonce: try nonce(stage)))
+    let user = try await logIn(stage, "1")
+    #expect(user.name == user.localpart && user.name.count == 21)
+  }
+
   @Test func aNonceIsGoodOnce() async throws {
     let stage = try stage()
     let nonce = try nonce(stage)

@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 import DialogsFixtures
 import Foundation
+import ImportSources
 import ParleyServer
 import ServerConfiguration
 import ServerFixtures
@@ -47,6 +48,54 @@ import Testing
       #expect(try await core.parley.read { try $0.user(address) } == nil)
       #expect(try await context.perform(ImportUsers.self, .init(rows: [row])).map(\.status) == [.done])
       #expect(try await core.accounts.doubts(about: [address: "admins"]).isEmpty)
+    }
+  }
+
+  /// A word that means something else in a path is nobody's name, whoever creates the account; who had it on another
+  /// server keeps it. In band, over HTTP and at the core of a dialog these are the tests of `reserved-words.play`, of tokens
+  /// that of `TokenLoginTests`.
+  @Test(arguments: ["me", "ME", ".", ".."]) func nobodyIsCalledByAReservedWord(word: String) async throws {
+    try await withCore { core, context, _ in
+      let address = try BareJID("\(word)@localhost")
+      let realm = core.parley.realms[0]
+      let everything = context.within(realm, scopes: Set(AppKey.Scope.allCases))
+      #expect(
+        await Self.code { _ = try await core.accounts.register(address, password: "secret", displayName: nil) }
+          == "name-reserved")
+      // Asked for a code first, this would be another refusal.
+      #expect(
+        await Self.code {
+          _ = try await core.accounts.register(
+            address, password: "secret", displayName: nil, by: Identity(.email, "r@example.org"), code: "123456",
+            in: realm.id, from: "192.0.2.1")
+        } == "name-reserved")
+      let row = AdminRows.row(word)
+      for caller in [context, everything] {
+        #expect(
+          await Self.code {
+            _ = try await caller.perform(AddUser.self, .init(jid: "\(address)", password: "secret", name: nil))
+          } == "name-reserved")
+        #expect(try await caller.perform(ImportUsers.self, .init(rows: [row])).map(\.status) == [.failed])
+        #expect(
+          await Self.code { _ = try await caller.perform(CreateInvite.self, AdminRows.invitation(word)) }
+            == "name-reserved")
+      }
+      let moved = ImportRecord.account(AccountRecord(jid: "\(address)", password: "secret"))
+      for isTrial in [true, false] {
+        let input = ImportRecords.Input(records: [moved], source: "prosody /former", isTrial: isTrial)
+        #expect(try await ImportRecords.perform(input, in: context).map(\.status) == [.done])
+      }
+      #expect(try await core.accounts.verify(address, password: "secret").address == address)
+      // Its id is unambiguous, and the pages of a list go on behind it.
+      _ = try await core.accounts.register(try BareJID("nina@localhost"), password: "secret", displayName: nil)
+      let first = try await context.perform(
+        ListUsers.self, .init(domain: nil, matching: nil, after: nil, limit: 1))
+      let second = try await context.perform(
+        ListUsers.self, .init(domain: nil, matching: nil, after: first.nextCursor, limit: 1))
+      #expect(first.items.map(\.id) == ["\(address)"] && second.items.map(\.id) == ["nina"])
+      #expect(
+        await Self.code { _ = try await core.accounts.register(address, password: "secret", displayName: nil) }
+          == "name-taken")
     }
   }
 

@@ -1,3 +1,4 @@
+import enum Dialogs.ReservedWords
 import FoundationEssentials
 import HTTPPort
 import JSON
@@ -54,6 +55,40 @@ import Yams
     }
     #expect(described.sorted() == served.sorted())
     #expect(Set(served.map(\.name)).count == served.count)
+  }
+
+  /// A user whose localpart is a literal segment of a route could not be meant by another route with a user there: the
+  /// router takes the literal. So no account gets such a name. That the documents have all routes is what this suite and
+  /// `AdminRouteTests` check.
+  @Test func noUserIsCalledAsASegmentOfARoute() throws {
+    let users: Set = ["{userId}", "{jid}", "{contact}", "{subject}"]
+    let others: Set = [
+      "{appPasswordId}", "{attachmentId}", "{callId}", "{deviceId}", "{dialogId}", "{exportId}", "{identityId}",
+      "{messageId}", "{scheduledMessageId}", "{sessionId}", "{token}", "{dialog}", "{domain}", "{failure}", "{group}",
+      "{id}", "{message}", "{operation}",
+    ]
+    var routes: [[String]] = []
+    for name in ["openapi.yaml", "openapi-admin.yaml"] {
+      routes += keys(try document(name)["paths"]).map { $0.split(separator: "/").map(String.init) }
+    }
+    let parameters = Set(routes.joined().filter { $0.hasPrefix("{") })
+    // A parameter of another name belongs to one of the two.
+    #expect(parameters == users.union(others))
+    var words: Set<String> = []
+    for route in routes {
+      for (place, segment) in route.enumerated() where users.contains(segment) {
+        for other in routes where other.count > place && !other[place].hasPrefix("{") {
+          let isThere = zip(route, other).prefix(place).allSatisfy { pair in
+            pair.0 == pair.1 || pair.0.hasPrefix("{") || pair.1.hasPrefix("{")
+          }
+          if isThere { words.insert(other[place]) }
+        }
+      }
+    }
+    #expect(words == ["me"])
+    #expect(ReservedWords.all.isSuperset(of: words))
+    // The segments that are taken out of a path (RFC 3986 5.2.4).
+    #expect(ReservedWords.all.subtracting(words) == [".", ".."])
   }
 
   @Test func openAPIHasTheRefusalsThatAlwaysCan() throws {

@@ -157,7 +157,8 @@ async function loadMedia(app, screen, place) {
 }
 
 /** Whether a member is a user of another server, who is there once they have followed the invitation. */
-const isElsewhere = (member) => !member.userId.startsWith("occupant:") && member.userId.includes("@");
+const isElsewhere = (app, { userId }) => !userId.startsWith("occupant:") && userId.includes("@") && hostOf(userId) !== hostOf(app.people.user(app.parley.userId)?.jid ?? "");
+const hostOf = (address) => address.slice(address.lastIndexOf("@") + 1);
 
 /** Returns the list of members, page by page, and a field that finds some among all of them; `change` is given what one has become. */
 function membersOf(app, screen) {
@@ -180,8 +181,8 @@ function membersOf(app, screen) {
     field.hidden = count < FIND_FROM;
     fill(list, shown.map((member) => h("button", { type: "button", class: "item", on: { click: (event) => memberMenu(app, screen, member, event.currentTarget) } },
       app.people.avatar({ userId: member.userId, nick: member.nick ?? member.name, presence: true, size: 36 }),
-      h("span", { class: "grow" }, name(screen.nameOf(member.userId, member.nick ?? member.name), "cut"), isElsewhere(member) && h("span", { class: "note cut", style: { display: "block" } },
-        t(member.nick ? "member.elsewhere" : "member.invited", { host: cleanName(member.userId.slice(member.userId.lastIndexOf("@") + 1)) }))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
+      h("span", { class: "grow" }, name(screen.nameOf(member.userId, member.nick ?? member.name), "cut"), isElsewhere(app, member) && h("span", { class: "note cut", style: { display: "block" } },
+        t(member.nick ? "member.elsewhere" : "member.invited", { host: cleanName(hostOf(member.userId)) }))), member.role !== "member" && h("span", { class: "tail" }, t(`role.${member.role}`)))),
     cursor || all.length > rows ? item("arrowDown", t("more"), () => attempt(more)) : !shown.length && people.length > 0 && h("p", { class: "empty" }, t("search.none")));
   };
   const load = async () => {

@@ -85,7 +85,7 @@ extension Accounts {
           parley.metrics.retained.add(.accounts)
         }
         guard page.count == AccountLimits.idleLookedAtMax, let last = page.last else { break }
-        after = last.0.name
+        after = last.0.localpart
       }
     }
   }

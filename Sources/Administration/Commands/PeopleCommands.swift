@@ -80,7 +80,7 @@ extension People {
       }
       found += page.filter { $0.state == .disabled }.map(\.address.description)
       guard page.count == AdminLimits.importBatchRows else { break }
-      after = page.last?.name
+      after = page.last?.localpart
     }
     return Array(found.prefix(limit))
   }

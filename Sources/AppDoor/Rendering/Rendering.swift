@@ -55,9 +55,9 @@ struct Rendering: Sendable {
       metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty, remote: party.realm.isRemote ? true : nil)
   }
 
-  /// Returns the id of an address: the localpart within the realm, otherwise the JID.
+  /// Returns the id of an address: the localpart within the realm, otherwise the JID (`User.name`).
   func userID(_ address: BareJID, domain: String) -> String {
-    if address.hasDomain(domain), let local = address.local { return local }
+    if address.hasDomain(domain), let local = address.local, !ReservedWords.contains(local) { return local }
     return address.description
   }
 
@@ -69,7 +69,7 @@ struct Rendering: Sendable {
 
   func block(_ pattern: BlockPattern, domain: String) -> BlockBody {
     let isUser = pattern.jid.isBare && pattern.jid.local != nil && pattern.jid.hasDomain(domain)
-    return BlockBody(userId: isUser ? pattern.jid.local : nil, jid: pattern.jid.description)
+    return BlockBody(userId: isUser ? userID(pattern.jid.bare, domain: domain) : nil, jid: pattern.jid.description)
   }
 
   /// Returns the user's presence over all sessions, with `lastSeen` if there is none.

@@ -38,6 +38,14 @@ extension Problem {
         + "machine: parley user add \(address)", field: "username")
   }
 
+  /// The refusal of a reserved word to everybody.
+  package static func nameAmbiguous(_ address: BareJID) -> Problem {
+    Problem(
+      .conflict, "name-reserved",
+      "Nobody can be called \(address.local ?? ""), which means something else in the path of a request. Choose another "
+        + "name.", field: "username")
+  }
+
   /// The refusal of an address that a user has, or has had.
   package static func nameTaken(_ address: BareJID) -> Problem {
     Problem(
@@ -75,6 +83,16 @@ public final class AdministratorRegistry: Sendable {
 
   /// Returns whether the configuration names the address, of which only the configuration can take that back.
   public func isConfigured(_ address: BareJID) -> Bool { configured.contains(address) }
+
+  /// Returns the reason why the address gets no new account, whoever invites; `nil` if there is none.
+  ///
+  /// - Parameters:
+  ///   - byOperator: whether an operator creates it, who may give an account to an address with power.
+  ///   - isMoved: whether the account is one of another server, by whose name others know the user.
+  package func refusal(of address: BareJID, byOperator: Bool = false, isMoved: Bool = false) -> Problem? {
+    if !isMoved, ReservedWords.contains(address.local ?? "") { return .nameAmbiguous(address) }
+    return !byOperator && isReserved(address) ? .nameReserved(address) : nil
+  }
 
   /// Returns whether only an operator may give the address an account: the configuration gives it power or authority,
   /// which must not be whoever's registers it.

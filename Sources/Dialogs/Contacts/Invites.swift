@@ -65,7 +65,7 @@ public struct Invites: Sendable {
         if try writer.user(address) != nil {
           return .failure(.nameTaken(address))
         }
-        if parley.registries.administrators.isReserved(address) { return .failure(.nameReserved(address)) }
+        if let refusal = parley.registries.administrators.refusal(of: address) { return .failure(refusal) }
         if try writer.invite(reserving: name, in: realm.id, after: Self.outlived(now)) != nil {
           return .failure(Self.reserved(address))
         }

@@ -38,14 +38,19 @@ public struct Realm: Hashable, Sendable {
 }
 
 /// A local user, or one of a remote realm with whom a local user has communicated. `name` is the app protocol's
-/// `User.id`: the normalised localpart, or the whole address of a remote user.
+/// `User.id`: the normalised localpart, or the whole address of a remote user and of one with a reserved word
+/// (`ReservedWords`). The store sorts local users by `localpart`.
 public struct User: Hashable, Sendable {
   public enum State: UInt8, Sendable { case active = 0, disabled = 1, deleted = 2 }
 
   public let id: UserID
   public let realm: RealmID
   public let address: BareJID
-  public var name: String { realm.isRemote ? address.description : address.local ?? "" }
+  public var name: String {
+    let local = localpart
+    return realm.isRemote || ReservedWords.contains(local) ? address.description : local
+  }
+  public var localpart: String { address.local ?? "" }
   public var state: State
   public let createdAt: Timestamp
   public var profile: Profile
@@ -104,7 +109,11 @@ public struct Party: Hashable, Sendable {
   public let id: UserID
   public let realm: RealmID
   public let address: BareJID
-  public var name: String { realm.isRemote ? address.description : address.local ?? "" }
+  public var name: String {
+    let local = localpart
+    return realm.isRemote || ReservedWords.contains(local) ? address.description : local
+  }
+  public var localpart: String { address.local ?? "" }
   public init(id: UserID, realm: RealmID, address: BareJID) {
     self.id = id
     self.realm = realm

@@ -22,7 +22,7 @@ public struct AccountExport: ExportForm {
       writer.element(PortableExport.host) { writer in
         writer.attribute("jid", settings.user.address.domain)
         writer.element(PortableExport.user) { writer in
-          writer.attribute("name", settings.user.name)
+          writer.attribute("name", settings.user.localpart)
           PortableExport.write(settings, into: &writer)
         }
       }

@@ -60,7 +60,7 @@ public enum PortableExport {
       return Piece(
         bytes: try written(within: []) { writer in
           writer.open(Self.user)
-          writer.attribute("name", user.name)
+          writer.attribute("name", user.localpart)
           let keys = try reader.credentials(of: user.id).filter { !$0.isLocked }
           if user.state == .active {
             for keys in keys { write(keys, into: &writer) }

@@ -15,7 +15,7 @@ extension XMPPConnection {
       case .success(let user):
         connection.known = Party(id: user.id, realm: user.realm, address: user.address)
         connection.access = nil
-        answer = .made(username: user.name)
+        answer = .made(username: user.localpart)
       case .failure(let problem): answer = .refused(problem.text)
       }
       connection.perform(connection.machine.answered(.guest(answer), attempt: attempt))

@@ -44,7 +44,7 @@ extension XMPPConnection {
       case .failure: answer = .unavailable
       case .success(let (grant, user)?) where user.address.domain == connection.machine.domain:
         connection.know(user, Access(.grant(grant), since: now))
-        answer = .right(username: user.name, user.state == .active ? .active : .disabled)
+        answer = .right(username: user.localpart, user.state == .active ? .active : .disabled)
       // A token of another realm is worth nothing in this one.
       case .success: answer = connection.isTooFast() ? .unavailable : .wrong
       }

@@ -60,9 +60,9 @@ package enum ExportRecords: AdminOperation {
         }
       let piece = try PortableExport.piece(part, of: user, reader)
       if let next = piece.next {
-        return Self.output(piece.bytes, next: Self.cursor(next, of: user.name), endsUser: false)
+        return Self.output(piece.bytes, next: Self.cursor(next, of: user.localpart), endsUser: false)
       }
-      let next = try Self.user(after: user.name, in: realm.id, reader, context.parley)
+      let next = try Self.user(after: user.localpart, in: realm.id, reader, context.parley)
       return Self.output(piece.bytes + (next == nil ? frame.end : []), next: next, endsUser: true)
     }
   }
@@ -77,8 +77,8 @@ package enum ExportRecords: AdminOperation {
   ) throws -> Cursor? {
     var name = name
     while let user = try reader.users(in: realm, matching: nil, after: name, limit: 1).first {
-      if !parley.isGuest(user.id) { return cursor(.settings, of: user.name) }
-      name = user.name
+      if !parley.isGuest(user.id) { return cursor(.settings, of: user.localpart) }
+      name = user.localpart
     }
     return nil
   }

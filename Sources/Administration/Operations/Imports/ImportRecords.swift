@@ -117,7 +117,7 @@ package enum ImportRecords: AdminOperation {
   private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
     if let password = account.password {
       return Accounts.NewUser(
-        address: address, password: password, displayName: nil, isDisabled: account.isDisabled)
+        address: address, password: password, displayName: nil, isDisabled: account.isDisabled, isMoved: true)
     }
     var found: [SCRAMKeys] = []
     for record in account.scram { if let keys = try keys(record) { found.append(keys) } }

@@ -53,6 +53,6 @@ package enum ListUsers: AdminOperation {
     let users = try await context.parley.read {
       try $0.users(in: realm.id, matching: input.matching, after: input.cursor, limit: limit)
     }
-    return Output(users, limit: limit, cursor: \.name) { UserRow($0, in: context) }
+    return Output(users, limit: limit, cursor: \.localpart) { UserRow($0, in: context) }
   }
 }

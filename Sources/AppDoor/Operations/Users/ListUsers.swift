@@ -56,7 +56,7 @@ enum ListUsers: ServedOperation {
       try reader.directory(of: realm, directory).map { try reader.view(of: $0, for: caller) }
     }
     let (page, last) = users.page(limit)
-    return PageBody(items: page.map { call.rendering.user($0) }, nextCursor: last?.user.name)
+    return PageBody(items: page.map { call.rendering.user($0) }, nextCursor: last?.user.localpart)
   }
 
   // MARK: By name

@@ -23,7 +23,7 @@ struct InBandRegistration: Feature {
           writer.element("instructions") { writer in
             writer.text("You have an account here. A new password takes the place of the old one.")
           }
-          writer.element("username") { $0.text(turn.party.name) }
+          writer.element("username") { $0.text(turn.party.localpart) }
           writer.element("password")
         }
       }

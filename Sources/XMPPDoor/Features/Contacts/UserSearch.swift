@@ -82,11 +82,11 @@ struct UserSearch: Feature {
         of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Limits.pageMax))
       found += page.filter { user in
         rest.allSatisfy { term in
-          user.name.hasPrefix(term.name)
+          user.localpart.hasPrefix(term.name)
             || user.profile.displayName.map { DirectoryQuery.folded($0).contains(term.shown) } == true
         }
       }
-      last = page.count == Limits.pageMax ? page.last?.name : nil
+      last = page.count == Limits.pageMax ? page.last?.localpart : nil
       looked += page.count
     } while last != nil && found.count < Limits.searchResultsMax && looked < DoorLimits.usersSearchedMax
     return Array(found.prefix(Limits.searchResultsMax))
@@ -99,7 +99,7 @@ struct UserSearch: Feature {
           .result, fields: [.init("FORM_TYPE", .hidden, "\(NS.search)")],
           reported: [.init("jid", .jidSingle, label: "Address"), .init("nick", .textSingle, label: "Name")],
           items: users.map { user in
-            [.init("jid", nil, "\(user.address)"), .init("nick", nil, user.profile.displayName ?? user.name)]
+            [.init("jid", nil, "\(user.address)"), .init("nick", nil, user.profile.displayName ?? user.localpart)]
           }
         ).write(into: &writer)
       } else {
@@ -107,7 +107,7 @@ struct UserSearch: Feature {
           writer.element("item") { writer in
             writer.attribute("jid", user.address.description)
             let fields: [(StaticString, String)] = [
-              ("first", user.profile.displayName ?? ""), ("last", ""), ("nick", user.name), ("email", ""),
+              ("first", user.profile.displayName ?? ""), ("last", ""), ("nick", user.localpart), ("email", ""),
             ]
             for (field, value) in fields { writer.element(field) { $0.text(value) } }
           }
