@@ -151,7 +151,7 @@ export class ParleyError extends Error {
   /**
    * The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, the
    * effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `websocket-missing` (`connect` in a runtime without
-   * one), `answer-malformed` (not an answer of Parley).
+   * one), `path-malformed` (an id of dots, which no URL can have), `answer-malformed` (not an answer of Parley).
    */
   readonly code: string;
   /** The HTTP status; 0 without an answer. */

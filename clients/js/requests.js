@@ -29,6 +29,8 @@ export class Requests {
 
   /** Returns the value of the answer: JSON, a Blob for other types, the fields for HEAD, undefined without a body. */
   async send(method, path, { query, body, headers = {}, signal, token = true } = {}) {
+    // A URL is sent without these segments (WHATWG URL 4.4): DELETE of members/.. would be one of the dialog.
+    if (/\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path)) throw new ParleyError("path-malformed", `${path}: nobody has this id.`);
     for (let attempt = 0; ; attempt++) {
       const used = token && this.session.current?.accessToken;
       if (token && !used) throw signedOut();

@@ -14,6 +14,17 @@ after(async () => {
   assert.deepEqual(errors, []);
 });
 
+test("an id that would make another path of it is sent to nobody", async () => {
+  const { id } = await romeo.createDialog({ type: "group", name: "Vault", memberIds: ["juliet"] });
+  for (const who of [".", ".."]) {
+    await refuses(romeo.removeMember(id, who), "path-malformed", { status: 0, temporary: false });
+    await refuses(romeo.block(who), "path-malformed");
+  }
+  await refuses(romeo.request("DELETE", `/dialogs/${id}/members/%2E%2e?for=everyone`), "path-malformed");
+  assert.deepEqual(ids(await romeo.listDialogs({ query: "Vault" })), [id]);
+  await romeo.deleteDialog(id, "everyone");
+});
+
 test("the list of dialogs: in pages, filtered, public ones that are joined and left, one that is ended", async () => {
   const made = [];
   for (const name of ["Feast", "Crypt", "Street"]) made.push(await romeo.createDialog({ type: "group", name, memberIds: ["juliet"] }));

@@ -3,8 +3,8 @@ public import Foundation
 /// Every failure that the SDK reports. Decide by ``code``; ``detail`` is for developers.
 public struct ParleyError: Error, Codable, Hashable, Sendable, CustomStringConvertible, LocalizedError {
   /// The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, the
-  /// effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `outbox-full`, `answer-malformed` (not an answer
-  /// of Parley).
+  /// effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `outbox-full`, `path-malformed` (an id of dots,
+  /// which no URL can have), `answer-malformed` (not an answer of Parley).
   public let code: String
   public let detail: String
   /// The HTTP status; 0 without an answer.

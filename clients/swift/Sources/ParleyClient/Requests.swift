@@ -56,6 +56,11 @@ extension Parley {
   ) async throws -> HTTPResponse {
     if !isClosed { try await opened() }
     guard !isClosed else { throw ParleyError.closed }
+    // A URL may be sent without these segments (RFC 3986 5.2.4): DELETE of members/.. would be one of the dialog.
+    let segments = path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
+    guard !segments.contains("."), !segments.contains("..") else {
+      throw ParleyError("path-malformed", "\(path): nobody has this id.")
+    }
     var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) ?? URLComponents()
     while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
     parts.percentEncodedPath += "/v1" + path

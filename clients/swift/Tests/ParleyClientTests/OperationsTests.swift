@@ -62,6 +62,9 @@ extension LiveTests {
     #expect(try await juliet.putMember(market, "me", nick: "Rosaline").nick == "Rosaline")
     try await juliet.removeMember(market, "me")
     #expect(try await romeo.listMembers(market).items.map(\.userId) == ["romeo"])
+    // An id that would make another path of it is sent to nobody.
+    for who in [".", ".."] { _ = await refuses("path-malformed") { try await romeo.removeMember(market, who) } }
+    #expect(try await romeo.listMembers(market).items.map(\.userId) == ["romeo"])
     try await romeo.deleteDialog(market, for: .everyone)
 
     try await romeo.deleteDialog(crypt, for: .everyone, reason: "morning")
