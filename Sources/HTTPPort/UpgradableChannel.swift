@@ -56,24 +56,29 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let host = HostHandler()
       let patience = FirstRequestHandler(
         sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
-      let errors = HTTPServerProtocolErrorHandler()
+      let malformed = MalformedRequestHandler()
       let goOn = ContinueHandler()
       let (bodyPace, responsePace) = (BodyPaceHandler(), ResponsePaceHandler())
       let end = ClientEndHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, bodyPace, responsePace, end],
+        httpEncoder: encoder,
+        extraHTTPHandlers: [decoder, host, patience, malformed, goOn, bodyPace, responsePace, end],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, proxies: proxies, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
-            channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
+            channel.eventLoop.makeCompletedFuture {
+              try Self.becomeHTTP(channel, patience: patience, malformed, logger: logger)
+            }
           }))
-      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, bodyPace, responsePace, end, upgrade])
+      try pipeline.addHandlers([
+        encoder, decoder, host, patience, malformed, goOn, bodyPace, responsePace, end, upgrade,
+      ])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }
 
   private static func becomeHTTP(
-    _ channel: any Channel, patience: FirstRequestHandler, logger: Logger
+    _ channel: any Channel, patience: FirstRequestHandler, _ malformed: MalformedRequestHandler, logger: Logger
   ) throws -> Negotiated {
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
@@ -81,6 +86,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       HTTPConnectionStateHandler(
         idleTimeout: .nanoseconds(HTTPLimits.idle.nanoseconds), logger: logger))
     patience.isOver()
+    malformed.serve()
     return .http(
       try NIOAsyncChannel(
         wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true)))
@@ -200,14 +206,6 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
     // The server stops, and the connection has had no request.
     if event is ChannelShouldQuiesceEvent, isFirst { return context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
-  }
-
-  /// Ends the connection of whoever does not speak HTTP, when `HTTPServerProtocolErrorHandler` has answered. RFC 9112 9.6: the
-  /// server's half first, so that a client that is still sending can read the answer; the timer ends the rest. NIO does so
-  /// itself once the first request has come.
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    context.fireErrorCaught(error)
-    if timer != nil, error is HTTPParserError { context.close(mode: .output, promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

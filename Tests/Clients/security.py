@@ -563,6 +563,22 @@ def wire(checks, server, romeo):
                 connection.sendall(b"PATCH /v1/users/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + romeo.token.encode()
                                    + b"\r\n" + headers + b"\r\n{}\r\n0\r\n\r\n")
                 expect(connection.recv(12) == b"HTTP/1.1 400", f"{headers}: no 400")
+    with checks.check("security: a request of HTTP/1.0 comes in one piece: one that has Transfer-Encoding is refused, and nothing behind it is read"):
+        for field in (b"", b"Connection: keep-alive\r\n", b"Content-Length: 12\r\n"):
+            with bare(server) as connection:
+                connection.sendall(b"POST /v1/sessions HTTP/1.0\r\nHost: localhost\r\n" + field + b"Transfer-Encoding: chunked\r\n\r\n"
+                                   b"2\r\n{}\r\n0\r\n\r\nGET /v1/info HTTP/1.0\r\n\r\n")
+                data = until_end(connection)
+                expect(re.findall(rb"HTTP/1\.1 (\d+)", data) == [b"400"], f"{field}: {data[:300]}")
+    with checks.check("security: what is no request has one answer, behind those of the requests before it"):
+        pieces = b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        info = b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for what, sent, statuses in (("no version", b"GET /v1/info\r\n\r\n", [b"400"]), ("a bad size", pieces + b"zz\r\n", [b"400"]),
+                                     ("behind another", info + b"GET /v1/info\r\n\r\n", [b"200", b"400"])):
+            with bare(server) as connection:
+                connection.sendall(sent)
+                data = until_end(connection)
+                expect(re.findall(rb"HTTP/1\.1 (\d+)", data) == statuses, f"{what}: {data[:600]}")
     with checks.check("security: fields of proxies that are too long, too many or no fields are refused, and their connection ends"):
         for what, fields in (("a megabyte", b"X-Forwarded-For: " + b"6.6.6.6, " * 120_000 + b"\r\n"),
                              ("a thousand lines", b"X-Forwarded-For: 6.6.6.6\r\n" * 1_000),
