@@ -18,6 +18,7 @@ public struct HTTPListener: Service {
   private let port: Int
   private let tls: (@Sendable () -> NIOSSLContext)?
   private let validation: (any TLSValidation)?
+  private let isStrict: @Sendable (String?) -> Bool
   private let onBound: @Sendable (SocketAddress?) async -> Void
   private let logger: Logger
   private let refusals: RefusalLog
@@ -36,6 +37,7 @@ public struct HTTPListener: Service {
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
   ///     nil for plain HTTP.
   ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
+  ///   - isStrict: Returns whether the answer to a request over TLS for this authority asks browsers to come by TLS alone.
   ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
   ///     many as clients may have.
   ///   - traces: The spans of requests; nil to make none.
@@ -43,7 +45,8 @@ public struct HTTPListener: Service {
   public init(
     sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, loops: any EventLoopGroup, host: String,
     port: Int,
-    tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil, connectionsMax: Int? = nil,
+    tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
+    isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil,
     metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
@@ -55,6 +58,7 @@ public struct HTTPListener: Service {
     self.port = port
     self.tls = tls
     self.validation = validation
+    self.isStrict = isStrict
     self.onBound = onBound
     self.metrics = metrics
     self.traces = traces
@@ -74,7 +78,8 @@ public struct HTTPListener: Service {
     let open = OpenSockets()
     let application = Application(
       responder: SiteResponder(
-        sites, origins: origins, proxies: proxies, isSecure: tls != nil, traces: traces, refusals: refusals),
+        sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
+        refusals: refusals),
       server: HTTPServerBuilder { [metrics, origins, proxies] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics, tls: tls,

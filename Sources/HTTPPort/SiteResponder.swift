@@ -8,6 +8,7 @@ struct SiteResponder: HTTPResponder {
   typealias Context = HTTPContext
 
   private let isSecure: Bool
+  private let isStrict: @Sendable (String?) -> Bool
   private let origins: AllowedOrigins
   private let proxies: TrustedProxies
   private let router: RouterResponder<HTTPContext>
@@ -15,9 +16,10 @@ struct SiteResponder: HTTPResponder {
   private let refusals: RefusalLog
 
   init(
-    _ sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool, traces: Traces?,
-    refusals: RefusalLog
+    _ sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool,
+    isStrict: @escaping @Sendable (String?) -> Bool, traces: Traces?, refusals: RefusalLog
   ) {
+    self.isStrict = isStrict
     self.refusals = refusals
     self.isSecure = isSecure
     self.origins = origins
@@ -87,6 +89,13 @@ struct SiteResponder: HTTPResponder {
   private static let other = HTTPRequest.Method.trace
 
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
+    var response = try await answer(to: request, context: context)
+    // RFC 6797 7.2: over TLS alone. The domains below the host are others' as well.
+    if isSecure, isStrict(request.head.authority) { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+    return response
+  }
+
+  private func answer(to request: Request, context: HTTPContext) async throws -> Response {
     var context = context
     context.isSecure = isSecure
     context.proxies = proxies

@@ -173,8 +173,9 @@ enum HTTPPorts {
   }
 
   static func services(
-    _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ validation: ValidationResponses?,
-    _ loops: any EventLoopGroup, _ readiness: Readiness, _ parley: Parley, _ logger: Logger
+    _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ strict: StrictTransport,
+    _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ readiness: Readiness, _ parley: Parley,
+    _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
@@ -190,7 +191,8 @@ enum HTTPPorts {
       let listener = HTTPListener(
         sites: sites, origins: AllowedOrigins(settings.origins), proxies: TrustedProxies(settings.trustedProxies),
         loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, validation: validation,
-        metrics: parley.metrics, traces: parley.traces, logger: logger, onBound: onBound)
+        isStrict: { strict.applies(to: $0) }, metrics: parley.metrics, traces: parley.traces, logger: logger,
+        onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services

@@ -135,6 +135,8 @@ final class Reloading: RunningServer {
 /// Reloads changed certificates, and the configuration on SIGHUP.
 struct ReloadService: Service {
   let certificates: Certificates
+  let strict: StrictTransport
+  let clock: any Clock
   let context: AdminContext
 
   func run() async throws {
@@ -142,7 +144,10 @@ struct ReloadService: Service {
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
           // The sleep throws when the task is cancelled.
-          while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil { certificates.refresh() }
+          while (try? await Task.sleep(for: CertificateLimits.pollInterval)) != nil {
+            certificates.refresh()
+            await strict.judge(at: clock.now)
+          }
         }
         group.addTask {
           let signalled = context.acting(AuditActor(.signal, name: "system", origin: "SIGHUP"))

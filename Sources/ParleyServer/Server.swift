@@ -110,15 +110,17 @@ public enum Server {
         AdminSite(context).site,
       ] + (settings.servesWebClient ? [ClientSite([.chat, .admin]).site] : [])
       + (acme.map { [$0.responses.site] } ?? [])
+    let strict = StrictTransport(settings, certificates)
+    await strict.judge(at: startedAt)
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, acme?.responses, loops, readiness, core.parley, logger)
+      settings, sites: sites, certificates, strict, acme?.responses, loops, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
-    let reload = ReloadService(certificates: certificates, context: context)
+    let reload = ReloadService(certificates: certificates, strict: strict, clock: core.parley.clock, context: context)
     readiness.expect(1 + http.count + 1 + (metricsPort == nil ? 0 : 1))
 
     let traces: [any Service] = exporter.map { [TraceService(exporter: $0, client: outgoing.named)] } ?? []

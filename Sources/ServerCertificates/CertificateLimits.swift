@@ -9,6 +9,9 @@ package enum CertificateLimits {
   static let tlsCloseWait: TimeAmount = .seconds(1)
   /// The interval at which the certificate files are checked.
   package static let pollInterval: Duration = .seconds(30)
+  /// The time after which a certificate is judged again for `StrictTransport`, though it is the same: the system's
+  /// authorities may have changed.
+  static let trustLookInterval: Duration = .seconds(86_400)
   /// The validity of a self-signed certificate in days: the maximum that the strictest clients accept.
   static let selfSignedDays = 825
   /// The remaining days at which a start creates a new certificate.
