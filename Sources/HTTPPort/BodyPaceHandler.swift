@@ -42,6 +42,8 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   private var pace: BodyPace?
   private var timer: Scheduled<Void>?
   private var isAnswering = false
+  /// Whether the connection was closed for its pace.
+  private(set) var isTooSlow = false
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
@@ -98,6 +100,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   private func refuse(_ context: ChannelHandlerContext) {
+    isTooSlow = true
     end()
     if !isAnswering {
       let headers: HTTPHeaders = ["connection": "close", "content-length": "0"]

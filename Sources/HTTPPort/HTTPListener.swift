@@ -80,10 +80,10 @@ public struct HTTPListener: Service {
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
         refusals: refusals),
-      server: HTTPServerBuilder { [metrics, origins, proxies] in
+      server: HTTPServerBuilder { [metrics, origins, proxies, refusals] in
         UpgradableChannel(
-          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics, tls: tls,
-          validation: validation)
+          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics,
+          refusals: refusals, tls: tls, validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,

@@ -20,7 +20,7 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
   /// Whether Hummingbird has the connection.
   private var isServed = false
   /// Whether something that was no request has come, behind which there are none.
-  private var isMalformed = false
+  private(set) var isMalformed = false
   /// Whether a request has begun and not ended.
   private var isReading = false
   /// The number of requests without a complete answer, the malformed one included.

@@ -43,6 +43,8 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
 
   private var pace = ResponsePace()
   private var timer: Scheduled<Void>?
+  /// Whether the connection was closed for its pace.
+  var isTooSlow: Bool { pace.isTooSlow }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     if case .body(.byteBuffer(let bytes)) = unwrapOutboundIn(data) { pace.write(bytes.readableBytes) }

@@ -1,3 +1,4 @@
+import Dialogs
 import HTTPTypes
 import HummingbirdCore
 import Logging
@@ -29,6 +30,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let proxies: TrustedProxies
   let open: OpenSockets
   let metrics: Metrics
+  let refusals: RefusalLog
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
   let tls: (@Sendable () -> NIOSSLContext)?
   let validation: (any TLSValidation)?
@@ -73,6 +75,20 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       try pipeline.addHandlers([
         encoder, decoder, host, patience, malformed, goOn, bodyPace, responsePace, end, upgrade,
       ])
+      let remote = channel.remoteAddress
+      channel.closeFuture.whenComplete { [refusals, proxies] _ in
+        let code: String? =
+          if malformed.isMalformed {
+            "request-malformed"
+          } else if bodyPace.isTooSlow {
+            "body-slow"
+          } else {
+            responsePace.isTooSlow ? "response-slow" : nil
+          }
+        guard let code else { return }
+        refusals.note(
+          "a connection", code, isFault: false, ["peer": ClientAddress.of(ForwardedFields(), remote, proxies)])
+      }
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }

@@ -579,6 +579,13 @@ def wire(checks, server, romeo):
                 connection.sendall(sent)
                 data = until_end(connection)
                 expect(re.findall(rb"HTTP/1\.1 (\d+)", data) == statuses, f"{what}: {data[:600]}")
+    with checks.check("security: a connection that ends for what it sent leaves a line in the log"):
+        with Server().start() as fresh:  # the lines of a minute are bounded, and the checks before have used them up
+            with bare(fresh) as connection:
+                connection.sendall(b"GET /v1/info\r\n\r\n")
+                until_end(connection)
+            fresh.log.until(
+                "the line", lambda text: re.search(r"a connection was refused .*code=request-malformed peer=127\.0\.0\.1", text))
     with checks.check("security: fields of proxies that are too long, too many or no fields are refused, and their connection ends"):
         for what, fields in (("a megabyte", b"X-Forwarded-For: " + b"6.6.6.6, " * 120_000 + b"\r\n"),
                              ("a thousand lines", b"X-Forwarded-For: 6.6.6.6\r\n" * 1_000),

@@ -25,9 +25,9 @@ import Testing
   }
 
   private func channel(
-    _ loop: EmbeddedEventLoop
+    _ loop: EmbeddedEventLoop, _ handler: BodyPaceHandler = BodyPaceHandler()
   ) throws -> EmbeddedChannel {
-    let channel = EmbeddedChannel(handler: BodyPaceHandler(), loop: loop)
+    let channel = EmbeddedChannel(handler: handler, loop: loop)
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     return channel
   }
@@ -47,9 +47,10 @@ import Testing
 
   /// A byte now and then holds nothing for long.
   @Test func aTricklingClientIsToldAndCutOff() throws {
-    let loop = EmbeddedEventLoop()
-    let channel = try channel(loop)
+    let (loop, handler) = (EmbeddedEventLoop(), BodyPaceHandler())
+    let channel = try channel(loop, handler)
     receive([head], channel)
+    #expect(!handler.isTooSlow)
     var seconds: Int64 = 0
     while channel.isActive, seconds < 10 * grace {
       loop.advanceTime(by: .seconds(1))
@@ -59,6 +60,8 @@ import Testing
     #expect(!channel.isActive)
     #expect((grace...grace + 1).contains(seconds))
     #expect(try status(channel) == .requestTimeout)
+    // The log has it.
+    #expect(handler.isTooSlow)
     _ = try? channel.finish()
   }
 
