@@ -236,7 +236,11 @@ enum Features {
     XEP(426, "0.3.0", "Character counting in message bodies", note: "Code points."),
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
-      note: "tls-server-end-point, and tls-exporter over TLS 1.3. With XEP-0388."),
+      note: """
+        tls-server-end-point, and tls-exporter over TLS 1.3. The mechanisms with channel binding (`-PLUS`) are offered in \
+        XEP-0388 only: behind them older clients fall back to PLAIN. If somebody in between has a certificate that the \
+        client accepts, and hides XEP-0388, XEP-0474 shows it; the flag `y` of SCRAM (RFC 5802 6) does not.
+        """),
     XEP(445, "0.2.0", "Pre-Authenticated In-Band Registration"),
     XEP(446, "0.2.0", "File metadata element", note: "In XEP-0447."),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
