@@ -353,7 +353,7 @@ let package = Package(
       name: "ParleyServerTests",
       dependencies: [
         "ParleyServer", "ServerCertificates", "CodeTransports", "WebPages", "parley", "ServerFixtures",
-        "ServerConfiguration", "Administration", "HTTPPort",
+        "ServerConfiguration", "Administration", "HTTPPort", "XMLStream",
         "Dialogs", "Accounts", "Addresses", "Basics", "FileStorage", "SQLiteStore", "CXattr", nioCore, nioPosix, nioSSL,
         nioHTTP1, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -11,6 +11,7 @@ import json
 import queue
 import re
 import socket
+import ssl
 import struct
 import time
 import urllib.error
@@ -27,6 +28,7 @@ from lib.harness import DOCS, ROOT, PASSWORD, PATIENCE, Server, expect
 from lib.properties import PNG, SECRET, Taker, upload
 from lib.scrape import Growth
 from lib.services import new_secret
+from lib.wire import HEADER
 
 OTHER = "other.example"
 # What differs between two answers that say the same.
@@ -617,6 +619,38 @@ def wire(checks, server, romeo):
         expect(raw(server, "TRACE", "/v1/nothing")[0] == 404, "TRACE of nothing")
 
 
+def read_to(connection, end):
+    """What is read up to these bytes."""
+    data = b""
+    while end not in data:
+        more = connection.recv(65_536)
+        expect(more, f"the end came before {end}: {data[-500:]}")
+        data += more
+    return data
+
+
+def injected(checks, server):
+    """STARTTLS at the port of XMPP clients, with more behind it: somebody in between could have put it there."""
+    login = base64.b64encode(f"\0romeo\0{PASSWORD}".encode()).decode()
+    auth = f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{login}</auth>"
+    bind = "<iq type='set' id='b1'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+    context = ssl.create_default_context(cafile=server.certificate)
+    with checks.check("security: what comes in the clear behind <starttls/> counts for nothing (RFC 6120 5.4.3.3)"):
+        for what, behind in (("a login", HEADER + auth + HEADER + bind), ("a part of one", HEADER + auth[:-10]), ("no XML", "<<&")):
+            with socket.create_connection((server.host, server.xmpp), timeout=PATIENCE) as plain:
+                plain.sendall(HEADER.encode())
+                read_to(plain, b"</stream:features>")
+                plain.sendall(("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>" + behind).encode())
+                answer = read_to(plain, b"<proceed")
+                expect(b"<success" not in answer, f"{what}: {answer}")
+                with context.wrap_socket(plain, server_hostname="localhost") as secured:
+                    secured.sendall(HEADER.encode())
+                    features = read_to(secured, b"</stream:features>")
+                    expect(features.count(b"<stream:stream") == 1 and b"PLAIN" in features and b"xmpp-bind" not in features, f"{what}: {features}")
+                    secured.sendall(auth.encode())
+                    expect(b"<success" in read_to(secured, b">"), f"{what}: no login over TLS")
+
+
 def run(checks):
     settings = dict(
         domains=OTHER, identity__backends=f"properties={SECRET}", outgoing__networks="127.0.0.0/8")
@@ -647,6 +681,7 @@ def run(checks):
             tokens(checks, server)
             limits(checks, server, romeo, keys[0], things)
             wire(checks, server, romeo)
+            injected(checks, server)
             with checks.check("security: the server goes on and has nothing to complain of"):
                 expect(server.process.poll() is None, "the server is gone:\n" + server.tail())
                 expect("request failed" not in server.log.text, server.tail())

@@ -31,12 +31,13 @@ final class ProbeStream {
   ) async throws -> ProbeStream {
     let (elements, continuation) = AsyncStream.makeStream(of: Element.self)
     let context = tls ? try Self.trusting(protocols: ["xmpp-client"]) : nil
+    let later = tls ? nil : try Self.trusting(protocols: [])
     let channel = try await Self.bootstrap(group)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
           if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
-          try pipeline.addHandler(ElementsHandler(continuation))
+          try pipeline.addHandler(ElementsHandler(continuation, starting: later))
           // A silent server is not waited for.
           channel.eventLoop.assumeIsolated().scheduleTask(in: ProbeLimits.wait) { channel.close(promise: nil) }
         }
@@ -80,12 +81,6 @@ final class ProbeStream {
     try await send("<starttls xmlns='\(NS.tls)'/>")
     let answer = try await next()
     guard answer.is(.proceedTLS) else { throw Failure.refused(answer.local) }
-    let context = try Self.trusting(protocols: [])
-    let channel = channel
-    try await channel.eventLoop.submit {
-      try channel.pipeline.syncOperations.addHandler(
-        NIOSSLClientHandler(context: context, serverHostname: nil), position: .first)
-    }.get()
   }
 
   /// Authenticates with PLAIN and binds a resource; returns the features of the authenticated stream.
@@ -111,24 +106,32 @@ final class ProbeStream {
   }
 }
 
-/// Parses bytes to elements. A new stream begins behind `<proceed/>` and `<success/>` (RFC 6120 5.4.3.3, 6.4.6).
-private final class ElementsHandler: ChannelInboundHandler {
+/// Parses bytes to elements. A new stream begins behind `<proceed/>` and `<success/>` (RFC 6120 5.4.3.3, 6.4.6), behind
+/// `<proceed/>` over TLS: what comes in the clear behind it is dropped.
+final class ElementsHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let elements: AsyncStream<Element>.Continuation
+  /// The context of the TLS that `<proceed/>` starts; nil where TLS is there from the first byte.
+  private let tls: NIOSSLContext?
   private var reader: ElementReader? = ElementReader(limits: .authenticated)
 
-  init(_ elements: AsyncStream<Element>.Continuation) { self.elements = elements }
+  init(_ elements: AsyncStream<Element>.Continuation, starting tls: NIOSSLContext?) {
+    self.elements = elements
+    self.tls = tls
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = unwrapInboundIn(data)
     while bytes.readableBytes > 0, var reader = reader.take() {
       var isRestart = false
+      var isSecuring = false
       let read = bytes.withUnsafeReadableBytes { raw in
         reader.feed(raw) { event in
           switch event {
           case .element(let element):
-            isRestart = element.is(.proceedTLS) || element.is(.success)
+            isSecuring = element.is(.proceedTLS)
+            isRestart = isSecuring || element.is(.success)
             elements.yield(element)
           case .closed, .violation: elements.finish()
           case .opened, .whitespace: break
@@ -138,6 +141,20 @@ private final class ElementsHandler: ChannelInboundHandler {
       }
       bytes.moveReaderIndex(forwardBy: read)
       self.reader = isRestart ? ElementReader(limits: .authenticated) : reader
+      if isSecuring {
+        bytes.clear()
+        secure(context)
+      }
+    }
+  }
+
+  private func secure(_ context: ChannelHandlerContext) {
+    guard let tls else { return context.close(promise: nil) }
+    do {
+      try context.pipeline.syncOperations.addHandler(
+        NIOSSLClientHandler(context: tls, serverHostname: nil), position: .first)
+    } catch {
+      context.close(promise: nil)
     }
   }
 

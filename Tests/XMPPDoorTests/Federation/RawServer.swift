@@ -36,6 +36,25 @@ final class RawServer: Sendable {
 
   func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)).get() }
 
+  private init(_ channel: any Channel, _ received: AsyncStream<String>) {
+    (self.channel, self.received) = (channel, received)
+  }
+
+  /// Listens at a port of the loopback interface for those who connect to it.
+  static func listen(_ group: any EventLoopGroup) async throws -> (port: Int, peers: AsyncStream<RawServer>) {
+    let (peers, arrivals) = AsyncStream<RawServer>.makeStream()
+    let listener = try await ServerBootstrap(group: group)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let (received, continuation) = AsyncStream<String>.makeStream()
+          try channel.pipeline.syncOperations.addHandler(Collector(continuation))
+          arrivals.yield(RawServer(channel, received))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    return (try #require(listener.localAddress?.port), peers)
+  }
+
   /// Sends without waiting until it is taken.
   func pour(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
 
@@ -56,11 +75,25 @@ final class RawServer: Sendable {
       + "xmlns:db='jabber:server:dialback' from='\(from)' to='\(to)' version='1.0'>"
   }
 
+  /// Sends a text in the clear, and sets up TLS with a domain's certificate, as the one who was connected to.
+  func acceptTLS(as domain: String, behind text: String) async throws {
+    let context = try NIOSSLContext(configuration: try #require(SideTrust.configuration(domain, server: true)))
+    // The ClientHello is read in a later turn of the loop.
+    try await channel.eventLoop.submit { [channel] in
+      channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+      try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context), position: .first)
+    }.get()
+  }
+
   /// Sets up TLS, with a domain's certificate, and reads the features.
-  func secure(as domain: String, from: String = "capulet.example") async throws -> String {
+  ///
+  /// - Parameter injected: What is sent in the clear behind `<starttls/>`, in one piece with it.
+  func secure(
+    as domain: String, from: String = "capulet.example", injected: String = ""
+  ) async throws -> String {
     try await send(Self.header(from: from))
     _ = await read(to: "</stream:features>")
-    try await send("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")
+    try await send("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>" + injected)
     _ = await read(to: "<proceed")
     let configuration = try #require(SideTrust.configuration(domain, server: false))
     let context = try NIOSSLContext(configuration: configuration)

@@ -243,6 +243,56 @@ import XMPP
     }
   }
 
+  /// RFC 6120 5.4.3.3: somebody in between could have put it there.
+  @Test func whatComesInTheClearBehindStartTLSCountsForNothing() async throws {
+    try await withServers { servers in
+      let peer = try await raw(servers)
+      let injected = Self.header + Self.auth + Self.header + Self.message
+      #expect(try await peer.secure(as: "capulet.example", injected: injected).contains("EXTERNAL"))
+      try await peer.send(Self.auth)
+      #expect(await peer.read(to: "<success").contains("<success"))
+      try await peer.send(Self.header)
+      _ = await peer.read(to: "</stream:features>")
+      #expect(await servers.montague.owner.next() == .opened(Self.back, mayWrite: false, isCertified: true))
+      try await peer.send(
+        "<message from='a@capulet.example' to='b@montague.example'><body>over TLS</body></message>")
+      #expect(await servers.montague.owner.next() == .received("over TLS", of: Self.back))
+    }
+  }
+
+  /// The same to the server that has connected: an attacker answers in the name of the other one, up to TLS.
+  @Test func whatComesInTheClearBehindProceedCountsForNothing() async throws {
+    try await withServers { servers in
+      let (port, peers) = try await RawServer.listen(servers.network.group)
+      servers.network.redirect("montague.example", to: port)
+      servers.capulet.open("montague.example")
+      var arrivals = peers.makeAsyncIterator()
+      let peer = try #require(await arrivals.next())
+      let tls = "urn:ietf:params:xml:ns:xmpp-tls"
+      let sasl = "urn:ietf:params:xml:ns:xmpp-sasl"
+      let header = RawServer.header(from: "montague.example", to: "capulet.example")
+        .replacing(" from=", with: " id='1' from=")
+      let external = "<mechanisms xmlns='\(sasl)'><mechanism>EXTERNAL</mechanism></mechanisms>"
+      let success = "<success xmlns='\(sasl)'/>"
+      _ = await peer.read(to: "<stream:stream")
+      try await peer.send("\(header)<stream:features><starttls xmlns='\(tls)'/></stream:features>")
+      #expect(await peer.read(to: "<starttls").contains("<starttls"))
+      try await peer.acceptTLS(
+        as: "montague.example",
+        behind: "<proceed xmlns='\(tls)'/>\(header)<stream:features>\(external)</stream:features>\(success)")
+      // A stream of its own, in which nothing has been offered.
+      let opening = await peer.read(to: "<stream:stream")
+      #expect(opening.contains("<stream:stream") && !opening.contains("<auth"))
+      try await peer.send("\(header)<stream:features>\(external)</stream:features>")
+      #expect(await peer.read(to: "<auth").contains("EXTERNAL"))
+      try await peer.send(success)
+      #expect(await peer.read(to: "<stream:stream").contains("<stream:stream"))
+      try await peer.send("\(header)<stream:features/>")
+      #expect(
+        await servers.capulet.owner.next() == .opened(Self.out, mayWrite: true, isCertified: true))
+    }
+  }
+
   /// XEP-0220 2.2.1, XEP-0344 2.4: further domains of the peer by its certificate; those that it is not good for are
   /// refused, and the stream goes on.
   @Test func furtherPairsComeByDialback() async throws {
