@@ -13,8 +13,8 @@ export const delay = (n, first = 1000) => Math.min(DELAY_MAX, first * 2 ** n) * 
  * `changed(state, retryAt, error)`, and `ended(error)` for an end after which nothing is tried again.
  */
 export class Connection {
-  constructor(url, WebSocket, owner) {
-    Object.assign(this, { url, WebSocket, owner, state: "stopped", attempts: 0, replies: new Map(), number: 0 });
+  constructor(url, WebSocket, owner, timeout) {
+    Object.assign(this, { url, WebSocket, owner, timeout, state: "stopped", attempts: 0, replies: new Map(), number: 0 });
     this.wake = () => { if (this.state === "waiting") this.open(); else if (this.state === "online") this.ping(); };
     this.shown = () => { if (!globalThis.document?.hidden) this.wake(); };
   }
@@ -66,7 +66,10 @@ export class Connection {
     const socket = this.socket;
     this.socket = undefined;
     try { socket?.close(code); } catch { /* it was not open yet */ }
-    for (const { reject } of this.replies.values()) reject(new ParleyError("network", "The connection ended before the answer."));
+    for (const { reject, timer } of this.replies.values()) {
+      clearTimeout(timer);
+      reject(new ParleyError("network", "The connection ended before the answer."));
+    }
     this.replies.clear();
   }
 
@@ -97,7 +100,9 @@ export class Connection {
       // One that is being closed takes nothing any more, and a browser complains.
       if (!this.socket || this.socket.readyState > 1) return reject(new ParleyError("network", "There is no connection."));
       const id = String(++this.number);
-      this.replies.set(id, { resolve, reject });
+      // A connection on which an answer is missing is replaced by another one.
+      const timer = setTimeout(() => this.lost(new ParleyError("network", `No answer to ${type}.`)), this.timeout);
+      this.replies.set(id, { resolve, reject, timer });
       this.socket.send(JSON.stringify({ id, type, data }));
     });
   }
@@ -120,6 +125,7 @@ export class Connection {
     if (frame.re !== undefined) {
       const reply = this.replies.get(frame.re);
       this.replies.delete(frame.re);
+      clearTimeout(reply?.timer);
       if (frame.error) reply?.reject(ParleyError.of(frame.error));
       else reply?.resolve(frame.data);
       return;

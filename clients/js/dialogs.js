@@ -1,5 +1,5 @@
 import { delay } from "./connection.js";
-import { signedOut } from "./errors.js";
+import { closed, signedOut } from "./errors.js";
 import { path, uuid } from "./requests.js";
 import { timeOf } from "./store.js";
 import { asFile, typeOf } from "./uploads.js";
@@ -101,6 +101,7 @@ export const dialogs = {
 
   async send(dialogId, message) {
     await this.open();
+    if (this.isClosed) throw closed();
     if (!this.signedIn) throw signedOut();
     const [body, files] = this.prepare(message);
     return this.queue.add(dialogId, body, files);
@@ -122,7 +123,7 @@ export const dialogs = {
       return await answer;
     } catch (error) {
       if (isFirst) waiters.delete(clientId);
-      if (error.code !== "client-id-reused") await this.discard(clientId);
+      if (error.code !== "client-id-reused" && error.code !== "closed") await this.discard(clientId);
       throw error;
     }
   },

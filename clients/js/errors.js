@@ -22,4 +22,5 @@ export class ParleyError extends Error {
 }
 
 export const signedOut = () => new ParleyError("signed-out", "Nobody is signed in.");
+export const closed = () => new ParleyError("closed", "The client has been closed.");
 export const aborted = () => new ParleyError("aborted", "The request was aborted.");

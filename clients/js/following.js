@@ -35,7 +35,7 @@ export const following = {
     if (this.userId === before) return;
     const { current } = this.session;
     this.reset();
-    await this.disconnect();
+    await this.disconnect(current ? undefined : signedOut());
     this.session.current = current;
     if (current) {
       await this.store.load();

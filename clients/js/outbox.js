@@ -1,4 +1,4 @@
-import { ParleyError } from "./errors.js";
+import { ParleyError, closed } from "./errors.js";
 import { delay } from "./connection.js";
 
 /**
@@ -128,6 +128,9 @@ export class Outbox {
     this.waiters.delete(clientId);
     if (error) waiter?.reject(error); else waiter?.resolve(message);
   }
+
+  /** What waits stays stored, and is sent after the next start. */
+  close() { for (const clientId of [...this.waiters.keys()]) this.answer(clientId, closed()); }
 
   async retry(clientId) {
     const entry = this.entries.get(clientId);

@@ -149,8 +149,8 @@ export interface PageInput { cursor?: string; limit?: number }
 export class ParleyError extends Error {
   private constructor();
   /**
-   * The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, the
-   * effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `websocket-missing` (`connect` in a runtime without
+   * The stable code of the problem (RFC 9457) that the server answered; or one of the SDK's own: `network` (no answer arrived, or not
+   * in time; the effect is unknown), `aborted`, `signed-out`, `closed`, `storage` (the local store), `websocket-missing` (`connect` in a runtime without
    * one), `path-malformed` (an id of dots, which no URL can have), `answer-malformed` (not an answer of Parley).
    */
   readonly code: string;
@@ -220,6 +220,11 @@ export interface Options {
   sendDelivered?: boolean;
   /** Whether tabs of this origin and account share one connection. Default true where the browser has Web Locks. */
   shareConnection?: boolean;
+  /**
+   * The milliseconds within which a request is answered, else it fails with `network`; default 90,000. One that carries bytes has another second
+   * for each 16,000 of them. A command on the WebSocket that is not answered within this time ends its connection, which is opened again.
+   */
+  requestTimeout?: number;
 }
 
 /** What `signIn` takes; `grant` may be left out where the other members decide it. */
@@ -353,7 +358,7 @@ export class Parley {
    */
   on<K extends keyof Events>(type: K, listener: (data: Events[K]) => void): () => void;
   on(type: "*", listener: (frame: { type: string; cursor?: string; data: any }) => void): () => void;
-  /** Resolves with the next such event that fits. */
+  /** Resolves with the next such event that fits. Rejects with `closed` when the client is closed. */
   next<K extends keyof Events>(type: K, test?: (data: Events[K]) => boolean): Promise<Events[K]>;
 
   // Session
@@ -379,13 +384,14 @@ export class Parley {
 
   /**
    * Connects, and stays connected until `disconnect`: resumes by cursor, and tries again after losses (0.5 s to 60 s, with jitter, at
-   * once when the browser is online again). Resolves when the client has caught up for the first time; rejects if the login has ended.
+   * once when the browser is online again). Resolves when the client has caught up for the first time; rejects if the login has ended, and
+   * with `aborted` or `closed` if `disconnect` or `close` is called before.
    */
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   /** Disconnects and closes the local store; a process may end afterwards. The login stays. */
   close(): Promise<void>;
-  /** Waits until the outbox has nothing left to send (failed messages are left). */
+  /** Waits until the outbox has nothing left to send (failed messages are left). Rejects with `closed` when the client is closed. */
   sent(): Promise<void>;
 
   // Dialogs
@@ -434,7 +440,10 @@ export class Parley {
    * order, again and again until there is an answer, also after a restart.
    */
   send(dialogId: string, message: string | NewMessage): Promise<LocalMessage>;
-  /** The same, and waits for the answer of the server. Throws if the message is refused; it is then no longer in the outbox. */
+  /**
+   * The same, and waits for the answer of the server. Throws if the message is refused; it is then no longer in the outbox. If the client is
+   * closed before the answer it throws `closed`, and the message stays in the outbox.
+   */
   sendNow(dialogId: string, message: string | NewMessage): Promise<Message>;
   /** Sends a failed message once more. */
   retry(clientId: string): Promise<void>;

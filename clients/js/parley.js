@@ -1,7 +1,7 @@
 import { Call, Calls } from "./calls.js";
 import { Connection } from "./connection.js";
 import { dialogs } from "./dialogs.js";
-import { ParleyError, signedOut } from "./errors.js";
+import { ParleyError, aborted, closed, signedOut } from "./errors.js";
 import { following } from "./following.js";
 import { operations } from "./operations.js";
 import { Outbox } from "./outbox.js";
@@ -23,6 +23,10 @@ export class Parley {
   queue = new Outbox(this);
   listeners = new Map();
   pauses = new Set();
+  /** What rejects the promises of `next`. */
+  endings = new Set();
+  /** How often the client was disconnected: a connecting that began before is over. */
+  departures = 0;
   flushing = Promise.resolve();
   timers = new Map();
   missing = new Set();
@@ -36,7 +40,7 @@ export class Parley {
   handled = new Set();
 
   constructor({ url, storage, account = "default", client = "parley.js", keepMessages = 60, keepDialogs = 50, sendDelivered = true,
-    shareConnection = true, ...given } = {}) {
+    shareConnection = true, requestTimeout = 90_000, ...given } = {}) {
     this.url = new URL(url ?? globalThis.location.origin).href.replace(/\/+$/, "");
     const name = `parley:${account}`;
     this.storage = storage ?? (globalThis.indexedDB ? new IndexedDBStorage(name) : new MemoryStorage());
@@ -58,7 +62,7 @@ export class Parley {
     };
     const fetch = given.fetch ?? ((...input) => globalThis.fetch(...input));
     this.tabs = new Tabs(name, shareConnection, { onLead: () => this.lead(), onMessage: (message) => this.fromTab(message) });
-    this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work));
+    this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work), requestTimeout);
     this.connection = new Connection(this.url.replace(/^http/, "ws") + "/v1/ws", given.WebSocket ?? globalThis.WebSocket, {
       cursor: () => this.store.cursor,
       token: () => this.session.current?.accessToken,
@@ -66,12 +70,10 @@ export class Parley {
       frame: (frame) => this.frame(frame),
       changed: (state, retryAt, error) => this.turn({ state, retryAt, error }),
       ended: async (error) => {
-        const { connected } = this;
-        await this.disconnect();
-        connected?.reject(error);
+        await this.disconnect(error);
         this.emit("connection", { state: "stopped", error });
       },
-    });
+    }, requestTimeout);
   }
 
   get user() { return this.store.user; }
@@ -96,13 +98,19 @@ export class Parley {
   }
 
   next(type, test = () => true) {
-    return new Promise((resolve) => {
-      const off = this.on(type, (data) => {
-        if (!test(data)) return;
+    const found = new Promise((resolve, reject) => {
+      const end = (settle, value) => {
         off();
-        resolve(data);
-      });
+        this.endings.delete(fail);
+        settle(value);
+      };
+      const fail = () => end(reject, closed());
+      const off = this.on(type, (data) => { if (test(data)) end(resolve, data); });
+      if (this.isClosed) fail(); else this.endings.add(fail);
     });
+    // Nobody has to wait for it any more when the client is closed.
+    found.catch(() => {});
+    return found;
   }
 
   emit(type, data) { for (const listener of [...(this.listeners.get(type) ?? [])]) this.safely(() => listener(data)); }
@@ -173,7 +181,7 @@ export class Parley {
 
   async request(method, address, input) {
     if (!this.opened) await this.open();
-    if (this.isClosed) throw new ParleyError("closed", "The client has been closed.");
+    if (this.isClosed) throw closed();
     return this.requests.send(method, address, input);
   }
 
@@ -208,13 +216,13 @@ export class Parley {
   }
 
   /** Before another tab can get the connection, so that it stores nothing any more. */
-  async forget(keepsOutbox = false) {
+  async forget(keepsOutbox = false, error = signedOut()) {
     this.connection.stop();
     this.reset();
     await this.flushing;
     await this.wipe(keepsOutbox);
     this.tabs.post({ t: "session", keepsOutbox });
-    await this.disconnect();
+    await this.disconnect(error);
   }
 
   /** Removes what is stored, or all but the device and what was not sent. */
@@ -244,20 +252,22 @@ export class Parley {
   /** The login has ended: what was not sent stays until somebody else signs in. */
   async ended(error) {
     if (!this.session.current) return;
-    const { connected } = this;
-    await this.forget(true);
-    connected?.reject(error);
+    await this.forget(true, error);
     this.emit("session", { signedIn: false, error });
   }
 
   // MARK: Connection
 
   async connect() {
+    const { departures } = this;
+    await this.disconnecting;
     if (!await this.open() && !this.signedIn) throw signedOut();
+    if (this.isClosed) throw closed();
     if (!this.connection.WebSocket) {
       throw new ParleyError("websocket-missing",
         "This runtime has no WebSocket. Give a class as the option `WebSocket`; the package's entry for Node has one.");
     }
+    if (this.departures !== departures) throw aborted();
     if (!this.connected) {
       const promise = new Promise((resolve, reject) => { this.connected = { resolve, reject }; });
       this.connected.promise = promise;
@@ -269,13 +279,18 @@ export class Parley {
     return this.connected.promise;
   }
 
-  async disconnect() {
+  /** Whoever waits for the connection gets the error. */
+  disconnect(error = aborted()) {
+    this.connected?.reject(error);
     this.connected = undefined;
+    this.departures++;
     this.isFollowing = false;
-    if (this.tabs.leads) await this.flush(true);
-    this.connection.stop();
-    this.tabs.leave();
-    if (this.state !== "stopped") this.turn({ state: "stopped" });
+    return this.disconnecting = (async () => {
+      if (this.tabs.leads) await this.flush(true);
+      this.connection.stop();
+      this.tabs.leave();
+      if (this.state !== "stopped") this.turn({ state: "stopped" });
+    })();
   }
 
   async close() {
@@ -283,6 +298,8 @@ export class Parley {
     await this.disconnect();
     this.isClosed = true;
     this.closeViews();
+    this.queue.close();
+    for (const fail of [...this.endings]) fail();
     for (const pause of this.pauses) pause.end();
     for (const timer of this.timers.values()) clearTimeout(timer);
     this.tabs.close();
@@ -323,8 +340,7 @@ export class Parley {
       this.connection.start();
       this.queue.drainAll();
     } catch (error) {
-      this.connected?.reject(error);
-      await this.disconnect();
+      await this.disconnect(error);
       this.failed(error);
     }
   }

@@ -1,6 +1,8 @@
 import { ParleyError, aborted, signedOut } from "./errors.js";
 
 const encoder = encodeURIComponent;
+/** The bytes of a body that add a millisecond to the time of its request: a slow network takes long to send them. */
+const SLOWEST = 16;
 
 /** Returns a path with its parts encoded: path`/dialogs/${id}`. */
 export const path = (strings, ...values) => strings.reduce((all, part, i) => all + encoder(values[i - 1]) + part);
@@ -23,8 +25,8 @@ export function uuid() {
  */
 export class Requests {
   /** `session` has `current`, `reload()`, `replace(session)` and `end(error)`; `lock(work)` runs it alone among the tabs. */
-  constructor(base, fetch, session, lock) {
-    Object.assign(this, { base, fetch, session, lock, refreshing: undefined });
+  constructor(base, fetch, session, lock, timeout) {
+    Object.assign(this, { base, fetch, session, lock, timeout, refreshing: undefined });
   }
 
   /** Returns the value of the answer: JSON, a Blob for other types, the fields for HEAD, undefined without a body. */
@@ -51,17 +53,29 @@ export class Requests {
       fields["Content-Type"] = "application/json";
       body = JSON.stringify(body);
     }
+    // The answer is no longer waited for once this is aborted, whether `fetch` heeds it or not.
+    const abort = new AbortController();
+    const ended = new Promise((_, reject) => { abort.signal.onabort = () => reject(new Error("It took too long.")); });
+    const end = () => abort.abort();
+    const timer = setTimeout(end, this.timeout + (body?.size ?? body?.length ?? 0) / SLOWEST);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
+    const answered = async () => {
+      const response = await this.fetch(url, { method, headers: fields, body, signal: abort.signal, credentials: "omit", cache: "no-store" });
+      const type = response.headers.get("Content-Type") ?? "";
+      if (method === "HEAD") return [response, response.headers];
+      if (response.status === 204) return [response];
+      return [response, await (/\bjson\b/.test(type) ? response.json() : response.blob())];
+    };
     let response, value;
     try {
-      response = await this.fetch(url, { method, headers: fields, body, signal, credentials: "omit", cache: "no-store" });
-      const type = response.headers.get("Content-Type") ?? "";
-      if (method === "HEAD") value = response.headers;
-      else if (response.status === 204) value = undefined;
-      else if (/\bjson\b/.test(type)) value = await response.json();
-      else value = await response.blob();
+      [response, value] = await Promise.race([ended, answered()]);
     } catch (error) {
       if (signal?.aborted) throw aborted();
       throw new ParleyError("network", `No answer to ${method} ${url.split("?")[0]}: ${error.message}`, {}, error);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
     }
     if (!response.ok) {
       const problem = value?.code ? value : { title: `HTTP ${response.status}` };

@@ -364,6 +364,78 @@ test("a runtime without a WebSocket: what is missing is said, at once, and reque
   } finally { if (WebSocket) globalThis.WebSocket = WebSocket; }
 });
 
+test("what waits for a connection ends with the wish for one: connect, next, sent, sendNow", async () => {
+  const proxy = await lossy();
+  try {
+    const paris = client({ url: proxy.url });
+    await paris.signIn({ username: "paris", password });
+    const { id } = await paris.openPrivate("rosaline");
+    proxy.down();
+    // Before the connecting has begun, and while it waits for its next attempt.
+    const early = refuses(paris.connect(), "aborted");
+    await paris.disconnect();
+    await early;
+    const waiting = paris.next("connection", ({ state }) => state === "waiting");
+    const late = refuses(paris.connect(), "aborted");
+    await waiting;
+    await paris.disconnect();
+    await late;
+    assert.equal(paris.state, "stopped");
+    // A later wish is the one that counts.
+    proxy.up();
+    await paris.connect();
+    const left = paris.disconnect();
+    await Promise.all([left, paris.connect()]);
+    assert.equal(paris.state, "online");
+
+    proxy.down();
+    const queued = paris.next("outbox");
+    const ends = [refuses(paris.next("custom"), "closed"), refuses(paris.sendNow(id, "never answered"), "closed")];
+    await queued;
+    ends.push(refuses(paris.sent(), "closed"));
+    await paris.close();
+    await Promise.all(ends);
+    for (const late of [() => paris.connect(), () => paris.next("custom"), () => paris.send(id, "late")]) await refuses(late(), "closed");
+    // As with `send`, the next start sends it.
+    assert.deepEqual((await paris.storage.all("outbox")).map(([, { body }]) => body.content.text), ["never answered"]);
+  } finally { proxy.close(); }
+});
+
+test("what is never answered fails after its time: a request whatever its `fetch` does, and a command together with its connection", async () => {
+  const mercutio = await person("mercutio");
+  const { id } = await mercutio.openPrivate("benvolio");
+  const { current } = mercutio.session;
+  const begun = () => new Response(new ReadableStream(), { headers: { "Content-Type": "application/json" } });
+  for (const answer of [() => new Promise(() => {}), begun]) {
+    let given;
+    const asking = client({ requestTimeout: 50, fetch: async (_, input) => { given = input.signal; return answer(); } });
+    await asking.storage.write([["state", "session", current]]);
+    await refuses(asking.me(), "network", { temporary: true, status: 0 });
+    assert.ok(given.aborted);
+    const view = await asking.view(id);
+    await sees(view, () => view.error?.code === "network");
+    view.close();
+  }
+
+  /** Says that nothing was missed, and then nothing. */
+  class Mute {
+    readyState = 1;
+    constructor() { queueMicrotask(() => this.onopen({})); }
+    send(frame) {
+      const { id: re, type } = JSON.parse(frame);
+      if (type === "hello") for (const each of [{ re, data: {} }, { type: "caught_up", data: { cursor: "c", totalUnread: 0, totalMentions: 0 } }]) this.say(each);
+    }
+    say(frame) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(frame) })); }
+    close() {}
+  }
+  const quiet = client({ requestTimeout: 50, WebSocket: Mute });
+  await quiet.storage.write([["state", "session", current], ["state", "sync", { cursor: "c" }]]);
+  const lost = quiet.next("connection", ({ state }) => state === "waiting");
+  await quiet.connect();
+  await refuses(quiet.connection.command("ping", {}), "network", { temporary: true });
+  assert.match((await lost).error.message, /No answer to/);
+});
+
 test("a part of an upload whose answer is lost is continued", async () => {
   const proxy = await lossy();
   try {
