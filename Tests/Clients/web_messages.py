@@ -298,6 +298,40 @@ async def finding(checks, story):
         pins = await story.call(story.phone, "GET", f"/v1/dialogs/{dialog}/pins")
         expect(not pins["items"], f"{pins}")
         await to_end()
+    with checks.check("web messages: of jumps that overlap the last one wins, and so does the way to the end"):
+        asked, gate, place = asyncio.Event(), asyncio.Event(), re.compile(re.escape(original["id"]))
+
+        async def hold(route):
+            asked.set()
+            await gate.wait()
+            await route.continue_()
+
+        async def overtaken(meanwhile):
+            """A jump to the original, whose answers come after something else was done."""
+            asked.clear()
+            gate.clear()
+            async with page.expect_response(lambda answer: answer.url.endswith(f"/messages/{original['id']}")) as answer:
+                await story.bubble("My ears").locator(".quote").click()
+                await asked.wait()
+                await meanwhile()
+                gate.set()
+            await (await answer.value).finished()
+            # By then the page has drawn what it makes of the answers.
+            await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            expect(await story.bubble("Line 129 of many").count() == 1 and await story.bubble("at thy word").count() == 0, "the first jump has won")
+
+        async def nearby():
+            await story.bubble("Neither, fair maid").locator(".quote").click()
+            await page.locator(".message.found:has(.text:has-text('My ears'))").wait_for()
+
+        async def end():
+            await story.bubble("Neither, fair maid").focus()
+            await page.keyboard.press("End")
+
+        await page.route(place, hold)
+        await overtaken(nearby)
+        await overtaken(end)
+        await page.unroute(place)
     with checks.check("web messages: a search in the dialog leads to the message, one in all dialogs to the dialog, too"):
         await page.click("[aria-label='Search in this chat']")
         await page.fill(".panel input[type=search]", "Line 17")

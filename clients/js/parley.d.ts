@@ -593,7 +593,10 @@ export interface DialogView {
   /** Returns whether there are more. One page at a time: while one is loading, another call waits for it. */
   loadOlder(limit?: number): Promise<boolean>;
   loadNewer(limit?: number): Promise<boolean>;
-  /** Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`; with an empty id the first ones. */
+  /**
+   * Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces `messages`; with an empty id the first ones.
+   * A later `jump` or `toEnd` takes its place: one that is still loading then resolves and changes nothing.
+   */
   jump(messageId: string, limit?: number): Promise<void>;
   /** Back to the newest messages. Without a network it resolves once there is one. */
   toEnd(): Promise<void>;

@@ -68,30 +68,31 @@ export class View {
 
   // MARK: What the store tells
 
-  add(message) {
-    for (const arrived of this.collectors) arrived.push(message);
-    // What lies before the loaded piece comes with `loadOlder`: put before it now it would leave a gap.
-    if (this.hasNewer || (this.hasOlder && this.list.length && message.seq < this.list[0].seq)) return this.changed();
-    this.list = insert(this.list, message);
-    if (this.list.length > this.bound + 50) this.trim(this.bound);
+  /** Applies an event to the list; while a page is awaited, again behind it, as it may be older. */
+  apply(event) {
+    for (const arrived of this.collectors) arrived.push(event);
+    this.list = event(this.list);
     this.changed();
   }
 
-  change(id, change) {
-    const i = this.list.findIndex((message) => message.id === id);
-    if (i < 0) return;
-    this.list = this.list.map((message, j) => (i === j ? change(message) : message));
-    this.changed();
+  add(message) {
+    // What lies before the loaded piece comes with `loadOlder`: put before it now it would leave a gap.
+    this.apply((list) => (this.hasNewer || (this.hasOlder && list.length && message.seq < list[0].seq) ? list : insert(list, message)));
+    if (this.list.length > this.bound + 50) this.trim(this.bound);
   }
+
+  change(id, change) { this.apply((list) => list.map((message) => (message.id === id ? change(message) : message))); }
 
   remove(id) {
-    this.list = this.list.filter((message) => message.id !== id);
+    this.apply((list) => list.filter((message) => message.id !== id));
     this.part(() => { this.pins = this.pins.filter((message) => message.id !== id); });
   }
 
   clear() {
-    this.list = [];
-    this.hasOlder = this.hasNewer = false;
+    this.apply(() => {
+      this.hasOlder = this.hasNewer = false;
+      return [];
+    });
     this.part(() => { this.pins = []; });
   }
 
@@ -131,7 +132,7 @@ export class View {
     this.reload();
   }
 
-  /** Runs a request, and gives its answer together with the messages that arrived meanwhile. */
+  /** Runs a request, and gives its answer together with the events that arrived meanwhile. */
   async asking(request) {
     const arrived = [];
     this.collectors.add(arrived);
@@ -192,11 +193,13 @@ export class View {
     this.isShown = true;
     this.bound = LIVE_MAX + this.list.length;
     this.locals.clear();
-    this.merge(this.hasNewer ? [] : arrived);
+    this.merge([], arrived);
   }
 
-  merge(messages) {
+  /** Adds the messages of a page, and applies the events that came while it was awaited. */
+  merge(messages, arrived) {
     for (const message of messages) this.list = insert(this.list, message);
+    for (const event of arrived) this.list = event(this.list);
     for (const message of this.list) this.client.store.resolve(this.dialogId, message);
     this.changed();
   }
@@ -207,13 +210,13 @@ export class View {
   loadOlder(limit = 50) {
     return this.loading("hasOlder", async () => {
       const { before } = this;
-      const page = await this.client.listMessages(this.dialogId, { before, limit });
+      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { before, limit }));
       // If the messages were replaced or trimmed meanwhile, the page would leave a gap.
       if (this.before !== before) return this.hasOlder;
       this.bound += page.items.length;
       this.olderCursor = page.nextCursor;
       this.hasOlder = page.nextCursor !== undefined;
-      this.merge(page.items);
+      this.merge(page.items, arrived);
       return this.hasOlder;
     });
   }
@@ -226,7 +229,7 @@ export class View {
       this.bound += page.items.length;
       this.newerCursor = page.nextCursor;
       this.hasNewer = page.nextCursor !== undefined;
-      this.merge(this.hasNewer ? page.items : [...page.items, ...arrived]);
+      this.merge(page.items, arrived);
       return this.hasNewer;
     });
   }
@@ -269,7 +272,12 @@ export class View {
     }
   }
 
-  toEnd() { return this.hasNewer ? this.reload() : Promise.resolve(); }
+  toEnd() {
+    if (this.hasNewer || (!this.isShown && this.attempt !== this.asked)) return this.reload();
+    // A jump that is still loading is over.
+    this.attempt = this.asked;
+    return Promise.resolve();
+  }
 
   trim(keep) {
     if (this.list.length <= keep) return;

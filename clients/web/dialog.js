@@ -231,7 +231,7 @@ export class DialogScreen {
   send(message) {
     return attempt(async () => {
       await this.view.send(message);
-      if (this.view.hasNewer) await this.history.toEnd();
+      if (this.view.hasNewer || this.history.jumping) await this.history.toEnd();
     });
   }
 

@@ -109,14 +109,15 @@ export class History {
           return this.seekAfter(this.unreadAfter);
         });
       }
-      this.isSought = true;
+      // Whoever has gone elsewhere meanwhile may have taken its place.
+      this.isSought = !this.isLed;
     } catch (error) {
       // After a lost connection the next change tries again.
       this.isSought = !error.temporary;
     }
     this.isSeeking = false;
     if (this.isClosed) return;
-    if (this.isSought) this.begin();
+    if (this.isSought || this.isLed) this.begin();
     else this.redraw();
   }
 
@@ -144,8 +145,9 @@ export class History {
     await this.loadUnread(first);
   }
 
-  /** Loads the messages around the first unread one; "" means the first message of the dialog. */
+  /** Loads the messages around the first unread one, unless somebody has gone elsewhere meanwhile; "" means the first message of the dialog. */
   async loadUnread(messageId) {
+    if (this.isLed) return;
     await this.view.jump(messageId, AROUND);
     const { messages } = this.view;
     // Messages that wait to be sent have no id either.
@@ -420,12 +422,16 @@ export class History {
   }
 
   async toEnd() {
-    this.isLed = true;
-    if (this.view.hasNewer) {
-      await this.view.toEnd();
-      // The end was not loaded, or somebody has jumped to a message meanwhile.
-      if (this.isClosed || this.view.hasNewer) return;
+    const { hasNewer } = this.view;
+    const leading = this.lead();
+    // Also where the end is loaded: a jump that is still loading is over.
+    const end = this.view.toEnd();
+    if (hasNewer) {
+      await end;
+      if (this.jumping !== leading) return;
     }
+    this.jumping = undefined;
+    if (this.isClosed || this.view.hasNewer) return;
     this.hasBegun ||= this.view.isFresh;
     this.isAtEnd = true;
     this.hold = undefined;
@@ -433,30 +439,36 @@ export class History {
     this.mark();
   }
 
+  /** Begins to go elsewhere, in place of the way that is still loading. Returns how things stood before, by which the last way is known. */
+  lead() {
+    const { isLed, hasBegun } = this.jumping ?? this;
+    this.isLed = true;
+    return this.jumping = { isLed, hasBegun };
+  }
+
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
-    const { isLed, hasBegun } = this;
     const sought = () => this.view.messages.find((each) => each.id === messageId);
-    this.isLed = true;
-    if (!sought()) {
-      const jumping = this.jumping = {};
-      try {
-        await this.view.jump(messageId);
-      } finally {
-        const isLast = this.jumping === jumping;
-        if (isLast) this.jumping = undefined;
-        // The message is gone: the dialog opens as without the link to it, and a dialog that is open stays where it is.
-        if (isLast && !sought()) {
-          this.isLed = isLed;
-          if (!isLed && !hasBegun) {
-            this.hasBegun = false;
-            this.begin();
-          }
+    // The answer to an earlier jump would replace a message that is there: so it is loaded as well.
+    if (!sought() || this.jumping) {
+      const leading = this.lead();
+      let failure;
+      await this.view.jump(messageId).catch((error) => { failure = error; });
+      if (this.jumping !== leading || this.isClosed) return;
+      this.jumping = undefined;
+      // The message is gone: the dialog opens as without the link to it, and a dialog that is open stays where it is.
+      if (!sought()) {
+        this.isLed = leading.isLed;
+        if (!leading.isLed && !leading.hasBegun) {
+          this.hasBegun = false;
+          this.begin();
         }
+        if (failure) throw failure;
+        return;
       }
     }
+    this.isLed = true;
     const message = sought();
-    if (!message) return;
     this.ledSeq = message.seq;
     this.skipTo(message.seq);
     this.isAtEnd = false;

@@ -322,6 +322,78 @@ test("a view that jumps at once has the members and pins of its dialog, and the 
   other.close();
 });
 
+test("jumps that overlap: the last one wins, also over the way to the end, and what happens meanwhile is in its answer", async () => {
+  const group = await romeo.createDialog({ type: "group", name: "Piazza", memberIds: ["juliet"] });
+  for (let i = 0; i < 30; i++) await romeo.send(group.id, `line ${i}`);
+  await romeo.sent();
+  const gates = new Map();
+  /** Keeps back answers to addresses with this part. `reached`: the server has answered as many. */
+  const held = (part, count = 1) => {
+    const gate = {};
+    gate.reached = new Promise((resolve) => { gate.reach = () => { if (--count === 0) resolve(); }; });
+    gate.opened = new Promise((resolve) => { gate.release = () => { gates.delete(part); resolve(); }; });
+    gates.set(part, gate);
+    return gate;
+  };
+  const later = await person("juliet", { fetch: async (address, input) => {
+    const answer = await fetch(address, input);
+    const gate = [...gates].find(([part]) => address.includes(part))?.[1];
+    gate?.reach();
+    await gate?.opened;
+    return answer;
+  } });
+  const { items } = await romeo.listMessages(group.id, { limit: 100 });
+  const [near, far, last] = [4, 20, 28].map((i) => items.find(({ content }) => content.text === `line ${i}`).id);
+  const view = await later.view(group.id, { limit: 5 });
+  await view.fresh;
+  const texts = () => view.messages.map(({ content }) => content.text);
+  /** Jumps, which is three requests, and does something else before their answers come. */
+  const jumping = async (id, limit, meanwhile) => {
+    const gate = held(id, 3);
+    const jump = view.jump(id, limit);
+    await gate.reached;
+    await meanwhile();
+    gate.release();
+    await jump;
+  };
+
+  await jumping(near, 2, () => view.jump(far, 2));
+  assert.deepEqual(texts(), ["line 19", "line 20", "line 21"]);
+  await view.toEnd();
+  await jumping(near, 2, () => view.toEnd());
+  assert.deepEqual([texts(), view.hasNewer], [["line 25", "line 26", "line 27", "line 28", "line 29"], false]);
+  // A way to the end that is still loading.
+  await view.jump(far, 2);
+  const gate = held("include=");
+  const end = view.toEnd();
+  await gate.reached;
+  await view.jump(near, 2);
+  gate.release();
+  await end;
+  assert.deepEqual([texts(), view.hasNewer], [["line 3", "line 4", "line 5"], true]);
+
+  await jumping(last, 4, async () => {
+    const live = later.next("message", ({ message }) => message.content.text === "live");
+    await romeo.sendNow(group.id, "live");
+    await live;
+  });
+  assert.deepEqual(texts(), ["line 26", "line 27", "line 28", "line 29", "live"]);
+  await jumping(near, 2, async () => {
+    const edited = later.next("message.updated", ({ message }) => message.id === near);
+    await romeo.edit(group.id, near, "edited");
+    await edited;
+  });
+  assert.deepEqual(texts(), ["line 3", "edited", "line 5"]);
+  await view.toEnd();
+  await jumping(near, 2, async () => {
+    const gone = later.next("message.deleted", ({ messageId }) => messageId === near);
+    await juliet.deleteMessage(group.id, near, "me");
+    await gone;
+  });
+  assert.deepEqual(texts(), ["line 3", "line 5"]);
+  await later.close();
+});
+
 test("typing, presence, unread numbers, drafts, settings", async () => {
   romeo.setTyping(talk, true);
   await juliet.next("typing", ({ userIds }) => userIds.includes("romeo"));

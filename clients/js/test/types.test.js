@@ -65,7 +65,7 @@ test("what is exported is declared, and nothing else", () => {
 const internal = {
   Parley: "emit safely uncaught failed dialogsChanged after pause reset closeViews forget ended turn lead frame applied handling arrived caughtUp resync later flush fromTab otherSession"
     + " wipe reloaded follow followed took fetchDialog pending prepare persist changed isMe command setMarker delivered askUsers picture stopDraft",
-  DialogView: "local changed add change remove clear part changeMember changePin start asking loading reload took replace merge",
+  DialogView: "local changed apply add change remove clear part changeMember changePin start asking loading reload took replace merge",
   Call: "told signal",
   FileStorage: "load drain rewrite apply",
   MemoryStorage: "apply",
