@@ -109,7 +109,9 @@ extension Parley {
     while parts.path.hasSuffix("/") { parts.path.removeLast() }
     parts.path += "/v1/ws"
     guard let address = parts.url else { throw ParleyError.network("\(url) is no address of a server.") }
-    let socket = try await transport.open(address, subprotocol: "parley.v1")
+    let socket = try await within(min(Limits.helloTime, requestTimeout)) { [transport] in
+      try await transport.open(address, subprotocol: "parley.v1")
+    }
     guard mine == generation else { return await socket.close(code: 1000) }
     self.socket = socket
     heard = .now
@@ -142,7 +144,7 @@ extension Parley {
 
   private func failReplies() {
     for reply in replies.values {
-      reply.resume(throwing: ParleyError.network("The connection ended before the answer."))
+      reply.continuation.resume(throwing: ParleyError.network("The connection ended before the answer."))
     }
     replies = [:]
   }
@@ -154,8 +156,11 @@ extension Parley {
 
   private func watch(_ mine: Int) async throws {
     while mine == generation {
-      try await Task.sleep(for: .seconds(5))
+      try await Task.sleep(for: min(.seconds(5), requestTimeout))
       if isHandling { continue }
+      if replies.values.contains(where: { $0.since.duration(to: .now) > requestTimeout }) {
+        throw ParleyError.network("A command was not answered.")
+      }
       let silence = heard.duration(to: .now)
       if silence > (state == .online ? Limits.silence : Limits.helloTime) {
         throw ParleyError.network("The server has fallen silent.")
@@ -172,10 +177,11 @@ extension Parley {
     let frame: JSONValue = ["id": .string(id), "type": .string(type), "data": .object(data)]
     let text = String(decoding: try JSON.encode(frame), as: UTF8.self)
     return try await withCheckedThrowingContinuation { continuation in
-      replies[id] = continuation
+      replies[id] = (continuation, .now)
       Task {
         do { try await socket.send(text) } catch {
-          replies.removeValue(forKey: id)?.resume(throwing: ParleyError.network(ParleyError.reason(of: error)))
+          replies.removeValue(forKey: id)?.continuation.resume(
+            throwing: ParleyError.network(ParleyError.reason(of: error)))
         }
       }
     }
@@ -192,7 +198,7 @@ extension Parley {
     }
     switch frame.kind {
     case .reply(let id, let problem):
-      let reply = replies.removeValue(forKey: id)
+      let reply = replies.removeValue(forKey: id)?.continuation
       if let problem { reply?.resume(throwing: ParleyError(problem)) } else { reply?.resume(returning: data) }
     case .event(let event, let cursor, let prevCursor):
       isHandling = true

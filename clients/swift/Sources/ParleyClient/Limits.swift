@@ -9,9 +9,10 @@ enum Limits {
   /// Idle HTTP connections, and for how long they are used again: shorter than any server closes them.
   static let idleConnections = 4
   static let idleTime: Duration = .seconds(5)
-  /// How long a connection may take to be established, and an answer to arrive.
+  /// How long a connection may take to be established.
   static let connectTime: Duration = .seconds(15)
-  static let answerTime: Duration = .seconds(90)
+  /// Bytes of a request that give it another second: a slow network takes long to send them.
+  static let slowest = 16_000
   /// Silence on the WebSocket after which the client asks, and after which the connection counts as lost.
   static let pingAfter: Duration = .seconds(25)
   static let silence: Duration = .seconds(40)

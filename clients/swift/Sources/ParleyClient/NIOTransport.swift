@@ -87,7 +87,7 @@
 
     private func upgrade(_ origin: Origin, to subprotocol: String) async throws -> NIOWebSocketConnection {
       let tls = origin.isSecure ? self.tls : nil
-      let upgrade = try await bootstrap().connect(host: origin.host, port: origin.port) { channel in
+      let (connection, upgrade) = try await bootstrap().connect(host: origin.host, port: origin.port) { channel in
         channel.eventLoop.makeCompletedFuture {
           if let tls { try origin.secure(channel, tls) }
           let upgrader = NIOTypedWebSocketClientUpgrader<NIOAsyncChannel<WebSocketFrame, WebSocketFrame>?>(
@@ -115,11 +115,17 @@
             channel.close(promise: nil)
             return channel.eventLoop.makeSucceededFuture(nil)
           }
-          return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
+          let upgraded = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
             configuration: .init(upgradeConfiguration: configuration))
+          return (channel, upgraded)
         }
       }
-      guard let channel = try await upgrade.get() else { throw TransportError("The server opened no WebSocket.") }
+      let upgraded = try await withTaskCancellationHandler {
+        try await upgrade.get()
+      } onCancel: {
+        connection.close(promise: nil)
+      }
+      guard let channel = upgraded else { throw TransportError("The server opened no WebSocket.") }
       return try await NIOWebSocketConnection(channel)
     }
   }
@@ -218,14 +224,11 @@
     private var promise: EventLoopPromise<Exchange.Answer>?
     private var head: HTTPResponseHead?
     private var body = Data()
-    private var timer: Scheduled<Void>?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
       let exchange = unwrapOutboundIn(data)
       guard context.channel.isActive else { return exchange.answer.fail(ChannelError.alreadyClosed) }
       self.promise = exchange.answer
-      let channel = context.channel
-      timer = context.eventLoop.scheduleTask(in: TimeAmount(Limits.answerTime)) { channel.close(promise: nil) }
       context.write(wrapOutboundOut(.head(exchange.head)), promise: nil)
       if let body = exchange.body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
       context.write(wrapOutboundOut(.end(nil)), promise: promise)
@@ -247,7 +250,6 @@
         for (name, value) in head.headers { headers[name.lowercased()] = value }
         let response = HTTPResponse(status: Int(head.status.code), headers: headers, body: body)
         self.promise = nil
-        timer?.cancel()
         body = Data()
         promise.succeed(.init(response: response, keepAlive: head.isKeepAlive))
       }
@@ -261,7 +263,6 @@
     func errorCaught(context: ChannelHandlerContext, error: any Error) { end(context, error) }
 
     private func end(_ context: ChannelHandlerContext, _ error: any Error) {
-      timer?.cancel()
       promise?.fail(error)
       promise = nil
       context.close(promise: nil)

@@ -17,6 +17,7 @@ public actor Parley {
   nonisolated let storage: any Storage
   nonisolated let client: String
   nonisolated let sendDelivered: Bool
+  nonisolated let requestTimeout: Duration
 
   // Session
   var session: Session?
@@ -30,7 +31,7 @@ public actor Parley {
   /// Changes with each connecting and disconnecting, so that what belongs to a former one does no harm.
   var generation = 0
   var socket: (any WebSocket)?
-  var replies: [String: CheckedContinuation<Data, any Error>] = [:]
+  var replies: [String: (continuation: CheckedContinuation<Data, any Error>, since: ContinuousClock.Instant)] = [:]
   var commands = 0
   var heard = ContinuousClock.now
   var isHandling = false
@@ -47,7 +48,7 @@ public actor Parley {
   var outboxState = Outbox()
   var sending: [String: Task<Void, Never>] = [:]
   var answers: [String: CheckedContinuation<Message, any Error>] = [:]
-  var drained: [CheckedContinuation<Void, Never>] = []
+  var drained: [CheckedContinuation<Void, any Error>] = []
   var uploading: [String: Task<Void, any Error>] = [:]
   var progress: [String: Double] = [:]
   var views: [Int: View] = [:]
@@ -73,15 +74,19 @@ public actor Parley {
   ///   - storage: Where the login, the place in the log and the outbox are kept. ``FileStorage`` survives a restart.
   ///   - client: The name of this program in the user's list of sessions.
   ///   - sendDelivered: Whether arriving messages of others are marked as delivered.
+  ///   - requestTimeout: The time within which a request is answered, else it throws `network`. One that carries bytes has another second
+  ///     for each 16,000 of them. A command on the WebSocket that is not answered within this time ends its connection, which is opened
+  ///     again.
   ///   - transport: The network; that of the platform by default.
   public init(
     url: URL, storage: any Storage = MemoryStorage(), client: String = "ParleyClient", sendDelivered: Bool = true,
-    transport: (any Transport)? = nil
+    requestTimeout: Duration = .seconds(90), transport: (any Transport)? = nil
   ) throws {
     self.url = url
     self.storage = storage
     self.client = client
     self.sendDelivered = sendDelivered
+    self.requestTimeout = requestTimeout
     #if canImport(Darwin)
       self.transport = transport ?? URLSessionTransport()
     #else

@@ -6,6 +6,27 @@ func path(_ parts: String...) -> String {
   return parts.map { "/" + ($0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "") }.joined()
 }
 
+/// What took longer than it may.
+struct TimeoutError: LocalizedError {
+  var errorDescription: String? { "It took too long." }
+}
+
+/// Does work that ends when it is cancelled, and cancels it after a time.
+func within<T: Sendable>(
+  _ time: Duration, _ work: @escaping @Sendable () async throws -> T
+) async throws -> T {
+  try await withThrowingTaskGroup(of: T.self) { group in
+    defer { group.cancelAll() }
+    group.addTask { try await work() }
+    group.addTask {
+      try await Task.sleep(for: time)
+      throw TimeoutError()
+    }
+    guard let first = try await group.next() else { throw CancellationError() }
+    return first
+  }
+}
+
 /// The parameters of a request; those without a value are left out.
 typealias Query = [(name: String, value: String?)]
 
@@ -88,9 +109,12 @@ extension Parley {
   ) async throws -> HTTPResponse {
     var headers = headers + [("Accept", "application/json, */*"), ("User-Agent", client)]
     if let token { headers.append(("Authorization", "Bearer " + token)) }
+    let request = HTTPRequest(method: method, url: url, headers: headers, body: body)
     let answer: HTTPResponse
     do {
-      answer = try await transport.send(HTTPRequest(method: method, url: url, headers: headers, body: body))
+      answer = try await within(requestTimeout + .seconds((body?.count ?? 0) / Limits.slowest)) { [transport] in
+        try await transport.send(request)
+      }
     } catch {
       if Task.isCancelled { throw ParleyError.aborted }
       throw ParleyError.network("No answer to \(method) \(url.path): \(ParleyError.reason(of: error))")

@@ -23,13 +23,14 @@ extension Parley {
     try await send(dialogId, NewMessage(text: text))
   }
 
-  /// The same, and waits for the answer of the server. Throws if the message is refused; it is then no longer in the outbox.
+  /// The same, and waits for the answer of the server. Throws if the message is refused; it is then no longer in the outbox. If the client
+  /// is closed or the login ends before the answer, it throws `closed` or the reason, and the message stays in the outbox.
   @discardableResult public func sendNow(_ dialogId: String, _ message: NewMessage) async throws -> Message {
     try await opened()
     var message = message
     let clientId = message.clientId ?? UUID().uuidString.lowercased()
     message.clientId = clientId
-    guard outboxState[clientId] == nil else {
+    guard outboxState[clientId] == nil, answers[clientId] == nil else {
       throw ParleyError("client-id-reused", "A message with this clientId waits already.")
     }
     let given = message
@@ -47,7 +48,7 @@ extension Parley {
         Task { try? await self.discard(clientId) }
       }
     } catch {
-      try? await discard(clientId)
+      if !isClosed, session != nil { try? await discard(clientId) }
       throw error
     }
   }
@@ -73,11 +74,26 @@ extension Parley {
     try await forget(entry)
   }
 
-  /// Waits until the outbox has nothing left to send; failed messages are left.
+  /// Waits until the outbox has nothing left to send; failed messages are left. Throws if the client is closed or the login ends before.
   public func sent() async throws {
     try await opened()
     guard !outboxState.isEmpty else { return }
-    await withCheckedContinuation { drained.append($0) }
+    guard !isClosed else { throw ParleyError.closed }
+    guard session != nil else { throw ParleyError.signedOut }
+    try await withCheckedThrowingContinuation { drained.append($0) }
+  }
+
+  /// Nobody waits any more for what is in the outbox, where it stays.
+  func endWaiting(_ error: ParleyError) {
+    for answer in answers.values { answer.resume(throwing: error) }
+    for waiter in drained { waiter.resume(throwing: error) }
+    (answers, drained) = ([:], [])
+  }
+
+  func tellIfDrained() {
+    guard outboxState.isEmpty else { return }
+    for waiter in drained { waiter.resume() }
+    drained = []
   }
 
   func shown(_ entry: Outbox.Entry) -> LocalMessage {
@@ -110,10 +126,7 @@ extension Parley {
     } else {
       answer?.resume(throwing: ParleyError("aborted", "The message was discarded."))
     }
-    if outboxState.isEmpty {
-      for waiter in drained { waiter.resume() }
-      drained = []
-    }
+    tellIfDrained()
   }
 
   /// The server has the message: by the answer or by the event, whichever comes first.
@@ -165,10 +178,7 @@ extension Parley {
     tellChanged(entry)
     do { try await store(entry) } catch { failed(error) }
     answers.removeValue(forKey: clientId)?.resume(throwing: error)
-    if outboxState.isEmpty {
-      for waiter in drained { waiter.resume() }
-      drained = []
-    }
+    tellIfDrained()
   }
 
   private func deliver(_ entry: Outbox.Entry) async throws -> Message {

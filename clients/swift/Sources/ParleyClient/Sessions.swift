@@ -194,19 +194,30 @@ extension Parley {
   func forget() async throws {
     for task in uploading.values { task.cancel() }
     for entry in outboxState.entries { gone(entry, nil) }
-    for number in Array(views.keys) { close(number) }
-    for draft in drafts.values { draft.cancel() }
-    (store, outboxState, progress, drafts, delivered, typed) = (Store(), Outbox(), [:], [:], [:], [:])
-    calls = Recent(Limits.calls)
-    (wish, acked) = (nil, nil)
+    (outboxState, progress) = (Outbox(), [:])
+    tellIfDrained()
+    reset()
     trail.reset(to: nil)
     do { try await storage.clear() } catch { throw ParleyError.storage(error) }
   }
 
-  /// The login has ended: what is stored stays until somebody else signs in.
+  /// The dialogs and views of the former user are gone, in memory.
+  private func reset() {
+    for number in Array(views.keys) { close(number) }
+    for draft in drafts.values { draft.cancel() }
+    (store, drafts, delivered, typed) = (Store(), [:], [:], [:])
+    calls = Recent(Limits.calls)
+    (wish, acked) = (nil, nil)
+  }
+
+  /// The login has ended: what was not sent and the place in the log stay until somebody else signs in.
   func ended(_ error: ParleyError) async {
     guard session != nil else { return }
     session = nil
+    let cursor = store.cursor
+    reset()
+    store.cursor = cursor
+    endWaiting(error)
     do { try await write([StorageChange("state", "session", nil)]) } catch { failed(error) }
     stop(error)
     emit(.session(signedIn: false, error: error))
@@ -218,6 +229,7 @@ extension Parley {
     await disconnect()
     isClosed = true
     for number in Array(views.keys) { close(number) }
+    endWaiting(.closed)
     for task in sending.values { task.cancel() }
     for task in uploading.values { task.cancel() }
     for draft in drafts.values { draft.cancel() }

@@ -100,7 +100,11 @@ extension Parley {
     advance()
     if let event = take(number) { return event }
     if isClosed { return nil }
-    return await withCheckedContinuation { subscriptions[number]?.reader = $0 }
+    return await withCheckedContinuation { reader in
+      // Of several readers of one sequence the last one goes on.
+      subscriptions[number]?.reader?.resume(returning: nil)
+      subscriptions[number]?.reader = reader
+    }
   }
 
   private func take(_ number: Int) -> Event? {

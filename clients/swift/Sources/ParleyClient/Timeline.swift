@@ -12,6 +12,23 @@ struct Timeline: Equatable, Sendable {
   /// How many messages may be held; grows by what is loaded on purpose.
   private var bound = Limits.liveMessages
 
+  /// What an event does to the messages.
+  enum Change: Sendable {
+    case arrived(Message)
+    case changed(Message)
+    case removed(_ id: String)
+    case cleared
+  }
+
+  mutating func apply(_ event: Change) {
+    switch event {
+    case .arrived(let message): arrive(message)
+    case .changed(let message): change(message.id) { newer($0, message) }
+    case .removed(let id): remove(id)
+    case .cleared: clear()
+    }
+  }
+
   /// Where the messages before the first one are asked for.
   var before: String? { olderCursor ?? messages.first?.id }
 
@@ -50,29 +67,30 @@ struct Timeline: Equatable, Sendable {
     hasOlder = false
   }
 
-  /// Replaces everything by a page, newest first, and what arrived while it was asked for.
-  mutating func replace(_ page: [Message], older: String?, newer newerCursor: String?, arrived: [Message]) {
+  /// Replaces everything by a page, newest first, which may be older than the events that arrived while it was asked for.
+  mutating func replace(_ page: [Message], older: String?, newer newerCursor: String?, arrived: [Change]) {
     let known = Dictionary(messages.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     messages = page.reversed().map { message in known[message.id].map { newer($0, message) } ?? message }
     (olderCursor, self.newerCursor) = (older, newerCursor)
     (hasOlder, hasNewer) = (older != nil, newerCursor != nil)
     bound = Limits.liveMessages + messages.count
-    if !hasNewer { arrived.forEach { insertArrived($0) } }
+    for event in arrived { apply(event) }
   }
 
-  mutating func addOlder(_ page: Page<Message>) {
+  mutating func addOlder(_ page: Page<Message>, arrived: [Change] = []) {
     bound += page.items.count
     olderCursor = page.nextCursor
     hasOlder = page.nextCursor != nil
     page.items.forEach { insert($0) }
+    for event in arrived { apply(event) }
   }
 
-  mutating func addNewer(_ page: Page<Message>, arrived: [Message]) {
+  mutating func addNewer(_ page: Page<Message>, arrived: [Change]) {
     bound += page.items.count
     newerCursor = page.nextCursor
     hasNewer = page.nextCursor != nil
     page.items.forEach { insert($0) }
-    if !hasNewer { arrived.forEach { insertArrived($0) } }
+    for event in arrived { apply(event) }
   }
 
   mutating func trim(_ keep: Int) {

@@ -24,7 +24,8 @@ public struct HTTPResponse: Sendable {
 /// network of its own brings another one.
 ///
 /// Every failure is thrown as an error of any kind: the client reports it as ``ParleyError`` with the code `network`, and what a
-/// `LocalizedError` says of itself as its detail. Cancelling the task ends a request.
+/// `LocalizedError` says of itself as its detail. Cancelling the task ends a request, and the opening of a WebSocket: a request that takes
+/// too long is cancelled.
 public protocol Transport: Sendable {
   /// Sends a request, and returns the answer, whatever its status. Redirections are not followed.
   func send(_ request: HTTPRequest) async throws -> HTTPResponse

@@ -15,8 +15,8 @@ struct View {
   var asked = 0
   /// Whether the messages are those of an answer since then.
   var isShown = false
-  /// By request: what arrived meanwhile.
-  var arrived: [Int: [Message]] = [:]
+  /// By request: what happened meanwhile.
+  var arrived: [Int: [Timeline.Change]] = [:]
   var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
   var fresh: [CheckedContinuation<Void, any Error>] = []
   /// Who waits for the page that is loading.
@@ -58,12 +58,13 @@ public struct DialogView: Sendable {
   @discardableResult public func loadNewer(limit: Int = 50) async throws -> Bool {
     try await parley.loadNewer(number, limit)
   }
-  /// Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces the messages.
+  /// Loads the surroundings of a message, for a hit of a search or a quoted message, and replaces the messages. A later jump or ``toEnd()``
+  /// takes its place: one that is still loading then returns and changes nothing.
   public func jump(_ messageId: String, limit: Int = 50) async throws {
     try await parley.jump(number, messageId, limit)
   }
   /// Back to the newest messages.
-  public func toEnd() async throws { if await hasNewer { try await parley.reloaded(number) } }
+  public func toEnd() async throws { try await parley.toEnd(number) }
   /// Drops the oldest messages from memory; ``loadOlder(limit:)`` finds them again.
   public func trim(_ keep: Int) async { await parley.trim(number, keep) }
   @discardableResult public func send(_ text: String) async throws -> LocalMessage {
@@ -159,41 +160,42 @@ extension Parley {
 
   func addToViews(_ message: Message) {
     for number in views(of: message.dialogId) {
-      for request in Array(views[number]!.arrived.keys) { views[number]?.arrived[request]?.append(message) }
+      note(.arrived(message), number)
       views[number]?.timeline.arrive(message)
       views[number]?.reached.resolve([message])
       tell(number)
     }
   }
 
-  func updateInViews(_ message: Message) {
-    for number in views(of: message.dialogId) {
-      change(number) { $0.timeline.change(message.id) { newer($0, message) } }
+  func updateInViews(_ message: Message) { applyToViews(.changed(message), of: message.dialogId) }
+
+  private func applyToViews(_ event: Timeline.Change, of dialogId: String) {
+    for number in views(of: dialogId) {
+      note(event, number)
+      change(number) { $0.timeline.apply(event) }
     }
   }
 
+  /// Notes an event for the pages that are being loaded: it is applied again behind each, which may be older.
+  private func note(_ event: Timeline.Change, _ number: Int) {
+    for request in Array(views[number]!.arrived.keys) { views[number]?.arrived[request]?.append(event) }
+  }
+
   func applyToViews(_ event: ServerEvent) {
-    func each(_ dialogId: String, _ change: (inout View) -> Void) {
-      for number in views(of: dialogId) { self.change(number, change) }
-    }
     switch event {
     case .messageCreated(let message): addToViews(message)
     case .messageUpdated(let message): updateInViews(message)
     case .messageDeleted(let data):
-      each(data.dialogId) {
-        if let message = data.message {
-          $0.timeline.change(data.messageId) { newer($0, message) }
-        } else {
-          $0.timeline.remove(data.messageId)
+      applyToViews(data.message.map(Timeline.Change.changed) ?? .removed(data.messageId), of: data.dialogId)
+    case .markerUpdated(let marker):
+      for number in views(of: marker.dialogId) {
+        change(number) { view in
+          view.reached.mark(marker)
+          if !view.isFresh { view.markers.append(marker) }
+          view.reached.resolve(view.timeline.messages.filter { $0.id == marker.delivered || $0.id == marker.read })
         }
       }
-    case .markerUpdated(let marker):
-      each(marker.dialogId) { view in
-        view.reached.mark(marker)
-        if !view.isFresh { view.markers.append(marker) }
-        view.reached.resolve(view.timeline.messages.filter { $0.id == marker.delivered || $0.id == marker.read })
-      }
-    case .dialogCleared(let data): each(data.dialogId) { $0.timeline.clear() }
+    case .dialogCleared(let data): applyToViews(.cleared, of: data.dialogId)
     case .dialogCreated(let data), .dialogUpdated(let data): if let message = data.message { addToViews(message) }
     case .memberUpdated(let data): if let message = data.message { addToViews(message) }
     default: break
@@ -202,8 +204,10 @@ extension Parley {
 
   // MARK: Loading
 
-  /// Runs a request, and gives its answer together with the messages that arrived meanwhile.
-  private func asking<T: Sendable>(_ number: Int, _ request: () async throws -> T) async throws -> (T, [Message]) {
+  /// Runs a request, and gives its answer together with what happened meanwhile.
+  private func asking<T: Sendable>(
+    _ number: Int, _ request: () async throws -> T
+  ) async throws -> (T, [Timeline.Change]) {
     numbers += 1
     let mark = numbers
     views[number]?.arrived[mark] = []
@@ -218,8 +222,9 @@ extension Parley {
 
   /// Begins an attempt to load the newest messages in place of all others.
   private func begin(_ number: Int) -> Int {
-    guard let view = views[number] else { return 0 }
-    let attempt = view.attempt + 1
+    guard views[number] != nil else { return 0 }
+    numbers += 1
+    let attempt = numbers
     views[number]!.attempt = attempt
     views[number]!.asked = attempt
     views[number]!.isShown = false
@@ -263,6 +268,13 @@ extension Parley {
       if let view = views[number], view.asked == attempt, !view.isFresh { startReload(number) }
       throw error
     }
+  }
+
+  func toEnd(_ number: Int) async throws {
+    guard let view = views[number] else { return }
+    if view.timeline.hasNewer || (!view.isShown && view.attempt != view.asked) { return try await reloaded(number) }
+    // A jump that is still loading is over.
+    views[number]!.attempt = view.asked
   }
 
   private func load(_ number: Int, _ attempt: Int) async throws {
@@ -316,9 +328,13 @@ extension Parley {
     views[number]!.isLoading = true
     defer { endLoading(number) }
     let before = view.timeline.before
-    let page = try await listMessages(view.dialogId, before: before, limit: limit)
+    let (page, arrived) = try await asking(number) {
+      try await listMessages(view.dialogId, before: before, limit: limit)
+    }
     // If the messages were replaced or trimmed meanwhile, the page would leave a gap.
-    if views[number]?.timeline.before == before { change(number) { $0.timeline.addOlder(page) } }
+    if views[number]?.timeline.before == before {
+      change(number) { $0.timeline.addOlder(page, arrived: arrived) }
+    }
     return views[number]?.timeline.hasOlder ?? false
   }
 
@@ -341,7 +357,8 @@ extension Parley {
 
   func jump(_ number: Int, _ messageId: String, _ limit: Int) async throws {
     guard let view = views[number] else { return }
-    let attempt = view.attempt + 1
+    numbers += 1
+    let attempt = numbers
     views[number]!.attempt = attempt
     let half = max(1, limit / 2)
     do {

@@ -76,23 +76,43 @@ struct OutboxTests {
   @Test("A timeline has no gaps and no message twice")
   func timeline() {
     var timeline = Timeline()
-    timeline.replace([message(5), message(4)], older: "4", newer: nil, arrived: [message(6), message(5)])
+    timeline.replace(
+      [message(5), message(4)], older: "4", newer: nil, arrived: [.arrived(message(6)), .arrived(message(5))])
     timeline.arrive(message(6))
     timeline.arrive(message(2))  // of a replay
     #expect(timeline.messages.map(\.seq) == [4, 5, 6])
     timeline.addOlder(Page(items: [message(3), message(2)], nextCursor: nil))
     #expect(timeline.messages.map(\.seq) == [2, 3, 4, 5, 6])
     #expect(!timeline.hasOlder)
-    timeline.replace([message(3), message(2)], older: "2", newer: "3", arrived: [message(7)])
+    timeline.replace([message(3), message(2)], older: "2", newer: "3", arrived: [.arrived(message(7))])
     timeline.arrive(message(8))
     #expect(timeline.messages.map(\.seq) == [2, 3], "a gap")
-    timeline.addNewer(Page(items: [message(5), message(4)], nextCursor: nil), arrived: [message(6)])
+    timeline.addNewer(Page(items: [message(5), message(4)], nextCursor: nil), arrived: [.arrived(message(6))])
     #expect(timeline.messages.map(\.seq) == [2, 3, 4, 5, 6])
     var edited = message(5)
     edited.version = 2
     timeline.arrive(edited)
     timeline.arrive(message(5))
     #expect(timeline.messages[3].version == 2)
+  }
+
+  @Test("What happens while a page is loading is in it, though the page is older")
+  func late() {
+    var (timeline, edited) = (Timeline(), message(2))
+    edited.version = 2
+    timeline.replace(
+      [message(3), message(2), message(1)], older: "1", newer: "3",
+      arrived: [.changed(edited), .removed("3"), .arrived(message(9))])
+    #expect(timeline.messages.map(\.seq) == [1, 2])
+    #expect(timeline.messages[1].version == 2)
+    timeline.addOlder(Page(items: [message(0), message(-1)], nextCursor: nil), arrived: [.removed("0")])
+    #expect(timeline.messages.map(\.seq) == [-1, 1, 2])
+    let newer = Page(items: [message(5), message(4)], nextCursor: nil)
+    timeline.addNewer(newer, arrived: [.removed("4"), .arrived(message(6))])
+    #expect(timeline.messages.map(\.seq) == [-1, 1, 2, 5, 6])
+    timeline.replace([message(6)], older: "6", newer: nil, arrived: [.cleared, .arrived(message(7))])
+    #expect(timeline.messages.map(\.seq) == [7])
+    #expect(!timeline.hasOlder)
   }
 
   @Test("The place in the log moves on when every reader has handled the events before it")
