@@ -299,8 +299,8 @@ let package = Package(
     .testTarget(
       name: "XMPPDoorTests",
       dependencies: [
-        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", "DNS",
-        "ServerMetrics",
+        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Accounts", "Basics", "XMPP", "XMLStream", "Dialogs",
+        "Addresses", "DNS", "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),

@@ -1,3 +1,7 @@
+import Accounts
+import Basics
+import Dialogs
+import DialogsFixtures
 import NIOCore
 import Testing
 import XMLStream
@@ -54,6 +58,75 @@ import XMPP
       #expect(end.contains(part), "\(part): \(end)")
     }
     #expect(texts[2 * count + 2]?.contains("item-not-found") == true)
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// A client that is logged in posts while the store commits nothing, and closes the connections of its requests: as many
+  /// posts as may be in flight wait for the store, and as many bytes behind them as may be unread. Then its session ends.
+  @Test func whatWaitsForAStalledStoreIsBounded() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    _ = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let romeo = try await stage.user("romeo")
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let first = try Self.request(1_000, "to='localhost' wait='60' hold='1'")
+    let transport = try await loop.submit {
+      let connection = try listener.connect(on: loop, framing: .bodies, isSecured: true, peer: "192.0.2.1")
+      return NIOLoopBound(BOSHTransport(first, sid: "s", connection: connection) {}, eventLoop: loop)
+    }.get()
+    /// Sends a request, and returns its response when that is due.
+    func ask(_ request: BOSHRequest) async -> String {
+      await withCheckedContinuation { continuation in
+        loop.execute {
+          transport.value.received(request, as: Int(request.rid), byteCount: 0) {
+            continuation.resume(returning: String(buffer: $0))
+          }
+        }
+      }
+    }
+    let plain = Base64.string(Array("\u{0}juliet\u{0}x".utf8))
+    let auth = "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>\(plain)</auth>"
+    let bind = "<iq xmlns='jabber:client' type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+    let restart = "sid='s' to='localhost' xmlns:xmpp='urn:xmpp:xbosh' xmpp:restart='true'"
+    for (request, part) in [
+      (first, "mechanisms"), (try Self.request(1_001, "sid='s'", auth), "success"),
+      (try Self.request(1_002, restart), "xmpp-bind"), (try Self.request(1_003, "sid='s'", bind), "juliet@localhost/"),
+    ] {
+      let response = await ask(request)
+      try #require(response.contains(part), "\(response)")
+    }
+
+    let gate = Gate()
+    defer { gate.open() }
+    let stalled = Task { try await stage.parley.work { _ in gate.wait() } }
+    await gate.entered()
+    let answers = Locked<[Int: String]>([:])
+    let text = String(repeating: "x", count: 8_000)
+    let message = "<message xmlns='jabber:client' to='romeo@localhost' type='chat'><body>\(text)</body></message>"
+    let bytes = message.utf8.count
+    let end = try await loop.submit { () -> Int? in
+      for number in 1...4_000 {
+        let request = try Self.request(1_003 + number, "sid='s'", message)
+        transport.value.received(request, as: 1_003 + number, byteCount: bytes) { response in
+          answers.withLock { $0[number] = String(buffer: response) }
+        }
+        transport.value.abandoned(1_003 + number)
+        if answers.withLock({ $0[number]?.contains("terminate") == true }) { return number }
+      }
+      return nil
+    }.get()
+    let count = try #require(end, "4,000 requests wait")
+    let behind = DoorLimits.unreadBytesMax / bytes
+    #expect(behind < count && count <= DoorLimits.postsInFlightMax + behind)
+    #expect(answers.withLock { $0[count]?.contains("more is sent than the server reads") == true })
+    gate.open()
+    try await stalled.value
+    // What was in flight is stored, and nothing of what waited behind it.
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    let stored = try await stage.parley.read { try $0.archive(of: .own(romeo), ArchiveQuery(limit: 999)).entries.count }
+    #expect(stored == DoorLimits.postsInFlightMax)
     await listener.stopAccepting()
     try await network.end()
   }

@@ -45,7 +45,7 @@ final class ServerSide: Sendable {
 /// The network of the two: ports by domain, and the certificates that are believed.
 final class ServerNetwork: ServerDialing {
   let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-  private let stage: Stage
+  let stage: Stage
   let door: DoorContext
   private let ports = Locked<[String: (port: Int, isDirectTLS: Bool)]>([:])
   /// The domains whose certificate is good, by the domain that shows it.
