@@ -171,7 +171,7 @@ enum Features {
       note: "Escaped addresses are compared and routed as they are (5.1). The server escapes and unescapes none."),
     XEP(
       114, "1.6", "Jabber Component Protocol",
-      note: "jabber:component:accept. Users of components make no rooms."),
+      note: "Only `jabber:component:accept`. Users of components cannot create rooms."),
     XEP(
       124, "1.11.2", "BOSH",
       note: """
@@ -213,7 +213,8 @@ enum Features {
         Prosody or ejabberd.
         """),
     XEP(
-      288, "1.0.1", "Bidirectional Server-to-Server Connections", note: "For the pair that the stream was opened for."),
+      288, "1.0.1", "Bidirectional Server-to-Server Connections",
+      note: "Only for the pair of domains for which the stream was opened."),
     XEP(293, "1.0.2", "Jingle RTP Feedback Negotiation", note: "With an app (XEP-0166). No `rtcp-fb-trr-int`."),
     XEP(294, "1.1.2", "Jingle RTP Header Extensions Negotiation", note: "With an app (XEP-0166). No parameters."),
     XEP(297, "1.0", "Stanza Forwarding", note: "In carbons and archive results."),
@@ -223,7 +224,7 @@ enum Features {
     XEP(339, "1.0.1", "Source-Specific Media Attributes in Jingle", note: "With an app (XEP-0166)."),
     XEP(
       344, "0.4", "Impact of TLS and DNSSEC on Dialback",
-      note: "A certificate for the domain is enough, without a call back."),
+      note: "A domain that a certificate proves is not called back."),
     XEP(
       368, "1.1.0", "SRV records for XMPP over TLS",
       note: "Direct TLS, with clients and with servers. The operator publishes the records."),
@@ -233,7 +234,7 @@ enum Features {
     XEP(386, "1.1.0", "Bind 2", note: "With stream management, carbons and client state."),
     XEP(388, "1.0.4", "Extensible SASL Profile", note: "With the tasks of XEP-0480."),
     XEP(401, "0.6.0", "Ad-hoc Account Invitation Generation"),
-    XEP(426, "0.3.0", "Character counting in message bodies", note: "Code points."),
+    XEP(426, "0.3.0", "Character counting in message bodies", note: "Characters are counted as Unicode code points."),
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
       note: """

@@ -15,7 +15,7 @@ struct AccountAffiliations: Feature {
     489, "0.1.0", "Reporting Account Affiliations",
     note:
       "In messages and subscription requests to strangers elsewhere: `anonymous` for guests, otherwise `registered`. "
-      + "Directed presence has none. Anonymous strangers begin fewer conversations here.")
+      + "Directed presence has none. Anonymous strangers may begin fewer conversations here.")
 
   static let info = Name("info", NS.accountAffiliations)
   private static let query = Name("query", NS.accountAffiliations)

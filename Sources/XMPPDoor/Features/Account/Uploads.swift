@@ -10,8 +10,8 @@ struct Uploads: Feature {
   static let xep = XEP(
     363, "1.2.0", "HTTP File Upload",
     note: """
-      The purposes message, profile and ephemeral. The key is in the address and no header. Files of all types are \
-      accepted, and of a file name what an address may contain.
+      With the purposes message, profile and ephemeral. The permission to upload is in the address, so that a slot has \
+      no header fields. Files of all types are accepted. A file name keeps the characters that an address may contain.
       """)
 
   private static let request = Name("request", NS.upload)

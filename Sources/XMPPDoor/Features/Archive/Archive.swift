@@ -15,7 +15,7 @@ struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
     note:
-      "Archives of users, and of rooms without the field `with` (4.1.1). `<count/>` is omitted (4.3.2). Ids of messages that went by retention are `item-not-found`."
+      "Archives of users, and of rooms without the field `with` (4.1.1). `<count/>` is omitted (4.3.2). Ids of messages that retention has deleted are answered with `item-not-found`."
   )
 
   static let query = Name("query", NS.mam)

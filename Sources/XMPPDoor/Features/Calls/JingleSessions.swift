@@ -13,8 +13,9 @@ struct JingleSessions: Feature {
   static let xep = XEP(
     166, "1.1.2", "Jingle",
     note: """
-      Between clients unread. Between a client and an app translated to SDP, for calls begun by XEP-0353: media are \
-      not changed later ([decision 0044](decisions/0044-jingle.md)).
+      Between XMPP clients the server forwards Jingle and does not read it. Between a client and an app it translates \
+      Jingle to SDP and back, for calls begun by XEP-0353: media are not changed later \
+      ([decision 0044](decisions/0044-jingle.md)).
       """)
 
   /// A session by its id and the other user.

@@ -10,7 +10,7 @@ struct JingleMessages: Feature {
   static let xep = XEP(
     353, "0.8.0", "Jingle Message Initiation",
     note: """
-      Also between XMPP clients and apps, which ring.
+      An app rings for a call of an XMPP client, and an XMPP client for a call of an app.
       """)
 
   private static let propose = Name("propose", NS.jingleMessage)

@@ -10,8 +10,8 @@ struct AvatarHash: Feature {
   static let xep = XEP(
     153, "1.1.1", "vCard-Based Avatars",
     note: """
-      The server adds the hash to presence (XEP-0398 4), in rooms too. It does not say for a client that there is no \
-      picture.
+      The server adds the hash to presence (XEP-0398 4), in rooms too. It does not announce in place of a client that \
+      there is no picture.
       """)
 
   private static let update = Name("x", NS.vCardUpdate)

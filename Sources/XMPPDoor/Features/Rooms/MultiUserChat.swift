@@ -9,9 +9,9 @@ struct MultiUserChat: Feature {
   static let xep = XEP(
     45, "1.35.5", "Multi-User Chat",
     note: """
-      A room that the app has made, or has made a member of, stays persistent. Private messages are in the archives of \
-      both users. Users elsewhere make no rooms. A configuration with public logs, without an archive or with hidden \
-      presence of a role is refused. [All choices](xep-0045.md).
+      A room that an app has created, or to which an app has added a member, stays persistent. Private messages are in \
+      the archives of both users. Users of other servers and of components cannot create rooms. A configuration with \
+      public logs, without an archive or with hidden presence of a role is refused. [All choices](xep-0045.md).
       """)
 
   func register(in table: inout FeatureTable) {
