@@ -25,7 +25,7 @@ export class Parley {
   pauses = new Set();
   /** What rejects the promises of `next`. */
   endings = new Set();
-  /** How often the client was disconnected: a connecting that began before is over. */
+  /** How often `disconnect` was called: it ends each `connect` that began before. */
   departures = 0;
   flushing = Promise.resolve();
   timers = new Map();

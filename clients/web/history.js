@@ -109,7 +109,7 @@ export class History {
           return this.seekAfter(this.unreadAfter);
         });
       }
-      // Whoever has gone elsewhere meanwhile may have taken its place.
+      // If the user has gone elsewhere meanwhile, that way may have replaced this one.
       this.isSought = !this.isLed;
     } catch (error) {
       // After a lost connection the next change tries again.
@@ -145,7 +145,7 @@ export class History {
     await this.loadUnread(first);
   }
 
-  /** Loads the messages around the first unread one, unless somebody has gone elsewhere meanwhile; "" means the first message of the dialog. */
+  /** Loads the messages around the first unread one, unless the user has gone elsewhere meanwhile; "" means the first message of the dialog. */
   async loadUnread(messageId) {
     if (this.isLed) return;
     await this.view.jump(messageId, AROUND);
@@ -439,7 +439,10 @@ export class History {
     this.mark();
   }
 
-  /** Begins to go elsewhere, in place of the way that is still loading. Returns how things stood before, by which the last way is known. */
+  /**
+   * Begins a jump or the way to the end, which replaces one that is still loading. Returns how things stood before the first of them: the object
+   * in `jumping` is that of the last one.
+   */
   lead() {
     const { isLed, hasBegun } = this.jumping ?? this;
     this.isLed = true;
@@ -449,8 +452,8 @@ export class History {
   /** Shows a message in the middle of the screen, wherever in the history it is. */
   async jump(messageId) {
     const sought = () => this.view.messages.find((each) => each.id === messageId);
-    // The answer to an earlier jump would replace a message that is there: so it is loaded as well.
-    if (!sought() || this.jumping) {
+    // While messages are loading that will replace these, a message that is there is loaded as well.
+    if (!sought() || this.jumping || this.isSeeking) {
       const leading = this.lead();
       let failure;
       await this.view.jump(messageId).catch((error) => { failure = error; });

@@ -101,7 +101,7 @@ extension Parley {
     if let event = take(number) { return event }
     if isClosed { return nil }
     return await withCheckedContinuation { reader in
-      // Of several readers of one sequence the last one goes on.
+      // If several tasks read one sequence, the last one goes on.
       subscriptions[number]?.reader?.resume(returning: nil)
       subscriptions[number]?.reader = reader
     }
