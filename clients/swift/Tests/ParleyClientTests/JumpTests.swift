@@ -71,7 +71,7 @@ actor HeldTransport: Transport {
     let parts = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false))
     let query = Dictionary((parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { $1 })
     let id = request.url.lastPathComponent
-    let body = id == "messages" ? try page(query) : try JSON.encode(all.first { $0.id == id })
+    let body = try id == "messages" ? page(query) : JSON.encode(all.first { $0.id == id })
     if let held, [id, query["before"], query["after"]].contains(held) {
       await withCheckedContinuation { answer in
         answers.append(answer)
