@@ -24,6 +24,12 @@ extension Settings {
           + "uploads.store: s3 they are not lost with the machine.")
     }
     texts += addressesWithoutIPv6(Host.hasIPv6)
+    if !boundsByNetwork {
+      texts.append(
+        "limits.by_network is false: one client can hold what all share, such as connections before login, and keep "
+          + "others out."
+      )
+    }
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
     return texts
   }

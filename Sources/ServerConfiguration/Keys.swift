@@ -22,6 +22,7 @@ package struct Keys: Sendable {
   let httpsHost = Key.host("https.host", "::")
   package let httpsPort = Key.port("https.port", 8443)
   let webClient = Key.flag("web.client", true)
+  let boundsByNetwork = Key.flag("limits.by_network", true)
   let tlsCertificate = Key.path("tls.certificate", change: .reload)
   let tlsKey = Key.path("tls.key", change: .reload)
   let acmeEnabled = Key.flag("tls.acme.enabled", false)

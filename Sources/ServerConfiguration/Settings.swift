@@ -100,6 +100,8 @@ public struct Settings: Hashable, Sendable {
   public let origins: Set<String>?
   /// The proxies on other machines that are believed what they say about clients.
   public let trustedProxies: [Network]
+  /// Whether one network of clients is kept from holding what all share, such as connections before login.
+  public let boundsByNetwork: Bool
   /// nil for a self-signed certificate.
   public let certificate: CertificateFiles?
   /// The authority that certifies the domains without a certificate of their own; nil for a self-signed one.
@@ -298,6 +300,7 @@ struct SettingsReader {
       publicURL: publicURL,
       isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(), origins: origins(), trustedProxies: networks(keys.httpTrustedProxies),
+      boundsByNetwork: read(keys.boundsByNetwork),
       certificate: certificate,
       acme: acme(
         for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,

@@ -403,6 +403,15 @@ import Testing
     }
   }
 
+  @Test func boundsByNetworkThatAreOffAreAWarning() throws {
+    try withScratchFolder { folder in
+      let text = "limits.by_network is false"
+      let (off, standard) = (try load(folder, "limits.by_network: false\n"), try load(folder, ""))
+      #expect(off.shortcomings.contains { $0.hasPrefix(text) })
+      #expect(!standard.shortcomings.contains { $0.hasPrefix(text) })
+    }
+  }
+
   @Test func aMachineWithoutIPv6ListensOnIPv4() throws {
     try withScratchFolder { folder in
       let settings = try load(folder, "domain: a.example\nxmpp.host: '::1'\nhttp.port: 0\nfederation.enabled: true\n")

@@ -618,6 +618,11 @@ import XMPPDoor
         == [Network("10.0.0.2"), Network("fd00::/64")].compactMap { $0 })
   }
 
+  @Test func boundsByNetworkAreOffBySetting() throws {
+    #expect(try load().boundsByNetwork)
+    #expect(try !load("limits.by_network: false").boundsByNetwork)
+  }
+
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
     let folder = "/" + String(repeating: "d", count: 100)
     #expect(
