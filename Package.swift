@@ -265,7 +265,9 @@ let package = Package(
     .testTarget(
       name: "HTTPPortTests",
       dependencies: [
-        "HTTPPort", "Basics", "Dialogs", "JSON", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket,
+        "HTTPPort", "Basics", "Dialogs", "JSON", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket, logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),

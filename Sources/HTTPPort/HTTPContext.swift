@@ -3,6 +3,7 @@ import HTTPTypes
 public import Hummingbird
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// The request context of Hummingbird with the peer's address.
 public struct HTTPContext: RequestContext {
@@ -13,6 +14,8 @@ public struct HTTPContext: RequestContext {
   var proxies = TrustedProxies()
   /// The log of what this port refuses; nil before the responder has the request.
   var refusals: RefusalLog?
+  /// The downloads under way; nil where they are not bounded.
+  var downloads: Downloads?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -37,6 +40,45 @@ public struct HTTPContext: RequestContext {
   func refuse(_ request: Request, _ refusal: HTTPRefusal) -> Response {
     refuse(
       request, ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code), refusal.headers)
+  }
+
+  /// Returns the response to a request, or a refusal if it is a download for which there is no place.
+  ///
+  /// The response to another method than GET is always sent: the client has to know what it has changed.
+  func admit(_ response: Response, to request: Request) -> Response {
+    guard let downloads, request.method == .get,
+      response.body.contentLength ?? 0 >= HTTPLimits.downloadBytesLeast
+    else { return response }
+    do throws(Downloads.Refusal) {
+      let place = try downloads.admit(peer(of: request).address) { [channel] in Self.cut(channel) }
+      // The response is written later on the same loop.
+      channel.eventLoop.execute { [channel] in
+        // A closed channel has no handlers any more.
+        guard let handler = try? channel.pipeline.syncOperations.handler(type: ResponsePaceHandler.self) else {
+          return place.end()
+        }
+        handler.hold(place)
+      }
+      return response
+    } catch {
+      var headers: HTTPFields = [.retryAfter: "\(HTTPLimits.downloadRetrySeconds)"]
+      // A page that may read the file may read that it has to wait.
+      for name in [HTTPField.Name.accessControlAllowOrigin, .accessControlExposeHeaders] {
+        headers[name] = response.headers[name]
+      }
+      return refuse(request, error.problem, headers)
+    }
+  }
+
+  /// Closes a connection at once. TLS would first send what waits, and then wait for the client's end: a client that reads
+  /// nothing would keep the connection for some seconds more, in which many others could take its place.
+  private static func cut(_ channel: any Channel) {
+    channel.eventLoop.execute {
+      guard let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) else {
+        return channel.close(promise: nil)
+      }
+      tls.close(promise: nil)
+    }
   }
 
   /// Calls `body` once if the client goes away while it waits for the response to this request.

@@ -18,6 +18,27 @@ enum HTTPLimits {
   static let responseGrace: TimeAmount = .seconds(60)
   /// The time between two looks at what waits for a client: short against the allowance, and no work for those that read.
   static let responseCheck: TimeAmount = .seconds(2)
+  /// The length in bytes from which a response to GET is a download. The kernel takes about as much at once, so that a shorter one
+  /// keeps little of this process even if nobody reads it.
+  static let downloadBytesLeast = 65_536
+  /// The memory that a download takes while its client reads nothing: what the kernel keeps, a few pieces, and the connection.
+  static let downloadMemoryBytes = 327_680
+  /// The number of downloads at a time: as many as fit into an eighth of the memory that the server may use, and into half of its
+  /// file descriptors, since a download takes one for the connection and one for the file; at least 64, which take 20 MiB, and at
+  /// most 4,096. At the bound the network with most downloads loses its oldest one to a network that has fewer: the connection is
+  /// closed, and the client can continue with a range. A request of the network with most is answered with 503.
+  static let downloadsMemoryShare = 8
+  static let downloadsDescriptorShare = 4
+  static let downloadsLeast = 64
+  static let downloadsMost = 4_096
+  /// The share of them that one network may have. A half is hundreds of them for a school or an office behind one address, and
+  /// leaves the other half to all others, so that nobody is cut off for their sake; 429 beyond it.
+  static let downloadsNetworkShare = 2
+  /// The value of `Retry-After` in these answers, in seconds: most downloads have ended by then.
+  static let downloadRetrySeconds = 5
+  /// The lines of the log about downloads that were cut off, in an interval; further ones are counted.
+  static let cutLogInterval: Duration = .seconds(60)
+  static let cutLinesMax = 20
   /// The time for a WebSocket's closing handshake when the port stops; then it is closed.
   static let farewell: TimeAmount = .seconds(1)
   /// The maximum size of the header fields of a request in bytes, and their number: enough for any proxy; 400 or 431

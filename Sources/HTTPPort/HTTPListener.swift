@@ -25,6 +25,7 @@ public struct HTTPListener: Service {
   private let metrics: Metrics
   private let connectionsMax: Int
   private let traces: Traces?
+  private let downloads: Downloads?
 
   /// Creates a listener.
   ///
@@ -40,6 +41,7 @@ public struct HTTPListener: Service {
   ///   - isStrict: Returns whether the answer to a request over TLS for this authority asks browsers to come by TLS alone.
   ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
   ///     many as clients may have.
+  ///   - downloads: The downloads of all ports that share a bound; nil for none, where few connections may be open.
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
   public init(
@@ -47,7 +49,7 @@ public struct HTTPListener: Service {
     port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
     isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil,
-    metrics: Metrics, traces: Traces? = nil, logger: Logger,
+    downloads: Downloads?, metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -62,6 +64,7 @@ public struct HTTPListener: Service {
     self.onBound = onBound
     self.metrics = metrics
     self.traces = traces
+    self.downloads = downloads
     self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
     refusals = RefusalLog(logger)
     // Hummingbird logs every connection at `info`.
@@ -79,7 +82,7 @@ public struct HTTPListener: Service {
     let application = Application(
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
-        refusals: refusals),
+        refusals: refusals, downloads: downloads),
       server: HTTPServerBuilder { [metrics, origins, proxies, refusals] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics,

@@ -30,7 +30,7 @@ struct ResponsePace: Equatable {
 }
 
 /// Closes connections whose clients take responses too slowly. Without it a client that reads nothing would keep a connection,
-/// a file and the bytes that wait for it indefinitely.
+/// a file and the bytes that wait for it indefinitely. The handler also holds the place of a download until its response has ended.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, RemovableChannelHandler,
@@ -45,10 +45,32 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
   private var timer: Scheduled<Void>?
   /// Whether the connection was closed for its pace.
   var isTooSlow: Bool { pace.isTooSlow }
+  /// The place of the response that is written, if that is a download.
+  private var place: Downloads.Place?
+
+  /// Keeps the place until the client has taken the response that is written next, or the connection has ended.
+  func hold(_ place: Downloads.Place) { self.place = place }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .body(.byteBuffer(let bytes)) = unwrapOutboundIn(data) { pace.write(bytes.readableBytes) }
+    var promise = promise
+    switch unwrapOutboundIn(data) {
+    case .body(.byteBuffer(let bytes)): pace.write(bytes.readableBytes)
+    case .end: promise = end(place, with: promise, context)
+    case .head, .body: break
+    }
     context.write(data, promise: promise)
+  }
+
+  /// Returns the promise of the last write of a response, after which its place is free: that write ends when the kernel has taken
+  /// everything before it, or fails when the connection ends.
+  private func end(
+    _ place: Downloads.Place?, with promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+  ) -> EventLoopPromise<Void>? {
+    guard let place else { return promise }
+    self.place = nil
+    let last = promise ?? context.eventLoop.makePromise(of: Void.self)
+    last.futureResult.whenComplete { _ in place.end() }
+    return last
   }
 
   /// Starts the timer if bytes are left. Most clients take a response at once and need none.
@@ -67,6 +89,8 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
   private func end() {
     timer?.cancel()
     timer = nil
+    place?.end()
+    place = nil
   }
 
   private func check(_ context: ChannelHandlerContext) {

@@ -14,13 +14,15 @@ struct SiteResponder: HTTPResponder {
   private let router: RouterResponder<HTTPContext>
   private let traces: Traces?
   private let refusals: RefusalLog
+  private let downloads: Downloads?
 
   init(
     _ sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool,
-    isStrict: @escaping @Sendable (String?) -> Bool, traces: Traces?, refusals: RefusalLog
+    isStrict: @escaping @Sendable (String?) -> Bool, traces: Traces?, refusals: RefusalLog, downloads: Downloads?
   ) {
     self.isStrict = isStrict
     self.refusals = refusals
+    self.downloads = downloads
     self.isSecure = isSecure
     self.origins = origins
     self.proxies = proxies
@@ -100,6 +102,7 @@ struct SiteResponder: HTTPResponder {
     context.isSecure = isSecure
     context.proxies = proxies
     context.refusals = refusals
+    context.downloads = downloads
     // RFC 9112 3.2; `HostHandler` has checked the field.
     if request.head.authority == "" {
       let refusal = HTTPRefusal(
@@ -146,7 +149,7 @@ struct SiteResponder: HTTPResponder {
     func extract(key: String, from fields: HTTPFields) -> String? { HTTPField.Name(key).flatMap { fields[$0] } }
   }
 
-  /// Answers errors thrown by sites, and by Hummingbird for an unknown route.
+  /// Answers errors thrown by sites, and by Hummingbird for an unknown route; admits the downloads of all sites.
   private struct Refusals: RouterMiddleware {
     /// The answers of sites at paths without a route.
     let otherwise: [@Sendable (Request, HTTPContext) async throws -> Response?]
@@ -156,10 +159,12 @@ struct SiteResponder: HTTPResponder {
     ) async throws -> Response {
       do {
         do {
-          return try await next(request, context)
+          return context.admit(try await next(request, context), to: request)
         } catch let error as any HTTPResponseError where error.status == .notFound {
           if [.get, .head].contains(request.method) {
-            for site in otherwise { if let response = try await site(request, context) { return response } }
+            for site in otherwise {
+              if let response = try await site(request, context) { return context.admit(response, to: request) }
+            }
           }
           throw error
         }

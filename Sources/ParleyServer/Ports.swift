@@ -174,8 +174,8 @@ enum HTTPPorts {
 
   static func services(
     _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ strict: StrictTransport,
-    _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ readiness: Readiness, _ parley: Parley,
-    _ logger: Logger
+    _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ readiness: Readiness, _ downloads: Downloads,
+    _ parley: Parley, _ logger: Logger
   ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
@@ -191,8 +191,8 @@ enum HTTPPorts {
       let listener = HTTPListener(
         sites: sites, origins: AllowedOrigins(settings.origins), proxies: TrustedProxies(settings.trustedProxies),
         loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, validation: validation,
-        isStrict: { strict.applies(to: $0) }, metrics: parley.metrics, traces: parley.traces, logger: logger,
-        onBound: onBound)
+        isStrict: { strict.applies(to: $0) }, downloads: downloads, metrics: parley.metrics, traces: parley.traces,
+        logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
@@ -207,7 +207,7 @@ enum HTTPPorts {
     let listener = HTTPListener(
       sites: [site.site], origins: AllowedOrigins([]), proxies: TrustedProxies(), loops: loops,
       host: Host.bound(endpoint.host), port: endpoint.port,
-      connectionsMax: ServerLimits.metricsConnectionsMax, metrics: site.parley.metrics, logger: logger
+      connectionsMax: ServerLimits.metricsConnectionsMax, downloads: nil, metrics: site.parley.metrics, logger: logger
     ) { _ in
       logger.info("listening", metadata: endpoint.fields(key))
       readiness.arrive()

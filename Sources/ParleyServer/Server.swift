@@ -94,10 +94,13 @@ public enum Server {
       settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention,
       core.parley.registries.administrators, logger,
       reread: reread)
+    let downloads = Downloads(
+      memory: AllowedMemory.bytes, descriptors: OpenFiles.max, byNetwork: settings.boundsByNetwork, metrics: metrics,
+      logger: logger)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(
       core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, backups: backups,
-      replication: replication, startedAt: startedAt)
+      replication: replication, downloads: downloads, startedAt: startedAt)
     let context = AdminContext(
       accounts: core.accounts, startedAt: startedAt, publicURL: settings.pages, hookRoute: hookRoute,
       server: reloading, backups: core.backup
@@ -113,7 +116,7 @@ public enum Server {
     let strict = StrictTransport(settings, certificates)
     await strict.judge(at: startedAt)
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, strict, acme?.responses, loops, readiness, core.parley, logger)
+      settings, sites: sites, certificates, strict, acme?.responses, loops, readiness, downloads, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(

@@ -135,6 +135,13 @@ struct ReadinessReport: Service {
 
 /// Raises the limit of open files to the system's maximum: each connection is one.
 enum OpenFiles {
+  /// The number that may be open.
+  static var max: Int {
+    var limits = rlimit()
+    // Linux allows 1,024 by default.
+    return getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 ? Int(clamping: limits.rlim_cur) : 1_024
+  }
+
   static func raise(_ logger: Logger) {
     let kind = Int32(RLIMIT_NOFILE.rawValue)
     var limits = rlimit()

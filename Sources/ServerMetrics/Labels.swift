@@ -92,7 +92,7 @@ public enum ReadKind: Int, Series, Sendable {
 public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
-  case contactHashes, exports, inbox, connections, strangers
+  case contactHashes, exports, inbox, connections, strangers, downloads
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -103,7 +103,7 @@ public enum RefusingRate: Int, Series {
     case .tokenLogins: ["token-logins"]
     case .contactHashes: ["contact-hashes"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
-      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers:
+      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads:
       ["\(self)"]
     }
   }

@@ -76,6 +76,11 @@ public final class Metrics: Sendable {
     "parley_webhook_failing_seconds", "Time for which a webhook has taken nothing; 0 if all take their events.")
   public let uploads = Counter<UploadResult>("parley_uploads_total", "Uploads of files that ended.")
   public let uploadBytes = Counter<Single>("parley_upload_bytes_total", "Bytes of files that were stored.")
+  public let downloads = Reading<Single>(
+    "parley_downloads", "Downloads under way: responses of more than 64 KiB on the HTTP ports.")
+  public let downloadsCut = Counter<Single>(
+    "parley_downloads_cut_total",
+    "Downloads that were cut off for one of another network, as there was no other place.")
 
   // MARK: Federation
 

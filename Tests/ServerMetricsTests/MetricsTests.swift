@@ -118,6 +118,8 @@ import Testing
       gauge parley_webhook_failing_seconds
       counter parley_uploads_total result
       counter parley_upload_bytes_total
+      gauge parley_downloads
+      counter parley_downloads_cut_total
       gauge parley_federation_streams direction auth
       counter parley_federation_connects_total result
       histogram parley_federation_handshake_seconds

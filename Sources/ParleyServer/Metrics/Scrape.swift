@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import HTTPPort
 import ServerCertificates
 import ServerMetrics
 import Synchronization
@@ -18,14 +19,16 @@ struct Scrape: Sendable {
   private let renewal: CertificateRenewal?
   private let backups: ScheduledBackups?
   private let replication: ReplicationWatch?
+  private let downloads: Downloads
   private let slow: Slow
 
   init(
     _ core: Core, federation: Federation?, certificates: Certificates, renewal: CertificateRenewal?,
-    backups: ScheduledBackups?, replication: ReplicationWatch?, startedAt: Timestamp
+    backups: ScheduledBackups?, replication: ReplicationWatch?, downloads: Downloads, startedAt: Timestamp
   ) {
     self.backups = backups
     self.replication = replication
+    self.downloads = downloads
     self.core = core
     self.certificates = certificates
     self.renewal = renewal
@@ -49,6 +52,7 @@ struct Scrape: Sendable {
     readings.set(metrics.certificateFailing, renewal?.failingSeconds ?? 0)
     readings.set(metrics.backupFailing, backups?.failingSeconds ?? 0)
     readings.set(metrics.replicationFailing, replication?.failingSeconds ?? 0)
+    readings.set(metrics.downloads, downloads.count)
     readings.set(metrics.startTime, Double(startedAt.milliseconds) / 1_000)
     ProcessReadings.read(into: &readings, metrics, database: core.folder.database)
     if let late = await slow.readings(within: ServerLimits.scrapeWait, { [self] in await stored() }) {

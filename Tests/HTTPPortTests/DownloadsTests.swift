@@ -1,0 +1,259 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import ServerMetrics
+import Synchronization
+import Testing
+
+@testable import HTTPPort
+
+private func downloads(
+  _ max: Int, perNetwork: Int, byNetwork: Bool = true, _ metrics: Metrics = Metrics()
+) -> Downloads {
+  Downloads(
+    max: max, perNetworkMax: perNetwork, byNetwork: byNetwork, metrics: metrics,
+    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+}
+
+@Suite struct DownloadsTests {
+  /// The connections that were closed, in this order.
+  private final class Cut: Sendable {
+    private let list = Mutex<[String]>([])
+    var names: [String] { list.withLock { $0 } }
+    func add(_ name: String) { list.withLock { $0.append(name) } }
+  }
+
+  @Test(arguments: [
+    // The least, and the most; an eighth of the memory, and a quarter of the descriptors.
+    (1 << 26, 262_144, 64), (1 << 34, 100, 64), (1 << 36, 262_144, 4_096),
+    (1 << 30, 262_144, 409), (1 << 34, 1_024, 256),
+  ])
+  func theNumberFollowsMemoryAndDescriptors(memory: Int, descriptors: Int, expected: Int) {
+    #expect(Downloads.max(memory: memory, descriptors: descriptors) == expected)
+  }
+
+  @Test func anotherNetworkTakesTheOldestPlaceOfTheFullest() throws {
+    let (cut, metrics) = (Cut(), Metrics())
+    let all = downloads(4, perNetwork: 3, metrics)
+    var places: [Downloads.Place] = []
+    for name in ["a1", "a2", "a3"] { places.append(try all.admit("a") { cut.add(name) }) }
+    #expect(throws: Downloads.Refusal.ofNetwork) { _ = try all.admit("a") { cut.add("a4") } }
+    places.append(try all.admit("b") { cut.add("b1") })
+    #expect(cut.names == [] && all.count == 4)
+    places.append(try all.admit("c") { cut.add("c1") })
+    #expect(cut.names == ["a1"] && all.count == 4)
+    // The response whose connection was closed ends, too, and has no place any more.
+    places[0].end()
+    #expect(all.count == 4)
+    // The first network still has most, although fewer than one may have.
+    #expect(throws: Downloads.Refusal.ofAll) { _ = try all.admit("a") { cut.add("a5") } }
+    let exposition = metrics.exposition(Readings())
+    #expect(exposition.contains("\nparley_downloads_cut_total 1\n"))
+    #expect(exposition.contains("\nparley_refusals_total{rate=\"downloads\"} 2\n"))
+    for place in places { place.end() }
+    #expect(cut.names == ["a1"] && all.count == 0)
+  }
+
+  @Test func withoutBoundsByNetworkAllShareOneBound() throws {
+    let cut = Cut()
+    let all = downloads(2, perNetwork: 1, byNetwork: false)
+    let places = [try all.admit("a") { cut.add("a1") }, try all.admit("a") { cut.add("a2") }]
+    #expect(throws: Downloads.Refusal.ofAll) { _ = try all.admit("b") { cut.add("b1") } }
+    #expect(cut.names == [] && all.count == 2)
+    for place in places { place.end() }
+    #expect(all.count == 0)
+  }
+
+  /// A response that is never written has given its place back.
+  @Test func aPlaceThatNothingRefersToIsFree() throws {
+    let all = downloads(1, perNetwork: 1)
+    func take() throws { _ = try all.admit("a") {} }
+    for _ in 0..<3 { try take() }
+    #expect(all.count == 0)
+  }
+}
+
+/// How long a response keeps its place.
+@Suite struct DownloadEndTests {
+  /// A socket whose client takes nothing until it is let. What waits when it is closed fails.
+  private final class Socket: ChannelOutboundHandler {
+    typealias OutboundIn = IOData
+    private var waiting: [EventLoopPromise<Void>] = []
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      if let promise { waiting.append(promise) }
+    }
+
+    func flush(context: ChannelHandlerContext) {}
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      for each in waiting { each.fail(ChannelError.ioOnClosedChannel) }
+      waiting = []
+      context.close(mode: mode, promise: promise)
+    }
+
+    func take() {
+      for each in waiting { each.succeed(()) }
+      waiting = []
+    }
+  }
+
+  private func begin(_ channel: EmbeddedChannel) {
+    let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "8"])
+    channel.write(HTTPServerResponsePart.head(head), promise: nil)
+    channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(repeating: 1, count: 4))), promise: nil)
+  }
+
+  private func end(_ channel: EmbeddedChannel) {
+    channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(repeating: 1, count: 4))), promise: nil)
+    channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+  }
+
+  enum Ending: CaseIterable {
+    /// The client has taken everything.
+    case taken
+    /// The connection ends before the response, within it (as it does when the file cannot be read on), or when all is written.
+    case brokenBefore, brokenWithin, brokenBehind
+  }
+
+  @Test(arguments: Ending.allCases) func aPlaceIsFreeWhenItsResponseEnds(_ ending: Ending) throws {
+    let all = downloads(2, perNetwork: 2)
+    let (socket, pace) = (Socket(), ResponsePaceHandler())
+    let channel = EmbeddedChannel(handlers: [socket, HTTPResponseEncoder(), pace])
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    pace.hold(try all.admit("a") {})
+    if ending != .brokenBefore { begin(channel) }
+    if ending == .taken || ending == .brokenBehind { end(channel) }
+    #expect(all.count == 1)
+    if ending == .taken { socket.take() } else { channel.close(promise: nil) }
+    #expect(all.count == 0)
+    _ = try? channel.finish()
+  }
+
+  /// The responses of one connection come one after the other, also to a client that does not wait for them.
+  @Test func eachResponseHasItsOwnPlace() throws {
+    let all = downloads(2, perNetwork: 2)
+    let (socket, pace) = (Socket(), ResponsePaceHandler())
+    let channel = EmbeddedChannel(handlers: [socket, HTTPResponseEncoder(), pace])
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    for _ in 0..<2 {
+      pace.hold(try all.admit("a") {})
+      begin(channel)
+      end(channel)
+    }
+    #expect(all.count == 2)
+    // A short response takes none, and does not end that of another.
+    begin(channel)
+    end(channel)
+    #expect(all.count == 2)
+    socket.take()
+    #expect(all.count == 0 && channel.isActive)
+    _ = try? channel.finish()
+  }
+}
+
+/// Which responses are downloads, and what is answered where there is no place.
+@Suite struct DownloadAdmissionTests {
+  private func request(_ method: HTTPRequest.Method, from client: String = "198.51.100.1") -> Request {
+    Request(
+      head: HTTPRequest(
+        method: method, scheme: nil, authority: "localhost", path: "/file", headerFields: [.forwardedFor: client]),
+      body: RequestBody(buffer: ByteBuffer()))
+  }
+
+  private func context(_ channel: EmbeddedChannel, _ all: Downloads) -> HTTPContext {
+    // Hummingbird reads the request's id from it.
+    var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+    logger[metadataKey: "hb.request.id"] = "1"
+    var context = HTTPContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+    context.downloads = all
+    return context
+  }
+
+  private func response(_ count: Int?) -> Response {
+    Response(
+      status: .ok, headers: [.accessControlAllowOrigin: "*", .accessControlExposeHeaders: "Retry-After"],
+      body: ResponseBody(contentLength: count) { _ in })
+  }
+
+  private func open(_ channel: EmbeddedChannel) throws {
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+  }
+
+  @Test func onlyLongResponsesToGETAreDownloads() throws {
+    let all = downloads(1, perNetwork: 1)
+    let channel = EmbeddedChannel(handlers: [ResponsePaceHandler()])
+    try open(channel)
+    let context = context(channel, all)
+    let long = HTTPLimits.downloadBytesLeast
+    for (method, count) in [
+      (HTTPRequest.Method.get, long - 1), (.get, nil), (.head, long), (.post, long), (.put, long),
+    ] as [(HTTPRequest.Method, Int?)] {
+      #expect(context.admit(response(count), to: request(method)).status == .ok)
+      #expect(all.count == 0, "\(method) \(count ?? -1)")
+    }
+    #expect(context.admit(response(long), to: request(.get)).status == .ok)
+    channel.embeddedEventLoop.run()
+    #expect(all.count == 1)
+    channel.close(promise: nil)
+    #expect(all.count == 0)
+    _ = try? channel.finish()
+  }
+
+  /// What has the bytes at hand takes as much memory as a file, or more.
+  @Test func bytesAtHandAreDownloadsToo() throws {
+    let all = downloads(1, perNetwork: 1)
+    let channel = EmbeddedChannel(handlers: [ResponsePaceHandler()])
+    try open(channel)
+    let body = ResponseBody(byteBuffer: ByteBuffer(repeating: 1, count: HTTPLimits.downloadBytesLeast))
+    #expect(context(channel, all).admit(Response(status: .ok, body: body), to: request(.get)).status == .ok)
+    channel.embeddedEventLoop.run()
+    #expect(all.count == 1)
+    _ = try? channel.finish()
+  }
+
+  @Test func aClientThatHasGoneMeanwhileHasNoPlace() throws {
+    let all = downloads(1, perNetwork: 1)
+    let channel = EmbeddedChannel()
+    #expect(context(channel, all).admit(response(1 << 20), to: request(.get)).status == .ok)
+    channel.embeddedEventLoop.run()
+    #expect(all.count == 0)
+    _ = try? channel.finish()
+  }
+
+  /// A page of another origin can read why, and when to ask again (XEP-0363 8).
+  @Test(arguments: [(1, 429), (2, 503)])
+  func whereThereIsNoPlaceTheAnswerSaysWhen(perNetwork: Int, status: Int) throws {
+    let all = downloads(1, perNetwork: perNetwork)
+    let channel = EmbeddedChannel(handlers: [ResponsePaceHandler()])
+    try open(channel)
+    let context = context(channel, all)
+    #expect(context.admit(response(1 << 20), to: request(.get)).status == .ok)
+    channel.embeddedEventLoop.run()
+    let refusal = context.admit(response(1 << 20), to: request(.get))
+    #expect(refusal.status.code == status)
+    #expect(refusal.headers[.retryAfter] == "5")
+    #expect(refusal.headers[.contentType] == "application/problem+json")
+    #expect(refusal.headers[.accessControlAllowOrigin] == "*")
+    #expect(refusal.headers[.accessControlExposeHeaders] == "Retry-After")
+    #expect(all.count == 1)
+    _ = try? channel.finish()
+  }
+
+  @Test func theConnectionOfTheOneThatGivesWayIsClosed() throws {
+    let all = downloads(1, perNetwork: 1)
+    let channels = (0..<2).map { _ in EmbeddedChannel(handlers: [ResponsePaceHandler()]) }
+    for (channel, client) in zip(channels, ["198.51.100.1", "198.51.100.2"]) {
+      try open(channel)
+      #expect(context(channel, all).admit(response(1 << 20), to: request(.get, from: client)).status == .ok)
+      for channel in channels { channel.embeddedEventLoop.run() }
+    }
+    #expect(channels.map(\.isActive) == [false, true])
+    #expect(all.count == 1)
+    for channel in channels { _ = try? channel.finish() }
+    #expect(all.count == 0)
+  }
+}
