@@ -66,6 +66,7 @@ SCRIPTS = [
     Script("calls_dino", seconds=25, least=1.5, holds=(PORT_5222,)),
     Script("inbox", seconds=25, cores=0.6),
     Script("uploads"),
+    Script("downloads"),
     Script("push", seconds=40, cores=0.1),
     Script("app_properties", seconds=110, cores=0.7),
     Script("security", once="what it finds is an attack that succeeds"),
