@@ -265,7 +265,8 @@ let package = Package(
     .testTarget(
       name: "HTTPPortTests",
       dependencies: [
-        "HTTPPort", "Basics", "Dialogs", "JSON", "ServerMetrics", nioCore, nioHTTP1, nioWebSocket, logging,
+        "HTTPPort", "ServerCertificates", "Basics", "Dialogs", "JSON", "ServerMetrics", nioCore, nioHTTP1, nioSSL,
+        nioWebSocket, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),

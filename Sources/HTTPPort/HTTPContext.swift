@@ -3,7 +3,6 @@ import HTTPTypes
 public import Hummingbird
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// The request context of Hummingbird with the peer's address.
 public struct HTTPContext: RequestContext {
@@ -50,7 +49,9 @@ public struct HTTPContext: RequestContext {
       response.body.contentLength ?? 0 >= HTTPLimits.downloadBytesLeast
     else { return response }
     do throws(Downloads.Refusal) {
-      let place = try downloads.admit(peer(of: request).address) { [channel] in Self.cut(channel) }
+      let place = try downloads.admit(peer(of: request).address) { [channel] in
+        channel.eventLoop.execute { channel.pipeline.syncOperations.cut() }
+      }
       // The response is written later on the same loop.
       channel.eventLoop.execute { [channel] in
         // A closed channel has no handlers any more.
@@ -67,17 +68,6 @@ public struct HTTPContext: RequestContext {
         headers[name] = response.headers[name]
       }
       return refuse(request, error.problem, headers)
-    }
-  }
-
-  /// Closes a connection at once. TLS would first send what waits, and then wait for the client's end: a client that reads
-  /// nothing would keep the connection for some seconds more, in which many others could take its place.
-  private static func cut(_ channel: any Channel) {
-    channel.eventLoop.execute {
-      guard let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) else {
-        return channel.close(promise: nil)
-      }
-      tls.close(promise: nil)
     }
   }
 

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// The pace at which a client takes responses. It has an allowance of time: waits for the client use it up, and bytes that the
 /// client takes add to it, at the minimum rate and up to the first allowance. So a client that keeps to the rate may take as long
@@ -97,12 +98,23 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
     guard let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
     pace.observe(pending: pending, at: context.eventLoop.now)
     guard pace.isWaiting else { return }
-    if pace.isTooSlow { return context.close(promise: nil) }
+    if pace.isTooSlow { return context.pipeline.syncOperations.cut() }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     timer = context.eventLoop.scheduleTask(in: HTTPLimits.responseCheck) {
       let (handler, context) = bound.value
       handler.timer = nil
       handler.check(context)
     }
+  }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+  /// Closes a connection of the port at once. TLS would first send what waits, and then wait for the client's end of the
+  /// connection: a client that reads nothing would keep it for some seconds more, in which others could take its place.
+  func cut() {
+    let tls = try? context(handlerType: NIOSSLServerHandler.self)
+    // A closed connection has no handlers any more.
+    let lowest = tls ?? (try? context(handlerType: ResponsePaceHandler.self))
+    lowest?.close(promise: nil)
   }
 }

@@ -1,9 +1,13 @@
+import Foundation
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import NIOSSL
+import ServerMetrics
 import Testing
 
 @testable import HTTPPort
+@testable import ServerCertificates
 
 @Suite struct ResponsePaceTests {
   private func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
@@ -91,5 +95,47 @@ import Testing
     // The next response has an allowance of its own.
     network.isStuck = true
     expectCutOff(channel, loop)
+  }
+
+  /// Passes on what the two ends of a connection have written, until they have nothing more to say.
+  private func exchange(_ one: EmbeddedChannel, _ other: EmbeddedChannel) throws {
+    var isMoving = true
+    while isMoving {
+      isMoving = false
+      one.embeddedEventLoop.run()
+      for (from, to) in [(one, other), (other, one)] {
+        while let bytes = try from.readOutbound(as: ByteBuffer.self) {
+          try to.writeInbound(bytes)
+          isMoving = true
+        }
+      }
+    }
+  }
+
+  /// The server does not wait for the end of the client's half, as TLS does otherwise.
+  @Test func aClientThatTakesNothingIsCutOffOverTLS() throws {
+    let made = try SelfSigned.make(names: ["localhost"], now: Date())
+    let chain = try NIOSSLCertificate.fromPEMBytes(Array(made.chain.utf8))
+    let key = try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem)
+    let ours = try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: chain.map { NIOSSLCertificateSource.certificate($0) }, privateKey: .privateKey(key)))
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.certificateVerification = .none
+    let theirs = try NIOSSLClientHandler(
+      context: try NIOSSLContext(configuration: configuration), serverHostname: "localhost")
+
+    let (loop, network) = (EmbeddedEventLoop(), Network())
+    network.isStuck = false
+    let server = EmbeddedChannel(
+      handlers: [network, NIOSSLServerHandler(context: ours), HTTPResponseEncoder(), ResponsePaceHandler()], loop: loop)
+    let client = EmbeddedChannel(handlers: [theirs], loop: loop)
+    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    for channel in [server, client] { try channel.connect(to: address).wait() }
+    try exchange(server, client)
+    #expect(SecureVersion(server.pipeline.syncOperations) == .v13)
+    network.isStuck = true
+    expectCutOff(server, loop)
+    _ = try? client.finish()
   }
 }
