@@ -9,7 +9,8 @@ import Synchronization
 /// A download keeps a connection, a file and buffers for as long as its client takes, and it needs no login, since the address of
 /// a file is the key to it. `ResponsePace` ends the downloads that nobody reads after a minute, but one client could begin
 /// thousands in that minute. Hence downloads are bounded in all and by network. `NetworkShares` decides which network gives way
-/// when all places are taken; the connection of the download that it ends is closed, and its client can continue with a range.
+/// when all places are taken; the connection of the download that it ends is closed, and its client can continue with a range. A
+/// response that is in memory as a whole, such as a long list, counts as several downloads.
 public final class Downloads: Sendable {
   /// The reason for which a download is refused.
   enum Refusal: Error {
@@ -34,35 +35,72 @@ public final class Downloads: Sendable {
   /// The place of one download. It is free when it is ended, or when nothing refers to it any more.
   final class Place: Sendable {
     private let downloads: Downloads
-    private let id: NetworkShares.ID
+    private let number: Int
 
-    fileprivate init(_ id: NetworkShares.ID, of downloads: Downloads) {
-      self.id = id
+    fileprivate init(_ number: Int, of downloads: Downloads) {
+      self.number = number
       self.downloads = downloads
     }
 
-    func end() { downloads.end(id) }
+    func end() { downloads.end(number) }
 
-    deinit { downloads.end(id) }
+    deinit { downloads.end(number) }
   }
 
   private struct Holder {
     let network: String
+    /// The shares that the place has: several if its response is in memory as a whole.
+    let shares: [NetworkShares.ID]
     let cut: @Sendable () -> Void
   }
 
   private struct State {
     var shares: NetworkShares
-    var holders: [NetworkShares.ID: Holder] = [:]
+    var places: [Int: Holder] = [:]
+    /// The place that has a share.
+    var owners: [NetworkShares.ID: Int] = [:]
+    var next = 0
     var pace = LogPace(
       interval: HTTPLimits.cutLogInterval, linesOfReasonMax: HTTPLimits.cutLinesMax, linesMax: HTTPLimits.cutLinesMax)
+
+    /// Ends a place with all its shares; nil if it has ended already.
+    mutating func end(_ place: Int) -> Holder? {
+      guard let holder = places.removeValue(forKey: place) else { return nil }
+      for id in holder.shares {
+        owners[id] = nil
+        shares.release(id)
+      }
+      return holder
+    }
+
+    /// Takes shares. Returns the place that has them, nil if there are too few, and those that were ended for them.
+    mutating func admit(
+      _ network: String, shares count: Int, cut: @escaping @Sendable () -> Void
+    ) -> (place: Int?, ended: [Holder]) {
+      var ids: [NetworkShares.ID] = []
+      var ended: [Holder] = []
+      while ids.count < count, let admission = shares.admit(network) {
+        ids.append(admission.id)
+        if let id = admission.ended, let owner = owners[id], let holder = end(owner) { ended.append(holder) }
+      }
+      guard ids.count == count else {
+        for id in ids { shares.release(id) }
+        return (nil, ended)
+      }
+      next += 1
+      for id in ids { owners[id] = next }
+      places[next] = Holder(network: network, shares: ids, cut: cut)
+      return (next, ended)
+    }
   }
 
-  private enum Outcome {
-    case refused(Refusal)
-    case admitted(NetworkShares.ID)
-    /// `unlogged` is nil if the line is not to be logged.
-    case replacing(NetworkShares.ID, Holder, unlogged: Int?)
+  /// What became of a request for a place.
+  private struct Outcome {
+    var place: Int?
+    var refusal = Refusal.ofAll
+    var ended: [Holder] = []
+    /// The number of earlier lines that were not logged; nil if no line is to be logged now.
+    var unlogged: Int?
   }
 
   private let state: Mutex<State>
@@ -100,47 +138,39 @@ public final class Downloads: Sendable {
   }
 
   /// The number of downloads under way.
-  public var count: Int { state.withLock { $0.shares.count } }
+  public var count: Int { state.withLock { $0.places.count } }
 
   /// Takes a place.
   ///
   /// - Parameters:
   ///   - network: The client's address, as `ClientAddress` has it.
+  ///   - bytes: The bytes of the response that are in memory already.
   ///   - cut: Closes the connection when the place is given to another network.
-  func admit(_ network: String, cut: @escaping @Sendable () -> Void) throws(Refusal) -> Place {
+  func admit(_ network: String, bytes: Int = 0, cut: @escaping @Sendable () -> Void) throws(Refusal) -> Place {
     // Without bounds by network all are one network, which has no other to give way to.
     let network = byNetwork ? network : ""
+    let memory = HTTPLimits.downloadMemoryBytes
+    let count = Swift.min(Swift.max(1, (bytes + memory - 1) / memory), perNetworkMax)
     let outcome = state.withLock { state -> Outcome in
-      guard let admission = state.shares.admit(network) else {
-        return .refused(byNetwork && state.shares.count(network) >= perNetworkMax ? .ofNetwork : .ofAll)
-      }
-      state.holders[admission.id] = Holder(network: network, cut: cut)
-      guard let ended = admission.ended, let other = state.holders.removeValue(forKey: ended) else {
-        return .admitted(admission.id)
-      }
-      return .replacing(admission.id, other, unlogged: state.pace.note("cut", now: .now))
+      if byNetwork, state.shares.count(network) + count > perNetworkMax { return Outcome(refusal: .ofNetwork) }
+      let (place, ended) = state.admit(network, shares: count, cut: cut)
+      return Outcome(place: place, ended: ended, unlogged: ended.isEmpty ? nil : state.pace.note("cut", now: .now))
     }
-    switch outcome {
-    case .refused(let refusal):
-      metrics.refused(by: "downloads")
-      throw refusal
-    case .admitted(let id): return Place(id, of: self)
-    case .replacing(let id, let other, let unlogged):
+    for holder in outcome.ended {
       metrics.downloadsCut.add()
-      if let unlogged {
-        var metadata: Logger.Metadata = ["peer": "\(other.network)"]
-        if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
-        logger.info("a download was cut off for one of another network", metadata: metadata)
-      }
-      other.cut()
-      return Place(id, of: self)
+      holder.cut()
     }
+    if let holder = outcome.ended.first, let unlogged = outcome.unlogged {
+      var metadata: Logger.Metadata = ["peer": "\(holder.network)"]
+      if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+      logger.info("a download was cut off for one of another network", metadata: metadata)
+    }
+    guard let place = outcome.place else {
+      metrics.refused(by: "downloads")
+      throw outcome.refusal
+    }
+    return Place(place, of: self)
   }
 
-  private func end(_ id: NetworkShares.ID) {
-    state.withLock { state in
-      state.shares.release(id)
-      state.holders[id] = nil
-    }
-  }
+  private func end(_ place: Int) { state.withLock { _ = $0.end(place) } }
 }

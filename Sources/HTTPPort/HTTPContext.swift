@@ -45,11 +45,13 @@ public struct HTTPContext: RequestContext {
   ///
   /// The response to another method than GET is always sent: the client has to know what it has changed.
   func admit(_ response: Response, to request: Request) -> Response {
-    guard let downloads, request.method == .get,
-      response.body.contentLength ?? 0 >= HTTPLimits.downloadBytesLeast
+    guard let downloads, request.method == .get, let length = response.body.contentLength,
+      length >= HTTPLimits.downloadBytesLeast
     else { return response }
+    // What is sent in ranges is a file, which is read piece by piece.
+    let bytes = response.headers[.acceptRanges] == "bytes" ? 0 : length
     do throws(Downloads.Refusal) {
-      let place = try downloads.admit(peer(of: request).address) { [channel] in
+      let place = try downloads.admit(peer(of: request).address, bytes: bytes) { [channel] in
         channel.eventLoop.execute { channel.pipeline.syncOperations.cut() }
       }
       // The response is written later on the same loop.

@@ -21,7 +21,8 @@ enum HTTPLimits {
   /// The length in bytes from which a response to GET is a download. The kernel takes about as much at once, so that a shorter one
   /// keeps little of this process even if nobody reads it.
   static let downloadBytesLeast = 65_536
-  /// The memory that a download takes while its client reads nothing: what the kernel keeps, a few pieces, and the connection.
+  /// The memory that a download takes while its client reads nothing: what the kernel keeps, a few pieces, and the connection. A
+  /// response that is in memory as a whole counts as one download for each of these.
   static let downloadMemoryBytes = 327_680
   /// The number of downloads at a time: as many as fit into an eighth of the memory that the server may use, and into half of its
   /// file descriptors, since a download takes one for the connection and one for the file; at least 64, which take 20 MiB, and at

@@ -67,6 +67,43 @@ private func downloads(
     #expect(all.count == 0)
   }
 
+  /// What is in memory as a whole counts by its bytes, at least once and at most as much as a network has.
+  @Test func whatIsInMemoryTakesSeveralShares() throws {
+    let (cut, unit) = (Cut(), HTTPLimits.downloadMemoryBytes)
+    let all = downloads(4, perNetwork: 3)
+    let long = try all.admit("a", bytes: 2 * unit) { cut.add("a1") }
+    #expect(all.count == 1)
+    #expect(throws: Downloads.Refusal.ofNetwork) { _ = try all.admit("a", bytes: unit + 1) { cut.add("a2") } }
+    let short = try all.admit("a", bytes: unit) { cut.add("a3") }
+    #expect(throws: Downloads.Refusal.ofNetwork) { _ = try all.admit("a") { cut.add("a4") } }
+    // One share is left, and another network needs two.
+    let other = try all.admit("b", bytes: unit + 1) { cut.add("b1") }
+    #expect(cut.names == ["a1"] && all.count == 2)
+    // Both shares of the one that was cut off are free.
+    let again = try all.admit("a") { cut.add("a5") }
+    #expect(all.count == 3)
+    for place in [long, short, other, again] { place.end() }
+    let whole = try all.admit("a", bytes: 100 * unit) { cut.add("a6") }
+    #expect(throws: Downloads.Refusal.ofNetwork) { _ = try all.admit("a") { cut.add("a7") } }
+    whole.end()
+    #expect(cut.names == ["a1"] && all.count == 0)
+  }
+
+  /// Others may have been cut off for a request that is refused all the same; it leaves nothing behind.
+  @Test func aRefusalGivesBackWhatItHasTaken() throws {
+    let (cut, unit) = (Cut(), HTTPLimits.downloadMemoryBytes)
+    let all = downloads(3, perNetwork: 3)
+    let places = [try all.admit("a") { cut.add("a1") }, try all.admit("a") { cut.add("a2") }, try all.admit("b") {}]
+    #expect(throws: Downloads.Refusal.ofAll) { _ = try all.admit("c", bytes: 3 * unit) { cut.add("c1") } }
+    let count = all.count
+    #expect(count + cut.names.count == 3)
+    // As many are free as were cut off.
+    let later = try (count..<3).map { _ in try all.admit("d") { cut.add("d1") } }
+    #expect(all.count == 3)
+    for place in places + later { place.end() }
+    #expect(all.count == 0)
+  }
+
   /// A response that is never written has given its place back.
   @Test func aPlaceThatNothingRefersToIsFree() throws {
     let all = downloads(1, perNetwork: 1)
@@ -175,7 +212,8 @@ private func downloads(
 
   private func response(_ count: Int?) -> Response {
     Response(
-      status: .ok, headers: [.accessControlAllowOrigin: "*", .accessControlExposeHeaders: "Retry-After"],
+      status: .ok,
+      headers: [.acceptRanges: "bytes", .accessControlAllowOrigin: "*", .accessControlExposeHeaders: "Retry-After"],
       body: ResponseBody(contentLength: count) { _ in })
   }
 
@@ -203,15 +241,19 @@ private func downloads(
     _ = try? channel.finish()
   }
 
-  /// What has the bytes at hand takes as much memory as a file, or more.
-  @Test func bytesAtHandAreDownloadsToo() throws {
-    let all = downloads(1, perNetwork: 1)
+  /// Of a file no more than pieces is in memory, and all of anything else.
+  @Test(
+    arguments: [([:], 429), ([.acceptRanges: "none"], 429), ([.acceptRanges: "bytes"], 200)] as [(HTTPFields, Int)])
+  func onlyFilesAreReadPieceByPiece(headers: HTTPFields, status: Int) throws {
+    let all = downloads(3, perNetwork: 3)
     let channel = EmbeddedChannel(handlers: [ResponsePaceHandler()])
     try open(channel)
-    let body = ResponseBody(byteBuffer: ByteBuffer(repeating: 1, count: HTTPLimits.downloadBytesLeast))
-    #expect(context(channel, all).admit(Response(status: .ok, body: body), to: request(.get)).status == .ok)
+    let context = context(channel, all)
+    let body = ResponseBody(byteBuffer: ByteBuffer(repeating: 1, count: 2 * HTTPLimits.downloadMemoryBytes))
+    let long = Response(status: .ok, headers: headers, body: body)
+    #expect(context.admit(long, to: request(.get)).status == .ok)
+    #expect(context.admit(long, to: request(.get)).status.code == status)
     channel.embeddedEventLoop.run()
-    #expect(all.count == 1)
     _ = try? channel.finish()
   }
 
