@@ -77,7 +77,7 @@ public final class Metrics: Sendable {
   public let uploads = Counter<UploadResult>("parley_uploads_total", "Uploads of files that ended.")
   public let uploadBytes = Counter<Single>("parley_upload_bytes_total", "Bytes of files that were stored.")
   public let downloads = Reading<Single>(
-    "parley_downloads", "Downloads under way: responses of more than 64 KiB on the HTTP ports.")
+    "parley_downloads", "Downloads under way: responses of 64 KiB or more on the HTTP ports.")
   public let downloadsCut = Counter<Single>(
     "parley_downloads_cut_total",
     "Downloads that were cut off for one of another network, as there was no other place.")
