@@ -24,12 +24,12 @@ enum HTTPLimits {
   /// The memory that a download takes while its client reads nothing: what the kernel keeps, a few pieces, and the connection. A
   /// response that is in memory as a whole counts as one download for each of these.
   static let downloadMemoryBytes = 327_680
-  /// The number of downloads at a time: as many as fit into an eighth of the memory that the server may use, and into half of its
-  /// file descriptors, since a download takes one for the connection and one for the file; at least 64, which take 20 MiB, and at
-  /// most 4,096. At the bound the network with most downloads loses its oldest one to a network that has fewer: the connection is
+  /// The number of downloads at a time: as many as fit into an eighth of the memory that the server may use, and into a quarter of
+  /// its file descriptors, since a download takes one for the connection and one for the file; at least 64, which take 20 MiB, and
+  /// at most 4,096. At the bound the network with most downloads loses its oldest one to a network that has fewer: the connection is
   /// closed, and the client can continue with a range. A request of the network with most is answered with 503.
   static let downloadsMemoryShare = 8
-  static let downloadsDescriptorShare = 4
+  static let downloadsDescriptorShare = 8
   static let downloadsLeast = 64
   static let downloadsMost = 4_096
   /// The share of them that one network may have. A half is hundreds of them for a school or an office behind one address, and

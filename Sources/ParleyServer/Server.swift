@@ -94,9 +94,10 @@ public enum Server {
       settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention,
       core.parley.registries.administrators, logger,
       reread: reread)
+    // Linux allows 1,024 open files by default.
     let downloads = Downloads(
-      memory: AllowedMemory.bytes, descriptors: OpenFiles.max, byNetwork: settings.boundsByNetwork, metrics: metrics,
-      logger: logger)
+      memory: AllowedMemory.bytes, descriptors: OpenFiles.limit ?? 1_024, byNetwork: settings.boundsByNetwork,
+      metrics: metrics, logger: logger)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(
       core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, backups: backups,

@@ -135,11 +135,10 @@ struct ReadinessReport: Service {
 
 /// Raises the limit of open files to the system's maximum: each connection is one.
 enum OpenFiles {
-  /// The number that may be open.
-  static var max: Int {
+  /// The limit of this process; nil if the system does not say it.
+  static var limit: Int? {
     var limits = rlimit()
-    // Linux allows 1,024 by default.
-    return getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 ? Int(clamping: limits.rlim_cur) : 1_024
+    return getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 ? Int(clamping: limits.rlim_cur) : nil
   }
 
   static func raise(_ logger: Logger) {

@@ -16,8 +16,8 @@ from lib.harness import PATIENCE, Server, expect, free_port
 from lib.scrape import Growth, Scrape, shows
 
 # HTTPLimits.downloadsDescriptorShare and downloadsNetworkShare: the descriptors decide on every machine with 400 MB.
-DESCRIPTORS = 512
-IN_ALL, OF_NETWORK = DESCRIPTORS // 4, DESCRIPTORS // 8
+DESCRIPTORS = 1_024
+IN_ALL, OF_NETWORK = DESCRIPTORS // 8, DESCRIPTORS // 16
 # More than both ends of a connection keep.
 SIZE = 4 * PIECE
 FIRST, SECOND, WITNESS = "127.0.0.3", "127.0.0.4", "127.0.0.2"

@@ -27,9 +27,9 @@ private func downloads(
   }
 
   @Test(arguments: [
-    // The least, and the most; an eighth of the memory, and a quarter of the descriptors.
+    // The least, and the most; an eighth of the memory, and of the descriptors.
     (1 << 26, 262_144, 64), (1 << 34, 100, 64), (1 << 36, 262_144, 4_096),
-    (1 << 30, 262_144, 409), (1 << 34, 1_024, 256),
+    (1 << 30, 262_144, 409), (1 << 34, 1_024, 128),
   ])
   func theNumberFollowsMemoryAndDescriptors(memory: Int, descriptors: Int, expected: Int) {
     #expect(Downloads.max(memory: memory, descriptors: descriptors) == expected)
