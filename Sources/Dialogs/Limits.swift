@@ -33,6 +33,28 @@ public enum Limits {
   static let refusalLogInterval: Duration = .seconds(60)
   static let refusalLinesOfCodeMax = 20
   static let refusalLinesMax = 300
+
+  // What one user may send (`SendingBudget`). Beyond it the user's sessions are not read for a while.
+  /// Stanzas of XMPP of one user per second in the long run, and the seconds whose stanzas may come at once. A person
+  /// sends some in a minute. A client that asks a hundred people for their keys (OMEMO) or sends a file in blocks
+  /// (XEP-0047) sends some hundred at once, and a bot that writes to a thousand people a thousand.
+  public static let sendingStanzasPerSecond = 200
+  static let sendingStanzasBurstSeconds = 5
+  /// Bytes that XMPP clients of one user send per second in the long run, and the seconds whose bytes may come at once.
+  /// A file goes over HTTP; a block of XEP-0047 has some kilobytes, and a picture of a profile some hundred.
+  public static let sendingBytesPerSecond = 1_048_576
+  static let sendingBytesBurstSeconds = 8
+  /// The least time for which a session is not read, so that a client that always has more to send costs ten timers a
+  /// second, and the most, far less than the time after which a connection counts as silent.
+  static let sendingPauseMin: Duration = .milliseconds(100)
+  static let sendingPauseMax: Duration = .seconds(30)
+  /// The number of budgets from which on those that are full and not held are removed. Each takes some 150 bytes; those
+  /// of users with a session are as many as there are such users.
+  static let sendingBudgetsSwept = 1_024
+  /// The lines of the log about accounts at a bound in ten minutes, one for each account.
+  static let sendingLogInterval: Duration = .seconds(600)
+  static let sendingLinesMax = 20
+
   public static let metadataBytesMax = 4_096
   public static let displayNameBytesMax = 256
   public static let userNoteBytesMax = 4_096

@@ -74,6 +74,7 @@ package struct Core: Sendable {
       options.reserved = Set(settings.reservedNames.keys)
       options.allowsInvitations = settings.allowsInvitations
       options.guests = settings.guests
+      options.sending = settings.sending
       options.blobs = blobs
       options.threads = settings.threads
       options.services = settings.services

@@ -58,6 +58,11 @@ package struct Keys: Sendable {
   let bucketSecret = Key.text("uploads.s3.secret", secret: true)
   let bucketPrefix = Key.text("uploads.s3.prefix")
   let bucketInPath = Key.flag("uploads.s3.path_style", true)
+  /// The minima let every stanza through within seconds; the maxima are more than a machine handles.
+  let sendingStanzas = Key.number(
+    "sending.stanzas_per_second", Limits.sendingStanzasPerSecond, 10...1_000_000, "stanzas")
+  let sendingBytes = Key.number(
+    "sending.bytes_per_second", Limits.sendingBytesPerSecond, 65_536...(1 << 40), "bytes")
   let registration = Key.flag("registration", false)
   let invitations = Key.flag("invitations", false)
   let guestDomains = Key.list("guests.domains")

@@ -108,6 +108,8 @@ public struct Settings: Hashable, Sendable {
   public let acme: ACME?
   /// nil if uploads are off.
   public let uploads: Uploads?
+  /// What one user may send.
+  public let sending: SendingPolicy
   public let allowsRegistration: Bool
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
@@ -306,6 +308,7 @@ struct SettingsReader {
         for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,
         hasUploads: uploads != nil),
       uploads: uploads,
+      sending: sending(),
       allowsRegistration: read(keys.registration),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),

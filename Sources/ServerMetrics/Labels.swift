@@ -109,6 +109,12 @@ public enum RefusingRate: Int, Series {
   }
 }
 
+/// What an account has sent too much of.
+public enum SendingBound: Int, Series {
+  case stanzas, bytes
+  public static let labels = ["bound"]
+}
+
 public enum PushProvider: Int, Series {
   case xmpp, apns, fcm, webpush, unifiedpush, webhook
   public static let labels = ["provider"]

@@ -19,6 +19,9 @@ public final class Metrics: Sendable {
   public let refusals = Counter<RefusingRate>(
     "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
 
+  public let sendingPauses = Counter<SendingBound>(
+    "parley_sending_pauses_total", "Pauses in reading a session whose user has sent as much as one may (`sending`).")
+
   // MARK: Messages
 
   public let stanzas = Counter<StanzaFlow>(

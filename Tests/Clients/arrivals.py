@@ -119,7 +119,8 @@ def judge(checks, stage):
 def run(checks, seconds=SECONDS, arrivals=None, seed=None, trace=None):
     seed = random.randrange(1 << 32) if seed is None else seed
     print(f"seed {seed}", flush=True)
-    with open(trace or os.devnull, "w") as file, Server(xmpp__plaintext="true", log__level="notice").start() as server:
+    with open(trace or os.devnull, "w") as file, Server(
+            xmpp__plaintext="true", log__level="notice", sending__stanzas_per_second=1_000_000).start() as server:
         stage = Stage(server, seed, seconds, arrivals)
         stage.ledger = Ledger()
         stage.ledger.file = file if trace else None

@@ -20,6 +20,8 @@ UNARCHIVED = 2500
 KEPT = 512 << 10
 # Contacts and the bytes of each one's item: together more than `XMPPLimits.unacknowledgedBytesMax`.
 PUBLISHERS, ITEM = 30, 48_000
+# Clients write here as much as the server reads, which is what a user may send (`sending`) otherwise.
+FAST = dict(sending__stanzas_per_second=1_000_000, sending__bytes_per_second=1 << 30)
 
 
 class Listener(XMPP):
@@ -186,7 +188,7 @@ def unarchived(checks, server):
 
 
 def deaf(checks):
-    with Server(xmpp__plaintext="true").start() as server:
+    with Server(xmpp__plaintext="true", **FAST).start() as server:
         server.add_users("romeo", "juliet", "nurse", "paris")
         for name in "romeo", "nurse", "paris":
             server.befriend(name, "juliet")
@@ -240,7 +242,7 @@ def deaf(checks):
 
 def run(checks):
     deaf(checks)
-    with Server(xmpp__plaintext="true").start() as server:
+    with Server(xmpp__plaintext="true", **FAST).start() as server:
         server.add_users("romeo", "juliet", "nurse")
         for name in "romeo", "nurse":
             server.befriend(name, "juliet")

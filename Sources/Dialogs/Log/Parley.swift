@@ -23,6 +23,8 @@ public final class Parley: Sendable {
   public let blobs: Blobs?
   /// The served realms, the default one first.
   public let realms: [Realm]
+  /// What users may still send.
+  public let sending: SendingBudgets
   /// The pubsub services of the served realms.
   public let pubsub: PubsubServices
   package let realmTable: RealmTable
@@ -58,6 +60,7 @@ public final class Parley: Sendable {
       try Registries($0, served, options: options, retention: retention, metrics: metrics)
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
+    sending = SendingBudgets(options.sending, metrics: metrics, logger: logger)
     hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
     let inbox = Inbox(metrics: metrics)
     self.inbox = inbox

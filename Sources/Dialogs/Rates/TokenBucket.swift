@@ -57,6 +57,14 @@ public struct TokenBucket: Hashable, Sendable {
     return max(1, Int(min(3_600, ((needed - tokens) / rate.perSecond).rounded(.up))))
   }
 
+  /// Returns the time until a debt is paid off; `nil` if there is none.
+  package mutating func debt(_ rate: Rate, now: Timestamp) -> Duration? {
+    fill(rate, now: now)
+    if tokens >= 0 { return nil }
+    guard rate.perSecond > 0 else { return .seconds(3_600) }
+    return .milliseconds(Int64(min(3_600_000, (-tokens / rate.perSecond * 1_000).rounded(.up))))
+  }
+
   /// Returns how many could be taken now.
   mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
     fill(rate, now: now)

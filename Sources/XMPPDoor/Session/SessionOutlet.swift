@@ -28,4 +28,6 @@ struct ReadingPauses: OptionSet {
   static let output = ReadingPauses(rawValue: 4)
   /// The session has its maximum of lookups.
   static let lookups = ReadingPauses(rawValue: 8)
+  /// The user has sent as much as one may (`SendingBudget`).
+  static let sending = ReadingPauses(rawValue: 16)
 }

@@ -67,6 +67,9 @@ final class XMPPSession {
   /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
+  /// What the user may still send, shared with the user's other sessions.
+  private(set) lazy var sending = parley.sending.budget(of: party, now: parley.clock.now)
+
   init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID, peer: String? = nil) {
     self.door = door
     self.loopContext = loopContext
@@ -618,7 +621,11 @@ final class XMPPSession {
       // Below the bound of stanzas a slow network may still carry what lies before the request.
       let isFull = owes(DoorLimits.unacknowledgedMax)
       let bound = UInt64((isFull ? DoorLimits.answer : DoorLimits.silence).nanoseconds)
-      if management.isOverdue(at: now.uptimeNanoseconds, bound: bound, isUnread: isUnread && !isFull) {
+      // The answer to a request may stand behind stanzas that are not read yet.
+      let isHeldBack = management.isEnabled && sending.mayHoldInput(now: parley.clock.now)
+      if management.isOverdue(
+        at: now.uptimeNanoseconds, bound: bound, isUnread: isUnread && !isFull || isHeldBack)
+      {
         // RFC 6120 4.9.3.4.
         outlet.fail(StreamError(.connectionTimeout, "a request for acknowledgement was not answered"))
       }

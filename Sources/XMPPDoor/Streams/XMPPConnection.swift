@@ -13,7 +13,7 @@ import XMPP
 ///
 /// Reading pauses while an answer to the machine is under way, and while the session has its maximum of posts in
 /// flight: the transport then pushes back. It also pauses while the client does not read: the transport then takes no
-/// more, and the output gathers here, where it is counted.
+/// more, and the output gathers here, where it is counted. And it pauses while the user has sent as much as one may.
 final class XMPPConnection: SessionOutlet {
   let door: DoorContext
   let loopContext: LoopContext
@@ -50,6 +50,8 @@ final class XMPPConnection: SessionOutlet {
   private var waits = 0
   private var wantsRead = false
   private var isProcessing = false
+  /// The bytes that came and are not charged to the user yet.
+  private var uncharged = 0
   private var restart = Restart.no
   var isOver = false
   /// The state of registration before authentication (`Registration.swift`).
@@ -153,6 +155,7 @@ final class XMPPConnection: SessionOutlet {
   func received(_ bytes: ByteBuffer) {
     var bytes = bytes
     noteLife()
+    uncharged += bytes.readableBytes
     if !pauses.isEmpty || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
       return
@@ -160,6 +163,9 @@ final class XMPPConnection: SessionOutlet {
     process(&bytes)
     if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
   }
+
+  /// Notes the bytes of frames, whose elements follow.
+  func counted(_ bytes: Int) { uncharged += bytes }
 
   /// Takes an element that came in a frame of its own, within `limits`.
   func received(_ event: ReaderEvent) {
@@ -176,6 +182,7 @@ final class XMPPConnection: SessionOutlet {
     isProcessing = true
     defer { isProcessing = false }
     while !events.isEmpty, pauses.isEmpty, !isOver, machine.phase != .closed { _ = handle(events.removeFirst()) }
+    if events.isEmpty { charge(stanzas: 0) }
     if isOver || machine.phase == .closed { events = [] }
   }
 
@@ -232,7 +239,20 @@ final class XMPPConnection: SessionOutlet {
       }
       restart = .no
     }
+    charge(stanzas: 0)
     if isOver || machine.phase == .closed { bytes.clear() }
+  }
+
+  /// Charges what was read to the user, and reads no more while the user has sent as much as one may.
+  private func charge(stanzas: Int) {
+    guard stanzas > 0 || uncharged > 0, let budget = session?.sending else { return }
+    let time = budget.charge(stanzas: stanzas, bytes: uncharged, now: door.parley.clock.now)
+    uncharged = 0
+    if let time, !pauses.contains(.sending) {
+      pause(.sending)
+      let me = NIOLoopBound(self, eventLoop: loop)
+      loop.scheduleTask(in: TimeAmount(time)) { me.value.unpause(.sending) }
+    }
   }
 
   private func takeReader() -> LoopContext.Reader {
@@ -349,6 +369,7 @@ final class XMPPConnection: SessionOutlet {
       write { StreamManagement.writeFailed(condition, into: &$0) }
     case .stanza(let stanza):
       metrics.stanzas.add(StanzaFlow(stanza.kind))
+      charge(stanzas: 1)
       if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
       guard let session, door.table.received(element, session) else { return perform(machine.notUnderstood(element)) }

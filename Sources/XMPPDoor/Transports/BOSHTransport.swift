@@ -52,6 +52,7 @@ final class BOSHTransport: StreamTransport {
   func received(_ request: BOSHRequest, as exchange: Int, byteCount: Int, answer: @escaping Answer) {
     exchanges[exchange] = answer
     connection.noteLife()
+    connection.counted(byteCount)
     unreadBytes += byteCount
     work { transport in
       var request = request

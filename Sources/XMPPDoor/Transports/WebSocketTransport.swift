@@ -92,7 +92,9 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     let frame = unwrapInboundIn(data)
     if isClosing, frame.opcode != .connectionClose { return }
     switch frame.opcode {
-    case .text: connection.received(Self.event(frame.unmaskedData, limits: connection.limits))
+    case .text:
+      connection.counted(frame.data.readableBytes)
+      connection.received(Self.event(frame.unmaskedData, limits: connection.limits))
     case .pong: connection.noteLife()
     case .ping:
       connection.noteLife()

@@ -1,0 +1,155 @@
+import Addresses
+public import Basics
+import Logging
+import ServerMetrics
+import Synchronization
+
+/// What one user may send, over all of the user's sessions.
+public struct SendingPolicy: Hashable, Sendable {
+  public var stanzasPerSecond = Limits.sendingStanzasPerSecond
+  public var bytesPerSecond = Limits.sendingBytesPerSecond
+
+  public init() {}
+
+  var stanzas: Rate {
+    Rate(burst: stanzasPerSecond * Limits.sendingStanzasBurstSeconds, perSecond: Double(stanzasPerSecond))
+  }
+  var bytes: Rate {
+    Rate(burst: bytesPerSecond * Limits.sendingBytesBurstSeconds, perSecond: Double(bytesPerSecond))
+  }
+}
+
+/// What one user may still send: stanzas, and bytes. All sessions of the user share it, so that one account takes no
+/// more of the server over many connections than over one.
+///
+/// A stanza that has been read is always handled, in the order in which it came (RFC 6120 10.1), and is charged even
+/// where nothing is left. While the user is in debt, the session that has made the debt is not read. Nothing is lost
+/// and nothing is refused: TCP holds back what the client sends meanwhile. Only reading pauses. What others send to the
+/// user is still delivered, and acknowledgements (XEP-0198) of what was read before, requests for them, and pings of
+/// the server are still written.
+///
+/// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
+/// alternative, to read on and keep the stanzas, would hold an unlimited amount of memory. Two things keep a client
+/// connected that has to wait:
+///
+/// - A pause is short: a debt is that of the last stanza of each session, some milliseconds for a small one and a
+///   quarter of a second for the largest, and never longer than `Limits.sendingPauseMax`. Input is therefore read at
+///   least that often, and a connection that is read is not silent.
+/// - A request for acknowledgement is not overdue while its answer may stand behind stanzas that have not been read
+///   yet (`mayHoldInput`).
+///
+/// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
+/// other.
+public final class SendingBudget: Sendable {
+  /// The address of the user.
+  public let account: String
+  private let policy: SendingPolicy
+  private let reports: SendingReports
+  private let state: Mutex<State>
+
+  private struct State {
+    var stanzas: TokenBucket
+    var bytes: TokenBucket
+  }
+
+  init(_ account: String, _ policy: SendingPolicy, _ reports: SendingReports, now: Timestamp) {
+    self.account = account
+    self.policy = policy
+    self.reports = reports
+    state = Mutex(
+      State(stanzas: TokenBucket(policy.stanzas, now: now), bytes: TokenBucket(policy.bytes, now: now)))
+  }
+
+  /// Charges what a session has read. Returns the time for which the session is not to be read; `nil` if it may be.
+  public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
+    let debt: (time: Duration, bound: SendingBound)? = state.withLock { state in
+      state.stanzas.owe(policy.stanzas, count: stanzas, now: now)
+      state.bytes.owe(policy.bytes, count: bytes, now: now)
+      let ofStanzas = state.stanzas.debt(policy.stanzas, now: now) ?? .zero
+      let ofBytes = state.bytes.debt(policy.bytes, now: now) ?? .zero
+      let time = max(ofStanzas, ofBytes)
+      if time == .zero { return nil }
+      return (time, ofBytes > ofStanzas ? SendingBound.bytes : SendingBound.stanzas)
+    }
+    guard let (time, bound) = debt else { return nil }
+    reports.paused(account, by: bound)
+    return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
+  }
+
+  /// Returns whether sessions of the user may have sent what has not been read yet. As long as input waits, each pause
+  /// ends with a fraction of a second's rate in the budget, which is then used up. More than the rate of one second
+  /// means that nothing has waited for a second.
+  public func mayHoldInput(now: Timestamp) -> Bool {
+    state.withLock { state in
+      state.stanzas.whole(policy.stanzas, now: now) < policy.stanzasPerSecond
+        || state.bytes.whole(policy.bytes, now: now) < policy.bytesPerSecond
+    }
+  }
+
+  /// Returns whether the budget is the same as a new one.
+  func isFull(now: Timestamp) -> Bool {
+    state.withLock { $0.stanzas.isFull(policy.stanzas, now: now) && $0.bytes.isFull(policy.bytes, now: now) }
+  }
+}
+
+/// The budgets of all users who have a session or have sent something in the last seconds. A user's budget does not
+/// end with the session, so that a new session brings no new one.
+public final class SendingBudgets: Sendable {
+  private let policy: SendingPolicy
+  private let reports: SendingReports
+  private let state = Mutex(State())
+
+  private struct State {
+    var budgets: [UserID: SendingBudget] = [:]
+    var sweepsAt = Limits.sendingBudgetsSwept
+  }
+
+  init(_ policy: SendingPolicy, metrics: Metrics, logger: Logger) {
+    self.policy = policy
+    reports = SendingReports(metrics: metrics, logger: logger)
+  }
+
+  /// Returns the budget of a user, the same one for everybody who asks.
+  public func budget(of user: Party, now: Timestamp) -> SendingBudget {
+    state.withLock { state in
+      if let known = state.budgets[user.id] { return known }
+      if state.budgets.count >= state.sweepsAt { sweep(&state, now: now) }
+      let budget = SendingBudget(user.address.description, policy, reports, now: now)
+      state.budgets[user.id] = budget
+      return budget
+    }
+  }
+
+  /// Removes the budgets that nobody holds and that are full. The next sweep is due when their number has doubled.
+  private func sweep(_ state: inout State, now: Timestamp) {
+    for user in Array(state.budgets.keys) where state.budgets[user]?.isFull(now: now) == true {
+      if isKnownUniquelyReferenced(&state.budgets[user]) { state.budgets[user] = nil }
+    }
+    state.sweepsAt = max(Limits.sendingBudgetsSwept, 2 * state.budgets.count)
+  }
+
+  /// The number of budgets.
+  var count: Int { state.withLock { $0.budgets.count } }
+}
+
+/// The metric and the lines of the log about accounts that have sent as much as they may.
+final class SendingReports: Sendable {
+  private let metrics: Metrics
+  private let logger: Logger
+  private let pace = Mutex(
+    LogPace(
+      interval: Limits.sendingLogInterval, linesOfReasonMax: 1, linesMax: Limits.sendingLinesMax))
+
+  init(metrics: Metrics, logger: Logger) {
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  func paused(_ account: String, by bound: SendingBound) {
+    metrics.sendingPauses.add(bound)
+    guard let unlogged = pace.withLock({ $0.note(account, now: .now) }) else { return }
+    var metadata: Logger.Metadata = ["account": "\(account)", "bound": "\(bound)"]
+    if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+    logger.notice("an account sends more than it may, and is read more slowly", metadata: metadata)
+  }
+}

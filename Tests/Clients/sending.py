@@ -1,0 +1,91 @@
+"""One account takes no more of the server than it may, over however many sessions: beyond that its sessions are read more slowly, and
+nothing is lost. What others send to it arrives meanwhile, and so do the server's acknowledgements.
+"""
+from lib.harness import PATIENCE, Server, expect
+from lib.scrape import Growth
+from lib.wire import BODY, SM, Client
+
+# `sending.stanzas_per_second` and `Limits.sendingStanzasBurstSeconds`; the same of bytes.
+STANZAS, BYTES = 50, 65_536
+BURST, BYTES_BURST = 5 * STANZAS, 8 * BYTES
+PAUSES = "parley_sending_pauses_total"
+PING = "<iq type='get' id='{}' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>"
+
+
+def said(number, to="juliet", more=""):
+    return f"<message type='chat' to='{to}@localhost'><body>{number}{more}</body></message>"
+
+
+def gather(client, count):
+    """The bodies of so many messages, in the order in which they come."""
+    found = []
+    while len(found) < count:
+        stanza = client.stanza(lambda s: s.findtext(BODY) is not None, "the next message")
+        found.append(stanza.findtext(BODY))
+    return found
+
+
+def until(client, test, what):
+    """The elements that come up to the one that is meant, in their order."""
+    found, client.kept = client.kept, []
+    while not any(map(test, found)):
+        found += client.read(PATIENCE, what)
+    return found
+
+
+def stanzas(checks, server, romeo, juliet):
+    growth, count = Growth(server), BURST + 4 * STANZAS
+    romeo.send(f"<enable xmlns='{SM}'/>")
+    romeo.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
+    romeo.send("".join(said(number) for number in range(count)) + PING.format("behind"))
+    first = gather(juliet, 1)
+    juliet.send(said("I hear you", "romeo"))
+    with checks.check("sending: stanzas beyond what one user may send arrive later, each once and in order"):
+        found = first + gather(juliet, count - 1)
+        expect(found == [f"{number}" for number in range(count)], f"{len(found)} messages, not in order or not once")
+    arrived = until(romeo, lambda s: s.get("id") == "behind", "the answer to a ping behind all that was sent")
+    with checks.check("sending: a session that is read more slowly gets what others send"):
+        expect("I hear you" in [s.findtext(BODY) for s in arrived], "the message came after what was sent long before it")
+    with checks.check("sending: the server acknowledges what it has handled while the rest waits"):
+        handled = [int(s.get("h")) for s in arrived if s.tag == f"{{{SM}}}a"]
+        expect(any(0 < number < count for number in handled), f"acknowledged: {handled}")
+    with checks.check("sending: a pause is counted, and the log names the account once"):
+        growth.until(PAUSES, bound="stanzas")
+        growth.until(PAUSES, 0, bound="bytes")
+        server.log.until("a line about romeo", lambda text: "sends more than it may" in text and "romeo@localhost" in text)
+        expect(server.log.text.count("sends more than it may") == 1, server.tail())
+
+
+def sessions(checks, server):
+    phone, desktop = (Client(server, "nurse", resource) for resource in ("phone", "desktop"))
+    growth = Growth(server)
+    with checks.check("sending: the sessions of a user share what the user may send"):
+        phone.send("".join(said(number, "nurse") for number in range(BURST - 10)) + PING.format("phone"))
+        phone.stanza(lambda s: s.get("id") == "phone", "the answer")
+        growth.until(PAUSES, 0)
+        desktop.send("".join(said(number, "nurse") for number in range(BURST * 4 // 5)) + PING.format("desktop"))
+        desktop.stanza(lambda s: s.get("id") == "desktop", "the answer")
+        growth.until(PAUSES, bound="stanzas")
+    for client in (phone, desktop):
+        client.close()
+
+
+def large(checks, server, juliet):
+    mercutio = Client(server, "mercutio", "wire")
+    growth, size, count = Growth(server), BYTES_BURST // 4, 5
+    with checks.check("sending: bytes beyond what one user may send arrive later as well"):
+        mercutio.send("".join(said(number, more="x" * size) for number in range(count)))
+        found = gather(juliet, count)
+        expect(found == [f"{number}" + "x" * size for number in range(count)], f"{[len(body) for body in found]} bytes")
+        growth.until(PAUSES, bound="bytes")
+        growth.until(PAUSES, 0, bound="stanzas")
+    mercutio.close()
+
+
+def run(checks):
+    with Server(sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES).start() as server:
+        server.add_users("romeo", "juliet", "nurse", "mercutio")
+        romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
+        stanzas(checks, server, romeo, juliet)
+        sessions(checks, server)
+        large(checks, server, juliet)

@@ -1,0 +1,102 @@
+import Addresses
+import Basics
+import Logging
+import ServerMetrics
+import Testing
+
+@testable import Dialogs
+
+@Suite struct SendingBudgetTests {
+  private let metrics = Metrics()
+
+  private func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+  private func budgets(stanzas: Int = 200, bytes: Int = 1_000) -> SendingBudgets {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = stanzas
+    policy.bytesPerSecond = bytes
+    return SendingBudgets(
+      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  private func user(_ number: Int64) throws -> Party {
+    Party(id: UserID(number), realm: RealmID(1), address: try BareJID("user\(number)@localhost"))
+  }
+
+  /// The pauses so far, by stanzas and by bytes.
+  private var pauses: [Sample.Value]? { metrics.sendingPauses.samples(Readings())?.map(\.value) }
+
+  /// A thousand stanzas at once, then two hundred a second. Each beyond them is handled and pauses reading.
+  @Test func stanzasBeyondTheBurstPauseReading() throws {
+    let budget = budgets().budget(of: try user(1), now: time(0))
+    for _ in 0..<1_000 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil) }
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(100))
+    #expect(pauses == [.number(1), .number(0)])
+    // After the pause there are twenty less the one that was owed.
+    for _ in 0..<19 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(100)) == nil) }
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(100)) == .milliseconds(100))
+    // Five seconds later it is full again, and no fuller.
+    #expect(!budget.isFull(now: time(5_000)))
+    #expect(budget.isFull(now: time(5_110)))
+    for _ in 0..<1_000 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(60_000)) == nil) }
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(60_000)) != nil)
+  }
+
+  @Test func bytesBeyondTheBurstPauseReadingUntilTheyArePaidOff() throws {
+    let budget = budgets(bytes: 1_000).budget(of: try user(1), now: time(0))
+    #expect(budget.charge(stanzas: 1, bytes: 8_000, now: time(0)) == nil)
+    #expect(budget.charge(stanzas: 1, bytes: 250, now: time(0)) == .milliseconds(250))
+    #expect(pauses == [.number(0), .number(1)])
+    #expect(budget.charge(stanzas: 0, bytes: 0, now: time(250)) == nil)
+    // However much is owed, a connection is read again before it counts as silent.
+    #expect(budget.charge(stanzas: 1, bytes: 1_000_000, now: time(250)) == .seconds(30))
+  }
+
+  /// While input waits, each pause leaves less than what a second brings.
+  @Test func inputMayWaitUntilASecondsWorthIsLeft() throws {
+    let budget = budgets(bytes: 1 << 30).budget(of: try user(1), now: time(0))
+    #expect(!budget.mayHoldInput(now: time(0)))
+    _ = budget.charge(stanzas: 1_001, bytes: 0, now: time(0))
+    var now: Int64 = 0
+    for _ in 0..<30 {
+      now += 100
+      #expect(budget.mayHoldInput(now: time(now)))
+      while budget.charge(stanzas: 1, bytes: 0, now: time(now)) == nil {}
+    }
+    // Nothing waits any more.
+    #expect(budget.mayHoldInput(now: time(now + 990)))
+    #expect(!budget.mayHoldInput(now: time(now + 1_010)))
+  }
+
+  @Test func allSessionsOfAUserShareOneBudget() throws {
+    let budgets = budgets()
+    let (romeo, juliet) = (try user(1), try user(2))
+    let first = budgets.budget(of: romeo, now: time(0))
+    #expect(first === budgets.budget(of: romeo, now: time(0)))
+    #expect(first !== budgets.budget(of: juliet, now: time(0)))
+  }
+
+  /// Only budgets that are as good as new ones and that no session has are removed.
+  @Test func fullBudgetsThatNobodyHoldsAreRemoved() throws {
+    let budgets = budgets()
+    let (holder, spender) = (try user(0), try user(1))
+    let held = budgets.budget(of: holder, now: time(0))
+    _ = budgets.budget(of: spender, now: time(0)).charge(stanzas: 1_000, bytes: 0, now: time(0))
+    for number in 2..<1_024 { _ = budgets.budget(of: try user(Int64(number)), now: time(0)) }
+    #expect(budgets.count == 1_024)
+    _ = budgets.budget(of: try user(1_024), now: time(0))
+    #expect(budgets.count == 3)
+    #expect(budgets.budget(of: holder, now: time(0)) === held)
+    #expect(budgets.budget(of: spender, now: time(0)).charge(stanzas: 1, bytes: 0, now: time(0)) != nil)
+  }
+
+  @Test func aDebtIsPaidOffInItsTime() {
+    let rate = Rate(burst: 10, perSecond: 4)
+    var bucket = TokenBucket(rate, now: time(0))
+    #expect(bucket.debt(rate, now: time(0)) == nil)
+    bucket.owe(rate, count: 11, now: time(0))
+    #expect(bucket.debt(rate, now: time(0)) == .milliseconds(250))
+    #expect(bucket.debt(rate, now: time(100)) == .milliseconds(150))
+    #expect(bucket.debt(rate, now: time(250)) == nil)
+  }
+}
