@@ -46,7 +46,6 @@ public final class AppDoor: Sendable {
   let streams = OpenStreams()
 
   struct Limiters: Sendable {
-    let messages: RateLimiter<UserID>
     let others: RateLimiter<UserID>
     let anonymous: RateLimiter<String>
     let customs: RateLimiter<UserID>
@@ -92,10 +91,6 @@ public final class AppDoor: Sendable {
     dialogs = DialogResolver(parley: parley)
     let rates = settings.rates
     limiters = Limiters(
-      messages: RateLimiter(
-        rates.messages, policy: "messages", code: "messages-too-fast",
-        text: "You send messages too fast. Wait a little.",
-        metrics: parley.metrics),
       others: RateLimiter(
         rates.others, policy: "requests", code: "requests-too-fast", text: "You ask too often. Wait a little.",
         metrics: parley.metrics),

@@ -70,11 +70,9 @@ enum AppLimits {
   static let cachedDialogsMax = 50_000
 }
 
-/// The rate limits of clients. A bucket contains `burst` and gains `perSecond`. The core counts failed logins and new
-/// accounts (`LoginFailures`, `AccountPace`).
+/// The rate limits of clients. A bucket contains `burst` and gains `perSecond`. The core counts messages
+/// (`SendingBudget`), failed logins and new accounts (`LoginFailures`, `AccountPace`).
 public struct AppRates: Sendable {
-  /// Messages, per user.
-  public var messages = Rate(burst: 1_000, perSecond: 200)
   /// Every other request and command, per user.
   public var others = Rate(burst: 1_000, perSecond: 200)
   /// Requests without a token, per client address.

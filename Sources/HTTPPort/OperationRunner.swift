@@ -12,6 +12,8 @@ import NIOCore
 public struct OperationInput: Sendable {
   public var json = JSONValue.object([])
   public var bytes: [UInt8] = []
+  /// The length of the body in bytes.
+  public private(set) var length = 0
   /// The parameters of path and query. As members of the input they override those of the body.
   public var parameters: [String: String] = [:]
 
@@ -44,6 +46,7 @@ public struct OperationInput: Sendable {
       return
     }
     let body = Array(try await Self.body(of: request, upTo: bytesMax).readableBytesView)
+    length = body.count
     if takesBytes {
       bytes = body
     } else if !body.isEmpty {

@@ -92,7 +92,7 @@ public enum ReadKind: Int, Series, Sendable {
 public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
-  case contactHashes, exports, inbox, connections, strangers, downloads
+  case contactHashes, exports, inbox, connections, strangers, downloads, bytes
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -103,13 +103,13 @@ public enum RefusingRate: Int, Series {
     case .tokenLogins: ["token-logins"]
     case .contactHashes: ["contact-hashes"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
-      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads:
+      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes:
       ["\(self)"]
     }
   }
 }
 
-/// What an account has sent too much of.
+/// What an account has sent too much of, so that it was not read for a while.
 public enum SendingBound: Int, Series {
   case stanzas, bytes
   public static let labels = ["bound"]

@@ -62,7 +62,7 @@ class Listener(XMPP):
 
 
 class Speakers:
-    """Apps that write to juliet, each no more than a user may at once (AppLimits.messages): it is said as fast as the machine can."""
+    """Apps that write to juliet, each no more than a user may at once (`sending`): it is said as fast as the machine can."""
     EACH = 900
 
     def __init__(self, server, *names):

@@ -1,6 +1,7 @@
 """One account takes no more of the server than it may, over however many sessions: beyond that its sessions are read more slowly, and
 nothing is lost. What others send to it arrives meanwhile, and so do the server's acknowledgements.
 """
+from lib.apps import App
 from lib.harness import PATIENCE, Server, expect
 from lib.scrape import Growth
 from lib.wire import BODY, SM, Client
@@ -82,10 +83,29 @@ def large(checks, server, juliet):
     mercutio.close()
 
 
+def doors(checks, server):
+    """What is sent by XMPP leaves nothing for the app: some tokens come and go between two pauses, and soon one finds none."""
+    app, client = App(server, "benvolio"), Client(server, "benvolio", "wire")
+    dialog, growth = app.dialog("juliet"), Growth(server)
+    client.send("".join(said(number, "benvolio") for number in range(BURST + 20 * STANZAS)))
+    growth.until(PAUSES, bound="stanzas")
+    with checks.check("sending: both doors share what a user may send"):
+        answers = []
+        while not any(status == 429 for status, _ in answers) and len(answers) < BURST:
+            answers.append(app.call("POST", f"/v1/dialogs/{dialog}/messages", {
+                "clientId": f"c{len(answers)}", "content": {"type": "text", "text": "Part, fools!"}}))
+        status, problem = answers[-1]
+        expect((status, problem["code"]) == (429, "messages-too-fast") and problem["retryAfter"] >= 1, f"{answers[-3:]}")
+        growth.until("parley_refusals_total", 1, rate="messages")
+        expect(all(status == 201 for status, _ in answers[:-1]), f"{answers}")
+    client.close()
+
+
 def run(checks):
     with Server(sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES).start() as server:
-        server.add_users("romeo", "juliet", "nurse", "mercutio")
+        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio")
         romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
         stanzas(checks, server, romeo, juliet)
         sessions(checks, server)
         large(checks, server, juliet)
+        doors(checks, server)

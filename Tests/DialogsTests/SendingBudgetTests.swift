@@ -68,6 +68,38 @@ import Testing
     #expect(!budget.mayHoldInput(now: time(now + 1_010)))
   }
 
+  /// Requests are refused instead, and a refused one costs nothing.
+  @Test func messagesOfTheAppProtocolShareTheStanzas() throws {
+    let budget = budgets().budget(of: try user(1), now: time(0))
+    _ = budget.charge(stanzas: 998, bytes: 0, now: time(0))
+    let log = RateLog()
+    try budget.take(messages: 1, now: time(0), telling: log)
+    #expect(
+      log.tightest == RateLimitStatus(policy: "messages", quota: 1_000, window: 5, remaining: 1, reset: 1))
+    try budget.take(messages: 1, now: time(0), telling: log)
+    for _ in 0..<3 {
+      let problem = #expect(throws: Problem.self) { try budget.take(messages: 1, now: time(0), telling: log) }
+      #expect(problem?.code == "messages-too-fast" && problem?.retryAfter == 1)
+    }
+    #expect(log.tightest?.remaining == 0)
+    try budget.take(messages: 1, now: time(10))
+    #expect(budget.charge(stanzas: 3, bytes: 0, now: time(10)) != nil)
+  }
+
+  @Test func bytesOfTheAppProtocolShareTheBytes() throws {
+    let budget = budgets(bytes: 1_000).budget(of: try user(1), now: time(0))
+    _ = budget.charge(stanzas: 1, bytes: 7_000, now: time(0))
+    try budget.take(bytes: 900, now: time(0))
+    let problem = #expect(throws: Problem.self) { try budget.take(bytes: 1_100, now: time(0)) }
+    #expect(problem?.code == "bytes-too-fast" && problem?.retryAfter == 1)
+    try budget.take(messages: 1, bytes: 100, now: time(0))
+    // What a socket has read is charged in any case, and its next message is refused.
+    budget.charge(bytes: 2_000, now: time(0))
+    #expect(throws: Problem.self) { try budget.take(messages: 1, now: time(0)) }
+    #expect(throws: Problem.self) { try budget.take(messages: 1, now: time(1_900)) }
+    try budget.take(messages: 1, now: time(2_000))
+  }
+
   @Test func allSessionsOfAUserShareOneBudget() throws {
     let budgets = budgets()
     let (romeo, juliet) = (try user(1), try user(2))

@@ -44,15 +44,20 @@ extension AppDoor {
         throw error
       }
     }
-    switch (operation.rate, caller?.user.id) {
+    switch (operation.rate, caller?.user) {
     case (.none, _): break
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
-    case (.messages, let user?): try limiters.messages.take(user, now: now, telling: rates)
-    case (.requests, let user?): try limiters.others.take(user, now: now, telling: rates)
+    case (.messages, let user?):
+      try parley.sending.budget(of: user, now: now).take(messages: 1, now: now, telling: rates)
+    case (.requests, let user?): try limiters.others.take(user.id, now: now, telling: rates)
     }
     var input = try await OperationInput(
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,
       takesBytes: operation.takesBytes)
+    // Files and pictures have bounds of their own.
+    if !operation.takesBytes, input.length > 0, let user = caller?.user {
+      try parley.sending.budget(of: user, now: now).take(bytes: input.length, now: now, telling: rates)
+    }
     if operation.streams {
       // A reconnecting client sends this header, which overrides the URL (WHATWG HTML 9.2.3).
       if let last = request.headers[values: .lastEventID].last { input.parameters["cursor"] = last }

@@ -76,7 +76,8 @@ protocol PostingOperation: ServedOperation where Input: DirectInput {
   static func outcome(_ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering) -> Outcome<Output>?
   /// Returns whether `outcome` needs the author's mark in the dialog.
   static func needsMark(_ receipt: Receipt) -> Bool
-  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem)
+  /// Takes what a command uses, or refuses it.
+  static func limit(_ limiters: AppDoor.Limiters, _ session: OpenSession, now: Timestamp) throws(Problem)
 }
 
 extension PostingOperation {

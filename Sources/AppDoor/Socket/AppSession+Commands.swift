@@ -294,7 +294,7 @@ extension AppSession {
     _ operation: Op.Type, _ answer: OpenSession.Awaited.Answer, _ frame: CommandFrame, _ session: OpenSession
   ) throws(Problem) {
     let input = try input(Op.Input.self, frame)
-    try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
+    try Op.limit(door.limiters, session, now: parley.clock.now)
     // The dialog is nearly always cached, and then nothing is queued.
     if case .page(let page) = try door.dialogs.find(Op.dialogID(input), in: session.rendering.realm) {
       return post(operation, input, answer, frame, in: try page.place(for: session.caller.user), session)

@@ -194,6 +194,7 @@ final class AppSession {
   /// Processes a text of the client, which is not kept.
   func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
+    open?.sending.charge(bytes: text.count, now: parley.clock.now)
     let frame: CommandFrame
     do throws(JSONError) {
       let value = try JSONValue(parsing: text)

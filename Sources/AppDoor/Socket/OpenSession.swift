@@ -21,6 +21,9 @@ final class OpenSession {
   /// The last durable cursor sent to the client.
   var cursor: String
   let attended: Position
+  /// What the user may still send, shared with the user's other sessions.
+  private(set) lazy var sending = rendering.parley.sending.budget(
+    of: caller.user, now: rendering.parley.clock.now)
 
   var awaited: [UInt64: Awaited] = [:]
   private var lastToken: UInt64 = 0

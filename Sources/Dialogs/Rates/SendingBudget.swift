@@ -4,7 +4,7 @@ import Logging
 import ServerMetrics
 import Synchronization
 
-/// What one user may send, over all of the user's sessions.
+/// What one user may send, over all of the user's sessions of both doors.
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
@@ -19,14 +19,15 @@ public struct SendingPolicy: Hashable, Sendable {
   }
 }
 
-/// What one user may still send: stanzas, and bytes. All sessions of the user share it, so that one account takes no
-/// more of the server over many connections than over one.
+/// What one user may still send: stanzas or messages, and bytes. All sessions of the user share it, so that one account
+/// takes no more of the server over many connections than over one.
 ///
-/// A stanza that has been read is always handled, in the order in which it came (RFC 6120 10.1), and is charged even
-/// where nothing is left. While the user is in debt, the session that has made the debt is not read. Nothing is lost
-/// and nothing is refused: TCP holds back what the client sends meanwhile. Only reading pauses. What others send to the
-/// user is still delivered, and acknowledgements (XEP-0198) of what was read before, requests for them, and pings of
-/// the server are still written.
+/// Requests of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for it. XMPP has
+/// none that clients expect: a stanza that has been read is always handled, in the order in which it came (RFC 6120
+/// 10.1), and is charged even where nothing is left. While the user is in debt, the session that has made the debt is
+/// not read. Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading
+/// pauses. What others send to the user is still delivered, and acknowledgements (XEP-0198) of what was read before,
+/// requests for them, and pings of the server are still written.
 ///
 /// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
 /// alternative, to read on and keep the stanzas, would hold an unlimited amount of memory. Two things keep a client
@@ -74,6 +75,41 @@ public final class SendingBudget: Sendable {
     guard let (time, bound) = debt else { return nil }
     reports.paused(account, by: bound)
     return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
+  }
+
+  /// Takes what a request sends, or refuses it.
+  ///
+  /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
+  /// - Throws: `.tooFast`; then nothing is charged.
+  public func take(
+    messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil
+  ) throws(Problem) {
+    let found: (ofMessages: Int?, ofBytes: Int?, status: RateLimitStatus?) = state.withLock { state in
+      let ofMessages = messages == 0 ? nil : state.stanzas.wait(policy.stanzas, count: messages, now: now)
+      let ofBytes = state.bytes.wait(policy.bytes, count: bytes, now: now)
+      if ofMessages == nil, ofBytes == nil {
+        state.stanzas.owe(policy.stanzas, count: messages, now: now)
+        state.bytes.owe(policy.bytes, count: bytes, now: now)
+      }
+      let isTold = log != nil && messages > 0
+      return (ofMessages, ofBytes, isTold ? state.stanzas.status("messages", policy.stanzas, now: now) : nil)
+    }
+    if let status = found.status { log?.note(status, refused: found.ofMessages != nil) }
+    if let wait = found.ofMessages {
+      reports.refused("messages")
+      throw Problem(
+        .tooFast, "messages-too-fast", "You send messages too fast. Wait a little.", retryAfter: wait)
+    }
+    if let wait = found.ofBytes {
+      log?.note(RateLimitStatus(policy: "bytes", remaining: 0, reset: wait), refused: true)
+      reports.refused("bytes")
+      throw Problem(.tooFast, "bytes-too-fast", "You send too much at once. Wait a little.", retryAfter: wait)
+    }
+  }
+
+  /// Charges bytes that a socket has read. Its next message is refused if they are too many.
+  public func charge(bytes: Int, now: Timestamp) {
+    state.withLock { $0.bytes.owe(policy.bytes, count: bytes, now: now) }
   }
 
   /// Returns whether sessions of the user may have sent what has not been read yet. As long as input waits, each pause
@@ -144,6 +180,8 @@ final class SendingReports: Sendable {
     self.metrics = metrics
     self.logger = logger
   }
+
+  func refused(_ rate: String) { metrics.refused(by: rate) }
 
   func paused(_ account: String, by bound: SendingBound) {
     metrics.sendingPauses.add(bound)

@@ -29,8 +29,8 @@ enum SendMessage: PostingOperation {
     }
   }
 
-  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem) {
-    try limiters.messages.take(user, now: now)
+  static func limit(_ limiters: AppDoor.Limiters, _ session: OpenSession, now: Timestamp) throws(Problem) {
+    try session.sending.take(messages: 1, now: now)
   }
 
   /// The content of an input, and what identifies its repeats.

@@ -14,8 +14,8 @@ enum SetMarker: PostingOperation {
 
   static func dialogID(_ input: SetMarkerInput) -> String { input.dialogId }
 
-  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem) {
-    try limiters.others.take(user, now: now)
+  static func limit(_ limiters: AppDoor.Limiters, _ session: OpenSession, now: Timestamp) throws(Problem) {
+    try limiters.others.take(session.caller.user.id, now: now)
   }
 
   static func intents(
