@@ -34,7 +34,7 @@ public enum Limits {
   static let refusalLinesOfCodeMax = 20
   static let refusalLinesMax = 300
 
-  // What one user may send (`SendingBudget`). Beyond it the user's sessions are not read for a while.
+  // What one account may send (`SendingBudget`). Beyond it the account's sessions are not read for a while.
   /// Stanzas of XMPP of one user per second in the long run, and the seconds whose stanzas may come at once. A person
   /// sends some in a minute. A client that asks a hundred people for their keys (OMEMO) or sends a file in blocks
   /// (XEP-0047) sends some hundred at once, and a bot that writes to a thousand people a thousand.
@@ -44,6 +44,12 @@ public enum Limits {
   /// A file goes over HTTP; a block of XEP-0047 has some kilobytes, and a picture of a profile some hundred.
   public static let sendingBytesPerSecond = 1_048_576
   static let sendingBytesBurstSeconds = 8
+  /// The same of a domain elsewhere with all its users and rooms, over all its streams, and of a component. 2,000
+  /// stanzas a second are more than a gateway's users send and far fewer than would delay others. A component has more
+  /// bytes, as it is the operator's own.
+  public static let sendingDomainStanzas = Rate(burst: 4_000, perSecond: 2_000)
+  public static let sendingDomainBytes = Rate(burst: 4_194_304, perSecond: 1_048_576)
+  public static let sendingComponentBytes = Rate(burst: 67_108_864, perSecond: 8_388_608)
   /// The least time for which a session is not read, so that a client that always has more to send costs ten timers a
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)

@@ -20,7 +20,8 @@ public final class Metrics: Sendable {
     "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
 
   public let sendingPauses = Counter<SendingBound>(
-    "parley_sending_pauses_total", "Pauses in reading a session whose user has sent as much as one may (`sending`).")
+    "parley_sending_pauses_total",
+    "Pauses in reading a session or stream whose account has sent as much as it may (`sending`).")
 
   // MARK: Messages
 

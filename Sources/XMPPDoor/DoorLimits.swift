@@ -60,10 +60,6 @@ enum DoorLimits {
   static let commandStage: Duration = .seconds(600)
 
   // Components (XEP-0114).
-  /// The stanzas that a component may send per time slice; then it is not read until the slice is over, and TCP pushes
-  /// back. 2,000 a second are more than a gateway's users send and far fewer than would delay others.
-  static let componentStanzasPerSlice = 200
-  static let componentSlice: TimeAmount = .milliseconds(100)
   /// The bytes that may wait for a component that reads none; then its connection is closed, and it connects again.
   static let componentUnreadBytesMax = 8 * 1024 * 1024
   /// The component connections of the whole server: one per component, and some misconfigured ones. The newest are

@@ -16,12 +16,6 @@ enum FederationLimits {
   static let streamsPerDomainMax = 8
   /// The pairs of domains that one stream is verified for; further ones are refused with `policy-violation`.
   static let pairsPerStreamMax = 32
-  /// The stanzas of one stream per time slice; then it is not read until the slice is over.
-  static let stanzasPerSlice = 200
-  static let slice: TimeAmount = .milliseconds(100)
-  /// The bytes of one stream per second in the mean, and at once; above it the stream is not read for a while.
-  static let bytesPerSecond = 1024 * 1024
-  static let bytesAtOnce = 4 * 1024 * 1024
   /// The bytes that may wait for a domain that reads none; then its stream is closed. What must arrive is in the outbox.
   static let unreadBytesMax = 8 * 1024 * 1024
   /// The callbacks of dialback that are under way, for all domains and for one; further ones get `resource-constraint`.

@@ -108,6 +108,25 @@ import Testing
     #expect(first !== budgets.budget(of: juliet, now: time(0)))
   }
 
+  /// A domain elsewhere and a component are accounts; a peer that has not proved who it is shares nothing.
+  @Test func allStreamsOfADomainShareOneBudget() throws {
+    let budgets = budgets()
+    let first = budgets.budget(of: .domain("mantua.example"), now: time(0))
+    #expect(first === budgets.budget(of: .domain("mantua.example"), now: time(0)))
+    #expect(first !== budgets.budget(of: .domain("padua.example"), now: time(0)))
+    #expect(first !== budgets.budget(of: .component("mantua.example"), now: time(0)))
+    let stranger = budgets.budget(of: .peer("192.0.2.1"), now: time(0))
+    #expect(stranger !== budgets.budget(of: .peer("192.0.2.1"), now: time(0)))
+    for budget in [first, stranger] {
+      #expect(budget.charge(stanzas: 4_000, bytes: 4_194_304, now: time(0)) == nil)
+      #expect(budget.charge(stanzas: 400, bytes: 0, now: time(0)) == .milliseconds(200))
+      #expect(budget.charge(stanzas: 0, bytes: 1_048_576, now: time(0)) == .seconds(1))
+    }
+    let component = budgets.budget(of: .component("irc.localhost"), now: time(0))
+    #expect(component.charge(stanzas: 4_000, bytes: 67_108_864, now: time(0)) == nil)
+    #expect(component.charge(stanzas: 0, bytes: 4_194_304, now: time(0)) == .milliseconds(500))
+  }
+
   /// Only budgets that are as good as new ones and that no session has are removed.
   @Test func fullBudgetsThatNobodyHoldsAreRemoved() throws {
     let budgets = budgets()

@@ -11,22 +11,50 @@ public struct SendingPolicy: Hashable, Sendable {
 
   public init() {}
 
-  var stanzas: Rate {
-    Rate(burst: stanzasPerSecond * Limits.sendingStanzasBurstSeconds, perSecond: Double(stanzasPerSecond))
-  }
-  var bytes: Rate {
-    Rate(burst: bytesPerSecond * Limits.sendingBytesBurstSeconds, perSecond: Double(bytesPerSecond))
+  var rates: SendingRates {
+    SendingRates(
+      stanzas: Rate(burst: stanzasPerSecond * Limits.sendingStanzasBurstSeconds, perSecond: Double(stanzasPerSecond)),
+      bytes: Rate(burst: bytesPerSecond * Limits.sendingBytesBurstSeconds, perSecond: Double(bytesPerSecond)))
   }
 }
 
-/// What one user may still send: stanzas or messages, and bytes. All sessions of the user share it, so that one account
-/// takes no more of the server over many connections than over one.
+/// What sends: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
+public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
+  case user(Party)
+  case domain(String)
+  case component(String)
+  /// A peer that has not proved yet who it is, by its network address.
+  case peer(String)
+
+  public var description: String {
+    switch self {
+    case .user(let party): party.address.description
+    case .domain(let name), .component(let name), .peer(let name): name
+    }
+  }
+
+  func rates(_ policy: SendingPolicy) -> SendingRates {
+    switch self {
+    case .user: policy.rates
+    case .domain, .peer: SendingRates(stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes)
+    case .component: SendingRates(stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingComponentBytes)
+    }
+  }
+}
+
+struct SendingRates: Sendable {
+  let stanzas: Rate
+  let bytes: Rate
+}
+
+/// What one account may still send: stanzas or messages, and bytes. All sessions of a user share it, and all streams of
+/// a domain, so that one account takes no more of the server over many connections than over one.
 ///
 /// Requests of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for it. XMPP has
 /// none that clients expect: a stanza that has been read is always handled, in the order in which it came (RFC 6120
-/// 10.1), and is charged even where nothing is left. While the user is in debt, the session that has made the debt is
-/// not read. Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading
-/// pauses. What others send to the user is still delivered, and acknowledgements (XEP-0198) of what was read before,
+/// 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made the debt is
+/// not read, nor is a stream of a server or component. Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading
+/// pauses. What others send to the account is still delivered, and acknowledgements (XEP-0198) of what was read before,
 /// requests for them, and pings of the server are still written.
 ///
 /// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
@@ -42,9 +70,8 @@ public struct SendingPolicy: Hashable, Sendable {
 /// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
 /// other.
 public final class SendingBudget: Sendable {
-  /// The address of the user.
-  public let account: String
-  private let policy: SendingPolicy
+  public let account: SendingAccount
+  private let rates: SendingRates
   private let reports: SendingReports
   private let state: Mutex<State>
 
@@ -53,21 +80,20 @@ public final class SendingBudget: Sendable {
     var bytes: TokenBucket
   }
 
-  init(_ account: String, _ policy: SendingPolicy, _ reports: SendingReports, now: Timestamp) {
+  init(_ account: SendingAccount, _ rates: SendingRates, _ reports: SendingReports, now: Timestamp) {
     self.account = account
-    self.policy = policy
+    self.rates = rates
     self.reports = reports
-    state = Mutex(
-      State(stanzas: TokenBucket(policy.stanzas, now: now), bytes: TokenBucket(policy.bytes, now: now)))
+    state = Mutex(State(stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now)))
   }
 
-  /// Charges what a session has read. Returns the time for which the session is not to be read; `nil` if it may be.
+  /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
     let debt: (time: Duration, bound: SendingBound)? = state.withLock { state in
-      state.stanzas.owe(policy.stanzas, count: stanzas, now: now)
-      state.bytes.owe(policy.bytes, count: bytes, now: now)
-      let ofStanzas = state.stanzas.debt(policy.stanzas, now: now) ?? .zero
-      let ofBytes = state.bytes.debt(policy.bytes, now: now) ?? .zero
+      state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
+      state.bytes.owe(rates.bytes, count: bytes, now: now)
+      let ofStanzas = state.stanzas.debt(rates.stanzas, now: now) ?? .zero
+      let ofBytes = state.bytes.debt(rates.bytes, now: now) ?? .zero
       let time = max(ofStanzas, ofBytes)
       if time == .zero { return nil }
       return (time, ofBytes > ofStanzas ? SendingBound.bytes : SendingBound.stanzas)
@@ -85,14 +111,14 @@ public final class SendingBudget: Sendable {
     messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil
   ) throws(Problem) {
     let found: (ofMessages: Int?, ofBytes: Int?, status: RateLimitStatus?) = state.withLock { state in
-      let ofMessages = messages == 0 ? nil : state.stanzas.wait(policy.stanzas, count: messages, now: now)
-      let ofBytes = state.bytes.wait(policy.bytes, count: bytes, now: now)
+      let ofMessages = messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: messages, now: now)
+      let ofBytes = state.bytes.wait(rates.bytes, count: bytes, now: now)
       if ofMessages == nil, ofBytes == nil {
-        state.stanzas.owe(policy.stanzas, count: messages, now: now)
-        state.bytes.owe(policy.bytes, count: bytes, now: now)
+        state.stanzas.owe(rates.stanzas, count: messages, now: now)
+        state.bytes.owe(rates.bytes, count: bytes, now: now)
       }
       let isTold = log != nil && messages > 0
-      return (ofMessages, ofBytes, isTold ? state.stanzas.status("messages", policy.stanzas, now: now) : nil)
+      return (ofMessages, ofBytes, isTold ? state.stanzas.status("messages", rates.stanzas, now: now) : nil)
     }
     if let status = found.status { log?.note(status, refused: found.ofMessages != nil) }
     if let wait = found.ofMessages {
@@ -109,34 +135,34 @@ public final class SendingBudget: Sendable {
 
   /// Charges bytes that a socket has read. Its next message is refused if they are too many.
   public func charge(bytes: Int, now: Timestamp) {
-    state.withLock { $0.bytes.owe(policy.bytes, count: bytes, now: now) }
+    state.withLock { $0.bytes.owe(rates.bytes, count: bytes, now: now) }
   }
 
-  /// Returns whether sessions of the user may have sent what has not been read yet. As long as input waits, each pause
+  /// Returns whether sessions of the account may have sent what has not been read yet. As long as input waits, each pause
   /// ends with a fraction of a second's rate in the budget, which is then used up. More than the rate of one second
   /// means that nothing has waited for a second.
   public func mayHoldInput(now: Timestamp) -> Bool {
     state.withLock { state in
-      state.stanzas.whole(policy.stanzas, now: now) < policy.stanzasPerSecond
-        || state.bytes.whole(policy.bytes, now: now) < policy.bytesPerSecond
+      state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
+        || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
     }
   }
 
   /// Returns whether the budget is the same as a new one.
   func isFull(now: Timestamp) -> Bool {
-    state.withLock { $0.stanzas.isFull(policy.stanzas, now: now) && $0.bytes.isFull(policy.bytes, now: now) }
+    state.withLock { $0.stanzas.isFull(rates.stanzas, now: now) && $0.bytes.isFull(rates.bytes, now: now) }
   }
 }
 
-/// The budgets of all users who have a session or have sent something in the last seconds. A user's budget does not
-/// end with the session, so that a new session brings no new one.
+/// The budgets of all accounts that have a session or have sent something in the last seconds. A budget does not end
+/// with the session, so that a new session brings no new one.
 public final class SendingBudgets: Sendable {
   private let policy: SendingPolicy
   private let reports: SendingReports
   private let state = Mutex(State())
 
   private struct State {
-    var budgets: [UserID: SendingBudget] = [:]
+    var budgets: [SendingAccount: SendingBudget] = [:]
     var sweepsAt = Limits.sendingBudgetsSwept
   }
 
@@ -146,20 +172,24 @@ public final class SendingBudgets: Sendable {
   }
 
   /// Returns the budget of a user, the same one for everybody who asks.
-  public func budget(of user: Party, now: Timestamp) -> SendingBudget {
-    state.withLock { state in
-      if let known = state.budgets[user.id] { return known }
+  public func budget(of user: Party, now: Timestamp) -> SendingBudget { budget(of: .user(user), now: now) }
+
+  /// Returns the budget of an account, the same one for everybody who asks; a peer's is new, as it may be anybody.
+  public func budget(of account: SendingAccount, now: Timestamp) -> SendingBudget {
+    if case .peer = account { return SendingBudget(account, account.rates(policy), reports, now: now) }
+    return state.withLock { state in
+      if let known = state.budgets[account] { return known }
       if state.budgets.count >= state.sweepsAt { sweep(&state, now: now) }
-      let budget = SendingBudget(user.address.description, policy, reports, now: now)
-      state.budgets[user.id] = budget
+      let budget = SendingBudget(account, account.rates(policy), reports, now: now)
+      state.budgets[account] = budget
       return budget
     }
   }
 
   /// Removes the budgets that nobody holds and that are full. The next sweep is due when their number has doubled.
   private func sweep(_ state: inout State, now: Timestamp) {
-    for user in Array(state.budgets.keys) where state.budgets[user]?.isFull(now: now) == true {
-      if isKnownUniquelyReferenced(&state.budgets[user]) { state.budgets[user] = nil }
+    for account in Array(state.budgets.keys) where state.budgets[account]?.isFull(now: now) == true {
+      if isKnownUniquelyReferenced(&state.budgets[account]) { state.budgets[account] = nil }
     }
     state.sweepsAt = max(Limits.sendingBudgetsSwept, 2 * state.budgets.count)
   }
@@ -183,9 +213,9 @@ final class SendingReports: Sendable {
 
   func refused(_ rate: String) { metrics.refused(by: rate) }
 
-  func paused(_ account: String, by bound: SendingBound) {
+  func paused(_ account: SendingAccount, by bound: SendingBound) {
     metrics.sendingPauses.add(bound)
-    guard let unlogged = pace.withLock({ $0.note(account, now: .now) }) else { return }
+    guard let unlogged = pace.withLock({ $0.note(account.description, now: .now) }) else { return }
     var metadata: Logger.Metadata = ["account": "\(account)", "bound": "\(bound)"]
     if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
     logger.notice("an account sends more than it may, and is read more slowly", metadata: metadata)

@@ -23,9 +23,7 @@ final class ComponentConnection: RemoteConnection {
     machine = ComponentMachine(secrets: door.options.components.mapValues(\.secret))
     super.init(
       door: door, loopContext: loopContext, peer: peer, contentNamespace: NS.component,
-      pace: Pace(
-        stanzasPerSlice: DoorLimits.componentStanzasPerSlice, slice: DoorLimits.componentSlice,
-        unreadBytesMax: DoorLimits.componentUnreadBytesMax))
+      unreadBytesMax: DoorLimits.componentUnreadBytesMax)
   }
 
   // MARK: The connection's events
@@ -101,6 +99,7 @@ final class ComponentConnection: RemoteConnection {
       return perform(machine.fail(StreamError(.conflict, "the component is connected already"), id: ""))
     }
     self.link = link
+    sending = door.parley.sending.budget(of: .component(domain), now: door.parley.clock.now)
     work = LinkWork(link) { [weak self] in self?.goOn() }
     machine.accepted()
     deadline?.cancel()

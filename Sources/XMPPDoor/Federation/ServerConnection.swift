@@ -53,9 +53,8 @@ final class ServerConnection: RemoteConnection {
   var judgedDomain: String?
   var verifiedBy: PeerProof?
 
-  /// The bytes that may be read at once, at the time of the last count.
-  private var allowance: (bytes: Int, at: NIODeadline)
-  private var isOverAllowance = false
+  /// The time at which something was last read.
+  private var readAt: NIODeadline
 
   // The state of the stream as links see it.
   var management = ResumptionMachine<Bool>(itemsMax: FederationStreamLimits.unacknowledgedMax)
@@ -76,7 +75,7 @@ final class ServerConnection: RemoteConnection {
     self.purpose = purpose
     self.target = target
     since = streams.door.parley.clock.now
-    allowance = (FederationLimits.bytesAtOnce, loopContext.loop.now)
+    readAt = loopContext.loop.now
     switch purpose {
     case .accepted(let owner, _, _):
       self.owner = owner
@@ -93,9 +92,7 @@ final class ServerConnection: RemoteConnection {
     }
     super.init(
       door: streams.door, loopContext: loopContext, peer: peer, contentNamespace: NS.server,
-      pace: Pace(
-        stanzasPerSlice: FederationLimits.stanzasPerSlice, slice: FederationLimits.slice,
-        unreadBytesMax: FederationLimits.unreadBytesMax))
+      unreadBytesMax: FederationLimits.unreadBytesMax)
   }
 
   var isVerified: Bool { !pairs.isEmpty }
@@ -109,7 +106,7 @@ final class ServerConnection: RemoteConnection {
     limits.stanzaBytes = FederationLimits.unverifiedStanzaBytesMax
     return limits
   }
-  override var isHeldUp: Bool { awaitsJudgement || isPausedByOwner || isOverAllowance }
+  override var isHeldUp: Bool { awaitsJudgement || isPausedByOwner }
   override var isClosed: Bool { receiving?.phase == .closed || initiating?.phase == .closed }
 
   override func began() {
@@ -157,19 +154,7 @@ final class ServerConnection: RemoteConnection {
     if isWritable, let first = pairs.first { owner?.writable(self, of: first) }
   }
 
-  override func counted(_ bytes: Int) {
-    let now = loopContext.loop.now
-    let gained = (now - allowance.at).nanoseconds / 1_000_000 * Int64(FederationLimits.bytesPerSecond) / 1_000
-    allowance = (min(FederationLimits.bytesAtOnce, allowance.bytes + Int(gained)) - bytes, now)
-    guard allowance.bytes < 0, !isOverAllowance else { return }
-    isOverAllowance = true
-    let wait = Int64(-allowance.bytes) * 1_000_000_000 / Int64(FederationLimits.bytesPerSecond)
-    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-    loopContext.loop.scheduleTask(in: .nanoseconds(max(wait, 1_000_000))) {
-      me.value.isOverAllowance = false
-      me.value.goOn()
-    }
-  }
+  override func bytesCame() { readAt = loopContext.loop.now }
 
   override func received(_ event: consuming ReaderEvent) {
     switch event {
@@ -277,6 +262,7 @@ final class ServerConnection: RemoteConnection {
       pairs.append(pair)
       if isFirst {
         self.proof = proof
+        sending = door.parley.sending.budget(of: .domain(pair.remote), now: door.parley.clock.now)
         verified(pair)
       }
       let mayWrite = isFirst && (initiating != nil || receiving?.isBidirectional == true)
@@ -312,6 +298,8 @@ final class ServerConnection: RemoteConnection {
       // The next stream shows another certificate, or is told why not.
       return close(nil)
     }
+    // The answer to a request may stand behind stanzas that are not read yet.
+    if askedAt != nil, sending.mayHoldInput(now: door.parley.clock.now) { askedAt = now }
     if let askedAt, now > askedAt + FederationStreamLimits.acknowledgement {
       // No stream error would reach it.
       failed(ChannelError.connectTimeout(FederationStreamLimits.acknowledgement))
@@ -328,7 +316,7 @@ final class ServerConnection: RemoteConnection {
   }
 
   /// The time at which something was last read or written.
-  private var usedAt: NIODeadline { max(wroteAt, allowance.at) }
+  private var usedAt: NIODeadline { max(wroteAt, readAt) }
 
   /// The silence after which a sign of life is sent: half of what the other server allows (XEP-0478), if that is less.
   private var keepAlive: TimeAmount {

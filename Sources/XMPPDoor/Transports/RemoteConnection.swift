@@ -1,3 +1,5 @@
+import Basics
+import Dialogs
 import Logging
 import NIOCore
 import XMLStream
@@ -6,8 +8,8 @@ import XMPP
 /// The channel's handler of a connection that carries the stanzas of many users: a component's, or another server's. It
 /// turns bytes into elements and gathers what is written.
 ///
-/// The channel reads on request alone. Reading pauses while a subclass holds it up, while the peer does not read, and for
-/// the rest of a time slice in which the peer has sent its maximum: TCP then pushes back.
+/// The channel reads on request alone. Reading pauses while a subclass holds it up, while the peer does not read, and
+/// while the peer has sent as much as it may (`SendingBudget`): TCP then pushes back.
 class RemoteConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -17,7 +19,10 @@ class RemoteConnection: ChannelInboundHandler {
   /// The peer's address, for logs.
   let peer: String
   private let contentNamespace: StaticString
-  private let pace: Pace
+  /// The bytes that may wait for a peer that reads none; then the connection is closed.
+  private let unreadBytesMax: Int
+  /// What the peer may still send. A subclass replaces it when the peer has proved who it is.
+  final var sending: SendingBudget
   private(set) var context: ChannelHandlerContext?
   private(set) var isOver = false
 
@@ -28,24 +33,19 @@ class RemoteConnection: ChannelInboundHandler {
   private var backlog = ByteBuffer()
   private var isProcessing = false
   private var wantsRead = false
-  private var sliceCount = 0
-  private var isSliceOver = false
+  /// The bytes that came and are not charged yet.
+  private var uncharged = 0
+  private var isInDebt = false
 
-  /// The bounds of what a peer may send and leave unread.
-  struct Pace {
-    /// The stanzas of one time slice.
-    let stanzasPerSlice: Int
-    let slice: TimeAmount
-    /// The bytes that may wait for a peer that reads none; then the connection is closed.
-    let unreadBytesMax: Int
-  }
-
-  init(door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, pace: Pace) {
+  init(
+    door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, unreadBytesMax: Int
+  ) {
     self.door = door
     self.loopContext = loopContext
     self.peer = peer
     self.contentNamespace = contentNamespace
-    self.pace = pace
+    self.unreadBytesMax = unreadBytesMax
+    sending = door.parley.sending.budget(of: .peer(peer), now: door.parley.clock.now)
     limitsInUse = .unauthenticated
     reader = ElementReader(limits: .unauthenticated, contentNamespace: contentNamespace)
   }
@@ -62,8 +62,8 @@ class RemoteConnection: ChannelInboundHandler {
   func began() {}
   /// Handles an event of the stream.
   func received(_ event: consuming ReaderEvent) {}
-  /// Handles bytes as they come, before they are read as XML.
-  func counted(_ bytes: Int) {}
+  /// Handles the arrival of bytes, before they are read as XML.
+  func bytesCame() {}
   /// Handles a change of `isWritable`.
   func writabilityChanged() {}
   /// Handles a failure of the connection, which is closed.
@@ -112,7 +112,8 @@ class RemoteConnection: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = unwrapInboundIn(data)
-    counted(bytes.readableBytes)
+    uncharged += bytes.readableBytes
+    bytesCame()
     if isPaused || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
     } else {
@@ -132,7 +133,7 @@ class RemoteConnection: ChannelInboundHandler {
   /// Whether the peer reads at the moment.
   final var isWritable: Bool { context?.channel.isWritable != false }
 
-  private var isPaused: Bool { isHeldUp || isSliceOver || !isWritable }
+  private var isPaused: Bool { isHeldUp || isInDebt || !isWritable }
 
   private func readOn() {
     if isOver { return }
@@ -192,6 +193,7 @@ class RemoteConnection: ChannelInboundHandler {
         bytes.clear()
       }
     }
+    charge(stanzas: 0)
     if isOver || isClosed { bytes.clear() }
   }
 
@@ -201,18 +203,22 @@ class RemoteConnection: ChannelInboundHandler {
       ? .stop : .proceed
   }
 
-  /// Counts a stanza: a peer that sends more than a server full of users would waits until the slice is over.
-  final func countStanza() {
-    if sliceCount == 0 {
+  /// Counts a stanza of the peer.
+  final func countStanza() { charge(stanzas: 1) }
+
+  /// Charges what was read to the peer, and reads no more while the peer has sent as much as it may.
+  private func charge(stanzas: Int) {
+    guard stanzas > 0 || uncharged > 0 else { return }
+    let time = sending.charge(stanzas: stanzas, bytes: uncharged, now: door.parley.clock.now)
+    uncharged = 0
+    if let time, !isInDebt {
+      isInDebt = true
       let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-      loopContext.loop.scheduleTask(in: pace.slice) {
-        me.value.sliceCount = 0
-        me.value.isSliceOver = false
+      loopContext.loop.scheduleTask(in: TimeAmount(time)) {
+        me.value.isInDebt = false
         me.value.goOn()
       }
     }
-    sliceCount += 1
-    if sliceCount >= pace.stanzasPerSlice { isSliceOver = true }
   }
 
   // MARK: Writing
@@ -235,7 +241,7 @@ class RemoteConnection: ChannelInboundHandler {
       let count = writer.buffer.readableBytes
       self.writer = consume writer
       // It does not read: stanzas for its users are lost, as they would be with the connection.
-      if count > pace.unreadBytesMax { context.close(mode: .all, promise: nil) }
+      if count > unreadBytesMax { context.close(mode: .all, promise: nil) }
       return
     }
     if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }

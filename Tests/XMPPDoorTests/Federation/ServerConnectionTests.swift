@@ -451,7 +451,7 @@ import XMPP
     try embedded { channel, loop in
       try channel.writeInbound(ByteBuffer(string: RawServer.header()))
       _ = try output(channel)
-      let space = ByteBuffer(bytes: Array(repeating: 0x20, count: FederationLimits.bytesAtOnce + 1024 * 1024))
+      let space = ByteBuffer(bytes: Array(repeating: 0x20, count: Limits.sendingDomainBytes.burst + 1024 * 1024))
       try channel.writeInbound(space)
       try channel.writeInbound(ByteBuffer(string: "<x/>"))
       #expect(try output(channel) == "")
