@@ -50,6 +50,12 @@ public enum Limits {
   public static let sendingDomainStanzas = Rate(burst: 4_000, perSecond: 2_000)
   public static let sendingDomainBytes = Rate(burst: 4_194_304, perSecond: 1_048_576)
   public static let sendingComponentBytes = Rate(burst: 67_108_864, perSecond: 8_388_608)
+  /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
+  /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
+  public static let sendingDayBytes: Int64 = 268_435_456
+  static let storedMessageBytes: Int64 = 256
+  /// A domain elsewhere and a component store so many times as much as a user.
+  static let sendingDomainDays: Int64 = 16
   /// The least time for which a session is not read, so that a client that always has more to send costs ten timers a
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)

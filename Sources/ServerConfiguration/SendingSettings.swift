@@ -6,6 +6,7 @@ extension SettingsReader {
     var policy = SendingPolicy()
     policy.stanzasPerSecond = read(keys.sendingStanzas)
     policy.bytesPerSecond = read(keys.sendingBytes)
+    policy.dayBytes = Int64(read(keys.sendingDayBytes))
     return policy
   }
 }

@@ -92,7 +92,7 @@ public enum ReadKind: Int, Series, Sendable {
 public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
-  case contactHashes, exports, inbox, connections, strangers, downloads, bytes
+  case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -102,6 +102,7 @@ public enum RefusingRate: Int, Series {
     case .secondFactor: ["second-factor"]
     case .tokenLogins: ["token-logins"]
     case .contactHashes: ["contact-hashes"]
+    case .dayBytes: ["day-bytes"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
       .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes:
       ["\(self)"]

@@ -9,6 +9,7 @@ from lib.wire import BODY, SM, Client
 # `sending.stanzas_per_second` and `Limits.sendingStanzasBurstSeconds`; the same of bytes.
 STANZAS, BYTES = 50, 65_536
 BURST, BYTES_BURST = 5 * STANZAS, 8 * BYTES
+CONDITIONS = "urn:ietf:params:xml:ns:xmpp-stanzas"
 PAUSES = "parley_sending_pauses_total"
 PING = "<iq type='get' id='{}' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>"
 
@@ -101,7 +102,35 @@ def doors(checks, server):
     client.close()
 
 
+def day(checks):
+    """Six messages of 174,000 bytes and what each row counts leave 3,040 bytes of a day's."""
+    with Server(sending__day_bytes=1 << 20).start() as server:
+        server.add_users("romeo", "juliet")
+        romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
+        growth = Growth(server)
+        with checks.check("sending: who has stored as much as one may in a day is told when the next begins"):
+            romeo.send("".join(
+                f"<message type='chat' to='juliet@localhost' id='m{number}'><body>{'x' * 174_000}</body></message>" for number in range(7)))
+            refused = romeo.stanza(lambda s: s.get("type") == "error", "an error")
+            error = refused.find("{jabber:client}error")
+            text = error.findtext(f"{{{CONDITIONS}}}text")
+            expect((refused.get("id"), error.get("type")) == ("m6", "wait"), f"{refused.attrib} {error.attrib}")
+            expect(error.find(f"{{{CONDITIONS}}}resource-constraint") is not None and "seconds" in text, f"{text}")
+            expect(len(gather(juliet, 6)) == 6, "the messages before it did not arrive")
+        with checks.check("sending: the app is told the same"):
+            app = App(server, "romeo")
+            status, problem = app.call("POST", f"/v1/dialogs/{app.dialog('juliet')}/messages", {
+                "clientId": "c1", "content": {"type": "text", "text": "x" * 4_000}})
+            expect((status, problem["code"]) == (429, "messages-day-quota"), f"{status} {problem}")
+            expect(1 <= problem["retryAfter"] <= 86_400, f"{problem}")
+            growth.until("parley_refusals_total", 2, rate="day-bytes")
+        with checks.check("sending: what others send to one who has stored so much still arrives"):
+            juliet.send(said("good night", "romeo"))
+            romeo.message("good night")
+
+
 def run(checks):
+    day(checks)
     with Server(sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES).start() as server:
         server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio")
         romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))

@@ -21,7 +21,7 @@ package final class Stage: Sendable {
     remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
     domains: [String] = ["localhost"], signIn: SignInPolicy = .none, pushes: PushPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
-    creators: PubsubServices.Creators = .users, traces: Traces? = nil
+    creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy()
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -38,6 +38,7 @@ package final class Stage: Sendable {
     options.pushes = pushes
     options.beforeSend = beforeSend
     options.traces = traces
+    options.sending = sending
     let parley = try Parley(
       store: store, clock: clock, options: options,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })

@@ -26,6 +26,7 @@ struct Judge {
   /// The time after which a row of the outbox is given up.
   let giveUp: Duration
   let metrics: Metrics
+  let sending: SendingBudgets
   private(set) var head: Position
   /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
@@ -104,6 +105,7 @@ struct Judge {
     pushes = registries.pushes
     retention = registries.retention
     metrics = registries.metrics
+    sending = registries.sending
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging
@@ -201,7 +203,10 @@ struct Judge {
   mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try decide(identified(onBehalf(post)))
+      let post = try identified(onBehalf(post))
+      let bytes = try sending.checkStored(post, at: time)
+      try decide(post)
+      sending.stores(bytes, post, at: time)
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }

@@ -1,4 +1,5 @@
 public import Addresses
+import Logging
 public import ServerMetrics
 
 extension Parley {
@@ -54,6 +55,7 @@ extension Parley {
     public let retention: RetentionState
     public let administrators: AdministratorRegistry
     public let traces: Traces?
+    public let sending: SendingBudgets
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry
@@ -67,9 +69,10 @@ extension Parley {
     /// Loads the registries; blocks.
     init(
       _ reader: any StoreReader, _ realms: [Realm], options: Options, retention: RetentionPolicy,
-      metrics: Metrics
+      metrics: Metrics, logger: Logger
     ) throws {
       self.metrics = metrics
+      sending = SendingBudgets(options.sending, metrics: metrics, logger: logger)
       self.traces = options.traces
       administrators = try AdministratorRegistry(
         reader, configured: options.admins, reserved: options.reserved)

@@ -19,12 +19,12 @@ public final class Parley: Sendable {
   public var metrics: Metrics { registries.metrics }
   /// The spans of requests and stanzas; `nil` if the server does not trace.
   public var traces: Traces? { registries.traces }
+  /// What accounts may still send.
+  public var sending: SendingBudgets { registries.sending }
   /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?
   /// The served realms, the default one first.
   public let realms: [Realm]
-  /// What users may still send.
-  public let sending: SendingBudgets
   /// The pubsub services of the served realms.
   public let pubsub: PubsubServices
   package let realmTable: RealmTable
@@ -57,10 +57,9 @@ public final class Parley: Sendable {
     var retention = options.retention
     retention.files = retention.files ?? options.blobs?.policy.lifetime
     registries = try store.read { [retention] in
-      try Registries($0, served, options: options, retention: retention, metrics: metrics)
+      try Registries($0, served, options: options, retention: retention, metrics: metrics, logger: logger)
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
-    sending = SendingBudgets(options.sending, metrics: metrics, logger: logger)
     hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
     let inbox = Inbox(metrics: metrics)
     self.inbox = inbox

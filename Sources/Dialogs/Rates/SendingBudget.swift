@@ -8,6 +8,8 @@ import Synchronization
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
+  /// The bytes of messages that are stored in a day.
+  public var dayBytes = Limits.sendingDayBytes
 
   public init() {}
 
@@ -53,9 +55,9 @@ struct SendingRates: Sendable {
 /// Requests of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for it. XMPP has
 /// none that clients expect: a stanza that has been read is always handled, in the order in which it came (RFC 6120
 /// 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made the debt is
-/// not read, nor is a stream of a server or component. Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading
-/// pauses. What others send to the account is still delivered, and acknowledgements (XEP-0198) of what was read before,
-/// requests for them, and pings of the server are still written.
+/// not read, nor is a stream of a server or component. Nothing is lost and nothing is refused: TCP holds back what the
+/// client sends meanwhile. Only reading pauses. What others send to the account is still delivered, and acknowledgements
+/// (XEP-0198) of what was read before, requests for them, and pings of the server are still written.
 ///
 /// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
 /// alternative, to read on and keep the stanzas, would hold an unlimited amount of memory. Two things keep a client
@@ -159,6 +161,7 @@ public final class SendingBudget: Sendable {
 public final class SendingBudgets: Sendable {
   private let policy: SendingPolicy
   private let reports: SendingReports
+  private let stored: StoredBytes
   private let state = Mutex(State())
 
   private struct State {
@@ -168,6 +171,7 @@ public final class SendingBudgets: Sendable {
 
   init(_ policy: SendingPolicy, metrics: Metrics, logger: Logger) {
     self.policy = policy
+    stored = StoredBytes(policy)
     reports = SendingReports(metrics: metrics, logger: logger)
   }
 
@@ -184,6 +188,23 @@ public final class SendingBudgets: Sendable {
       state.budgets[account] = budget
       return budget
     }
+  }
+
+  /// Refuses a post of a message that would store more than its author may store in a day. Returns its bytes, for
+  /// `stores`.
+  func checkStored(_ post: Post, at time: Timestamp) throws(Problem) -> Int64 {
+    let bytes = post.intent.storedBytes
+    if bytes == 0 { return 0 }
+    do throws(Problem) { try stored.check(bytes, of: post.author, at: time) } catch {
+      reports.refused("day-bytes")
+      throw error
+    }
+    return bytes
+  }
+
+  /// Counts what a post has stored.
+  func stores(_ bytes: Int64, _ post: Post, at time: Timestamp) {
+    if bytes > 0 { stored.add(bytes, of: post.author, at: time) }
   }
 
   /// Removes the budgets that nobody holds and that are full. The next sweep is due when their number has doubled.

@@ -123,6 +123,8 @@ extension StanzaError {
       // XEP-0191 3.3.
       self.init(.notAcceptable, type: .cancel, application: Element(Name("blocked", "urn:xmpp:blocking:errors")))
     case .foreign: self.init(.remoteServerNotFound, problem.text)
+    // What is full is full until the next day, as a disk would be.
+    case .tooFast where problem.code == Problem.dayBytesCode: self.init(.resourceConstraint, problem.text, type: .wait)
     case .tooFast: self.init(.policyViolation, problem.text, type: .wait)
     case .overloaded: self.init(.resourceConstraint, problem.text, type: .wait)
     case .internal: self.init(.internalServerError, problem.text)
