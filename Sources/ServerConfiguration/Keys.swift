@@ -64,6 +64,7 @@ package struct Keys: Sendable {
   let sendingBytes = Key.number(
     "sending.bytes_per_second", Limits.sendingBytesPerSecond, 65_536...(1 << 40), "bytes")
   let sendingDayBytes = Key.number("sending.day_bytes", Int(Limits.sendingDayBytes), 1_048_576...Int.max, "bytes")
+  let sendingUnlimited = Key.list("sending.unlimited")
   let registration = Key.flag("registration", false)
   let invitations = Key.flag("invitations", false)
   let guestDomains = Key.list("guests.domains")

@@ -1,12 +1,27 @@
+import Addresses
+import Basics
 import Dialogs
 
 extension SettingsReader {
   /// Reads what one user may send.
-  mutating func sending() -> SendingPolicy {
+  mutating func sending(among domains: [Settings.Domain]) -> SendingPolicy {
     var policy = SendingPolicy()
     policy.stanzasPerSecond = read(keys.sendingStanzas)
     policy.bytesPerSecond = read(keys.sendingBytes)
     policy.dayBytes = Int64(read(keys.sendingDayBytes))
+    for written in read(keys.sendingUnlimited) {
+      if let network = Network(written) {
+        policy.unlimited.networks.append(network)
+      } else if let domain = Host.domain(written) {
+        policy.unlimited.domains.insert(domain)
+      } else if let user = BareJID(parsing: written), domains.contains(where: { $0.name == user.domain }) {
+        policy.unlimited.users.insert(user)
+      } else {
+        reject(
+          keys.sendingUnlimited,
+          "\(Line.safe(written)) is no user of this server, no domain, and no network such as 10.0.0.0/8")
+      }
+    }
     return policy
   }
 }

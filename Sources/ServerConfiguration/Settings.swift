@@ -308,7 +308,7 @@ struct SettingsReader {
         for: domains, certificate: certificate, http: http, https: https, publicURL: publicURL,
         hasUploads: uploads != nil),
       uploads: uploads,
-      sending: sending(),
+      sending: sending(among: domains),
       allowsRegistration: read(keys.registration),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),

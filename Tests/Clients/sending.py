@@ -72,6 +72,16 @@ def sessions(checks, server):
         client.close()
 
 
+def unbound(checks, server):
+    bot = Client(server, "bot", "wire")
+    growth = Growth(server)
+    with checks.check("sending: who is exempted by the configuration is not paused"):
+        bot.send("".join(said(number, "bot") for number in range(BURST + 10 * STANZAS)) + PING.format("bot"))
+        bot.stanza(lambda s: s.get("id") == "bot", "the answer")
+        growth.until(PAUSES, 0)
+    bot.close()
+
+
 def large(checks, server, juliet):
     mercutio = Client(server, "mercutio", "wire")
     growth, size, count = Growth(server), BYTES_BURST // 4, 5
@@ -131,10 +141,12 @@ def day(checks):
 
 def run(checks):
     day(checks)
-    with Server(sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES).start() as server:
-        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio")
+    with Server(
+            sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES, sending__unlimited="bot@localhost").start() as server:
+        server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "bot")
         romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
         stanzas(checks, server, romeo, juliet)
         sessions(checks, server)
+        unbound(checks, server)
         large(checks, server, juliet)
         doors(checks, server)

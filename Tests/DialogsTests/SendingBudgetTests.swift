@@ -28,7 +28,7 @@ import Testing
 
   /// A thousand stanzas at once, then two hundred a second. Each beyond them is handled and pauses reading.
   @Test func stanzasBeyondTheBurstPauseReading() throws {
-    let budget = budgets().budget(of: try user(1), now: time(0))
+    let budget = budgets().budget(of: try user(1), from: nil, now: time(0))
     for _ in 0..<1_000 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil) }
     #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(100))
     #expect(pauses == [.number(1), .number(0)])
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func bytesBeyondTheBurstPauseReadingUntilTheyArePaidOff() throws {
-    let budget = budgets(bytes: 1_000).budget(of: try user(1), now: time(0))
+    let budget = budgets(bytes: 1_000).budget(of: try user(1), from: nil, now: time(0))
     #expect(budget.charge(stanzas: 1, bytes: 8_000, now: time(0)) == nil)
     #expect(budget.charge(stanzas: 1, bytes: 250, now: time(0)) == .milliseconds(250))
     #expect(pauses == [.number(0), .number(1)])
@@ -54,7 +54,7 @@ import Testing
 
   /// While input waits, each pause leaves less than what a second brings.
   @Test func inputMayWaitUntilASecondsWorthIsLeft() throws {
-    let budget = budgets(bytes: 1 << 30).budget(of: try user(1), now: time(0))
+    let budget = budgets(bytes: 1 << 30).budget(of: try user(1), from: nil, now: time(0))
     #expect(!budget.mayHoldInput(now: time(0)))
     _ = budget.charge(stanzas: 1_001, bytes: 0, now: time(0))
     var now: Int64 = 0
@@ -70,7 +70,7 @@ import Testing
 
   /// Requests are refused instead, and a refused one costs nothing.
   @Test func messagesOfTheAppProtocolShareTheStanzas() throws {
-    let budget = budgets().budget(of: try user(1), now: time(0))
+    let budget = budgets().budget(of: try user(1), from: nil, now: time(0))
     _ = budget.charge(stanzas: 998, bytes: 0, now: time(0))
     let log = RateLog()
     try budget.take(messages: 1, now: time(0), telling: log)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func bytesOfTheAppProtocolShareTheBytes() throws {
-    let budget = budgets(bytes: 1_000).budget(of: try user(1), now: time(0))
+    let budget = budgets(bytes: 1_000).budget(of: try user(1), from: nil, now: time(0))
     _ = budget.charge(stanzas: 1, bytes: 7_000, now: time(0))
     try budget.take(bytes: 900, now: time(0))
     let problem = #expect(throws: Problem.self) { try budget.take(bytes: 1_100, now: time(0)) }
@@ -103,9 +103,9 @@ import Testing
   @Test func allSessionsOfAUserShareOneBudget() throws {
     let budgets = budgets()
     let (romeo, juliet) = (try user(1), try user(2))
-    let first = budgets.budget(of: romeo, now: time(0))
-    #expect(first === budgets.budget(of: romeo, now: time(0)))
-    #expect(first !== budgets.budget(of: juliet, now: time(0)))
+    let first = budgets.budget(of: romeo, from: nil, now: time(0))
+    #expect(first === budgets.budget(of: romeo, from: nil, now: time(0)))
+    #expect(first !== budgets.budget(of: juliet, from: nil, now: time(0)))
   }
 
   /// A domain elsewhere and a component are accounts; a peer that has not proved who it is shares nothing.
@@ -127,18 +127,54 @@ import Testing
     #expect(component.charge(stanzas: 0, bytes: 4_194_304, now: time(0)) == .milliseconds(500))
   }
 
+  @Test func someAreNotBound() throws {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 10
+    policy.dayBytes = 1_000
+    policy.unlimited.users = [try BareJID("bot@localhost")]
+    policy.unlimited.domains = ["mantua.example"]
+    policy.unlimited.networks = ["192.0.2.0/24", "2001:db8:1::/48"].compactMap { Network($0) }
+    let budgets = SendingBudgets(
+      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let romeo = try user(1)
+    let bot = Party(id: UserID(2), realm: RealmID(1), address: try BareJID("bot@localhost"))
+    let unbound = [
+      budgets.budget(of: bot, from: "198.51.100.1", now: time(0)), budgets.budget(of: bot, from: nil, now: time(0)),
+      budgets.budget(of: romeo, from: "192.0.2.9", now: time(0)),
+      budgets.budget(of: romeo, from: "2001:db8:1:7", now: time(0)),
+      budgets.budget(of: .domain("mantua.example"), now: time(0)),
+      budgets.budget(of: .component("mantua.example"), now: time(0)),
+    ]
+    for budget in unbound {
+      #expect(budget.charge(stanzas: 1_000_000, bytes: 1 << 40, now: time(0)) == nil)
+      budget.charge(bytes: 1 << 40, now: time(0))
+      try budget.take(messages: 1, bytes: 1_000, now: time(0))
+      #expect(!budget.mayHoldInput(now: time(0)))
+    }
+    let bound = [
+      budgets.budget(of: romeo, from: "198.51.100.1", now: time(0)),
+      budgets.budget(of: .domain("padua.example"), now: time(0)), budgets.budget(of: .peer("192.0.2.9"), now: time(0)),
+    ]
+    for budget in bound { #expect(budget.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == .seconds(30)) }
+
+    let stored = StoredBytes(policy)
+    try stored.check(1 << 40, of: bot, at: time(0))
+    try stored.check(1 << 40, of: Party(remote: try BareJID("a@mantua.example"), realm: RealmID(-1)), at: time(0))
+    #expect(throws: Problem.self) { try stored.check(1_001, of: romeo, at: time(0)) }
+  }
+
   /// Only budgets that are as good as new ones and that no session has are removed.
   @Test func fullBudgetsThatNobodyHoldsAreRemoved() throws {
     let budgets = budgets()
     let (holder, spender) = (try user(0), try user(1))
-    let held = budgets.budget(of: holder, now: time(0))
-    _ = budgets.budget(of: spender, now: time(0)).charge(stanzas: 1_000, bytes: 0, now: time(0))
-    for number in 2..<1_024 { _ = budgets.budget(of: try user(Int64(number)), now: time(0)) }
+    let held = budgets.budget(of: holder, from: nil, now: time(0))
+    _ = budgets.budget(of: spender, from: nil, now: time(0)).charge(stanzas: 1_000, bytes: 0, now: time(0))
+    for number in 2..<1_024 { _ = budgets.budget(of: try user(Int64(number)), from: nil, now: time(0)) }
     #expect(budgets.count == 1_024)
-    _ = budgets.budget(of: try user(1_024), now: time(0))
+    _ = budgets.budget(of: try user(1_024), from: nil, now: time(0))
     #expect(budgets.count == 3)
-    #expect(budgets.budget(of: holder, now: time(0)) === held)
-    #expect(budgets.budget(of: spender, now: time(0)).charge(stanzas: 1, bytes: 0, now: time(0)) != nil)
+    #expect(budgets.budget(of: holder, from: nil, now: time(0)) === held)
+    #expect(budgets.budget(of: spender, from: nil, now: time(0)).charge(stanzas: 1, bytes: 0, now: time(0)) != nil)
   }
 
   @Test func aDebtIsPaidOffInItsTime() {

@@ -397,6 +397,27 @@ import XMPPDoor
     #expect(try load(environment: environment).outageAddresses == [text])
   }
 
+  @Test func someMaySendWithoutBounds() throws {
+    let settings = try load(
+      """
+      domains: [example.org]
+      sending: {day_bytes: 2000000, unlimited: [Bot@example.org, 10.0.0.0/8, "2001:db8::/48", IRC.example.com]}
+      """)
+    var policy = SendingPolicy()
+    policy.dayBytes = 2_000_000
+    policy.unlimited.users = [try #require(BareJID(parsing: "bot@example.org"))]
+    policy.unlimited.domains = ["irc.example.com"]
+    policy.unlimited.networks = ["10.0.0.0/8", "2001:db8::/48"].compactMap { Network($0) }
+    #expect(settings.sending == policy)
+  }
+
+  @Test(arguments: ["bot@elsewhere.example", "10.0.0.0/33", "@", "a@b@c"])
+  func whoIsUnknownIsNotUnlimited(_ written: String) throws {
+    let lines = try errors(environment: ["PARLEY_SENDING_UNLIMITED": written])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("\(written) is no user of this server"))
+  }
+
   @Test func componentsBelongToTheDomainAboveThem() throws {
     let yaml = """
       domain: example.net

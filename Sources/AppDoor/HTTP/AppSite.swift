@@ -48,7 +48,7 @@ extension AppDoor {
     case (.none, _): break
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
     case (.messages, let user?):
-      try parley.sending.budget(of: user, now: now).take(messages: 1, now: now, telling: rates)
+      try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
     case (.requests, let user?): try limiters.others.take(user.id, now: now, telling: rates)
     }
     var input = try await OperationInput(
@@ -56,7 +56,7 @@ extension AppDoor {
       takesBytes: operation.takesBytes)
     // Files and pictures have bounds of their own.
     if !operation.takesBytes, input.length > 0, let user = caller?.user {
-      try parley.sending.budget(of: user, now: now).take(bytes: input.length, now: now, telling: rates)
+      try parley.sending.budget(of: user, from: address, now: now).take(bytes: input.length, now: now, telling: rates)
     }
     if operation.streams {
       // A reconnecting client sends this header, which overrides the URL (WHATWG HTML 9.2.3).

@@ -23,7 +23,7 @@ final class OpenSession {
   let attended: Position
   /// What the user may still send, shared with the user's other sessions.
   private(set) lazy var sending = rendering.parley.sending.budget(
-    of: caller.user, now: rendering.parley.clock.now)
+    of: caller.user, from: handle.peer, now: rendering.parley.clock.now)
 
   var awaited: [UInt64: Awaited] = [:]
   private var lastToken: UInt64 = 0

@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 public import Basics
 import Logging
 import ServerMetrics
@@ -10,6 +10,32 @@ public struct SendingPolicy: Hashable, Sendable {
   public var bytesPerSecond = Limits.sendingBytesPerSecond
   /// The bytes of messages that are stored in a day.
   public var dayBytes = Limits.sendingDayBytes
+  /// Those who are not bound.
+  public var unlimited = Unlimited()
+
+  /// Users, domains with all their users, and the networks of clients.
+  public struct Unlimited: Hashable, Sendable {
+    public var users: Set<BareJID> = []
+    public var domains: Set<String> = []
+    public var networks: [Network] = []
+
+    public init() {}
+
+    func contains(_ account: SendingAccount) -> Bool {
+      switch account {
+      case .user(let party): users.contains(party.address) || domains.contains(party.address.domain)
+      case .domain(let name), .component(let name): domains.contains(name)
+      case .peer: false
+      }
+    }
+
+    /// - Parameter peer: The address of a client, or the first half of one of IPv6.
+    func contains(peer: String) -> Bool {
+      if networks.isEmpty { return false }
+      guard let address = IPAddress(peer) ?? IPAddress(peer + "::") else { return false }
+      return networks.contains { $0.contains(address) }
+    }
+  }
 
   public init() {}
 
@@ -74,6 +100,7 @@ struct SendingRates: Sendable {
 public final class SendingBudget: Sendable {
   public let account: SendingAccount
   private let rates: SendingRates
+  private let isUnlimited: Bool
   private let reports: SendingReports
   private let state: Mutex<State>
 
@@ -82,15 +109,20 @@ public final class SendingBudget: Sendable {
     var bytes: TokenBucket
   }
 
-  init(_ account: SendingAccount, _ rates: SendingRates, _ reports: SendingReports, now: Timestamp) {
+  init(
+    _ account: SendingAccount, _ rates: SendingRates, isUnlimited: Bool = false, _ reports: SendingReports,
+    now: Timestamp
+  ) {
     self.account = account
     self.rates = rates
+    self.isUnlimited = isUnlimited
     self.reports = reports
     state = Mutex(State(stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now)))
   }
 
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
+    if isUnlimited { return nil }
     let debt: (time: Duration, bound: SendingBound)? = state.withLock { state in
       state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
       state.bytes.owe(rates.bytes, count: bytes, now: now)
@@ -112,6 +144,7 @@ public final class SendingBudget: Sendable {
   public func take(
     messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil
   ) throws(Problem) {
+    if isUnlimited { return }
     let found: (ofMessages: Int?, ofBytes: Int?, status: RateLimitStatus?) = state.withLock { state in
       let ofMessages = messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: messages, now: now)
       let ofBytes = state.bytes.wait(rates.bytes, count: bytes, now: now)
@@ -137,6 +170,7 @@ public final class SendingBudget: Sendable {
 
   /// Charges bytes that a socket has read. Its next message is refused if they are too many.
   public func charge(bytes: Int, now: Timestamp) {
+    if isUnlimited { return }
     state.withLock { $0.bytes.owe(rates.bytes, count: bytes, now: now) }
   }
 
@@ -176,10 +210,21 @@ public final class SendingBudgets: Sendable {
   }
 
   /// Returns the budget of a user, the same one for everybody who asks.
-  public func budget(of user: Party, now: Timestamp) -> SendingBudget { budget(of: .user(user), now: now) }
+  ///
+  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  public func budget(of user: Party, from peer: String?, now: Timestamp) -> SendingBudget {
+    let account = SendingAccount.user(user)
+    if let peer, policy.unlimited.contains(peer: peer) { return unlimited(account, now: now) }
+    return budget(of: account, now: now)
+  }
+
+  private func unlimited(_ account: SendingAccount, now: Timestamp) -> SendingBudget {
+    SendingBudget(account, account.rates(policy), isUnlimited: true, reports, now: now)
+  }
 
   /// Returns the budget of an account, the same one for everybody who asks; a peer's is new, as it may be anybody.
   public func budget(of account: SendingAccount, now: Timestamp) -> SendingBudget {
+    if policy.unlimited.contains(account) { return unlimited(account, now: now) }
     if case .peer = account { return SendingBudget(account, account.rates(policy), reports, now: now) }
     return state.withLock { state in
       if let known = state.budgets[account] { return known }

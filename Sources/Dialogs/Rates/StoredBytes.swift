@@ -17,9 +17,13 @@ final class StoredBytes: Sendable {
   }
 
   private let userBytesMax: Int64
+  private let unlimited: SendingPolicy.Unlimited
   private let state = Mutex(State())
 
-  init(_ policy: SendingPolicy) { userBytesMax = policy.dayBytes }
+  init(_ policy: SendingPolicy) {
+    userBytesMax = policy.dayBytes
+    unlimited = policy.unlimited
+  }
 
   /// Refuses to store so many bytes more, if they are too many.
   func check(_ bytes: Int64, of author: Party, at time: Timestamp) throws(Problem) {
@@ -29,7 +33,7 @@ final class StoredBytes: Sendable {
       state.turn(to: time)
       return state.bytes[account, default: 0]
     }
-    if stored + bytes <= bytesMax { return }
+    if stored + bytes <= bytesMax || unlimited.contains(account) { return }
     let seconds = Int(86_400 - time.milliseconds / 1_000 % 86_400)
     throw Problem(
       .tooFast, Problem.dayBytesCode,

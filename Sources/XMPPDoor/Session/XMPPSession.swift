@@ -68,7 +68,8 @@ final class XMPPSession {
   var paced: [() -> Void] = []
 
   /// What the user may still send, shared with the user's other sessions.
-  private(set) lazy var sending = parley.sending.budget(of: party, now: parley.clock.now)
+  private(set) lazy var sending = parley.sending.budget(
+    of: party, from: handle.peer, now: parley.clock.now)
 
   init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID, peer: String? = nil) {
     self.door = door
