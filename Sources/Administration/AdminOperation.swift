@@ -173,6 +173,7 @@ enum AdminOperations {
     RemoveFederationRule.self, CloseFederation.self, RetryFederation.self, ListFederationQueue.self,
     DropFederationQueue.self,
     ShowRetention.self, RunRetention.self, AddHold.self, ListHolds.self, RemoveHold.self,
+    ListBoundAccounts.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

@@ -60,6 +60,9 @@ public enum Limits {
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)
   static let sendingPauseMax: Duration = .seconds(30)
+  /// The time for which an account is listed that has reached a bound, and the accounts of one list.
+  static let sendingListed: Duration = .seconds(60)
+  static let sendingListedMax = 1_000
   /// The number of budgets from which on those that are full and not held are removed. Each takes some 150 bytes; those
   /// of users with a session are as many as there are such users.
   static let sendingBudgetsSwept = 1_024

@@ -30,7 +30,7 @@ struct ParleyCommand: AsyncParsableCommand {
       AnnounceText.self, Motd.self, Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self,
       FederationCommands.self, CertificateCommands.self, RetentionCommands.self, HoldCommands.self, BackupData.self,
       Restore.self, ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
-      LogCommands.self, Reload.self,
+      Sending.self, LogCommands.self, Reload.self,
     ])
 
   @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions

@@ -53,6 +53,7 @@ NOT_RUN = {
     ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
     ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
+    ("docs/operations.md", "Account             Kind"): "the output of a command; the test `sending` reads one like it",
     ("docs/operations.md", '{"time":"2026-01-31T12:00:00.000Z"'): "a line of the log as JSON",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
@@ -700,7 +701,7 @@ def examples(prepared, server, text):
         elif wants_authority(example):
             without_authority(server, example)
             continue
-        elif re.match("parley (log|reload|certificate|announce|session list|user disconnect)", example):
+        elif re.match("parley (log|reload|certificate|announce|session (list|close --user)|user disconnect|sending)", example):
             output = server.shell(example)
         elif wants_session(example):
             without_session(server, example)
@@ -723,6 +724,7 @@ def examples(prepared, server, text):
                     data = "without-alice" if "user add" in example else "data"
                     for name in ["data", "old"]:
                         shutil.copytree(prepared.work / data, machine.work / name)
+                    (machine.work / "backups").mkdir()
                 if "parley serve" in example:
                     with machine.serving(example):
                         continue

@@ -56,6 +56,7 @@ COMMANDS = [
     ("hold add mercutio@localhost --note Court", DONE), ("hold list", SAME), ("hold remove mercutio@localhost", DONE),
     ("retention status", SAME), ("retention run --dry-run", DONE), ("retention run", DONE), ("certificate show", PATHLESS), ("certificate renew", SAME),
     ("log level", SAME), ("log level debug", DONE), ("reload", DONE), ("health", DONE), ("stats", DONE), ("top", SAME),
+    ("sending", SAME),
     ("audit --limit 5", DONE),
     ("backup /nowhere.db", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),
     ("import ejabberd DUMP", LOCAL),

@@ -1,6 +1,8 @@
 """One account takes no more of the server than it may, over however many sessions: beyond that its sessions are read more slowly, and
 nothing is lost. What others send to it arrives meanwhile, and so do the server's acknowledgements.
 """
+import json
+
 from lib.apps import App
 from lib.harness import PATIENCE, Server, expect
 from lib.scrape import Growth
@@ -54,6 +56,8 @@ def stanzas(checks, server, romeo, juliet):
     with checks.check("sending: a pause is counted, and the log names the account once"):
         growth.until(PAUSES, bound="stanzas")
         growth.until(PAUSES, 0, bound="bytes")
+        listed = json.loads(server.command("sending", "--json"))
+        expect([(row["account"], row["kind"], row["bound"]) for row in listed] == [("romeo@localhost", "user", "stanzas")], f"{listed}")
         server.log.until("a line about romeo", lambda text: "sends more than it may" in text and "romeo@localhost" in text)
         expect(server.log.text.count("sends more than it may") == 1, server.tail())
 
@@ -134,6 +138,9 @@ def day(checks):
             expect((status, problem["code"]) == (429, "messages-day-quota"), f"{status} {problem}")
             expect(1 <= problem["retryAfter"] <= 86_400, f"{problem}")
             growth.until("parley_refusals_total", 2, rate="day-bytes")
+        with checks.check("sending: the operator sees who has stored as much as one may"):
+            table = server.command("sending").splitlines()
+            expect(len(table) == 2 and table[1].split()[:3] == ["romeo@localhost", "user", "day"], f"{table}")
         with checks.check("sending: what others send to one who has stored so much still arrives"):
             juliet.send(said("good night", "romeo"))
             romeo.message("good night")

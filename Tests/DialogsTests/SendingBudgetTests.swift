@@ -163,6 +163,35 @@ import Testing
     #expect(throws: Problem.self) { try stored.check(1_001, of: romeo, at: time(0)) }
   }
 
+  /// Who was held back or refused is listed for a minute, and for the bytes of a day until it ends.
+  @Test func whoIsAtABoundIsListed() throws {
+    var policy = SendingPolicy()
+    policy.dayBytes = 1_000
+    policy.bytesPerSecond = 1_000
+    let budgets = SendingBudgets(
+      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let (first, second, third) = (try user(1), try user(2), try user(3))
+    #expect(budgets.bound(now: time(0)) == [])
+    _ = budgets.budget(of: second, from: nil, now: time(0)).charge(stanzas: 1_001, bytes: 0, now: time(5))
+    let refusing = budgets.budget(of: first, from: nil, now: time(0))
+    #expect(throws: Problem.self) { try refusing.take(bytes: 9_000, now: time(7)) }
+    _ = budgets.budget(of: .domain("mantua.example"), now: time(0)).charge(stanzas: 4_001, bytes: 0, now: time(8))
+    let message = MessageDraft(
+      to: first.address, content: Content(kind: .text, text: String(repeating: "x", count: 800)),
+      envelope: Envelope(type: .chat), traits: [.archived], key: nil)
+    let post = Post(author: third, intent: .message(message), completion: .none)
+    #expect(throws: Problem.self) { try budgets.checkStored(post, at: time(9)) }
+    let day = BoundAccount(account: .user(third), bound: .day, at: time(9))
+    #expect(
+      budgets.bound(now: time(60_004)) == [
+        BoundAccount(account: .domain("mantua.example"), bound: .stanzas, at: time(8)),
+        BoundAccount(account: .user(first), bound: .bytes, at: time(7)),
+        BoundAccount(account: .user(second), bound: .stanzas, at: time(5)), day,
+      ])
+    #expect(budgets.bound(now: time(60_008)) == [day])
+    #expect(budgets.bound(now: time(86_400_000)) == [])
+  }
+
   /// Only budgets that are as good as new ones and that no session has are removed.
   @Test func fullBudgetsThatNobodyHoldsAreRemoved() throws {
     let budgets = budgets()

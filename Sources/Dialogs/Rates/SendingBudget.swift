@@ -70,6 +70,16 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
+/// An account that has reached a bound of what it may send.
+public struct BoundAccount: Hashable, Sendable {
+  public enum Bound: String, Sendable { case stanzas, bytes, day }
+
+  public let account: SendingAccount
+  public let bound: Bound
+  /// The last time at which it was reached.
+  public let at: Timestamp
+}
+
 struct SendingRates: Sendable {
   let stanzas: Rate
   let bytes: Rate
@@ -107,6 +117,8 @@ public final class SendingBudget: Sendable {
   private struct State {
     var stanzas: TokenBucket
     var bytes: TokenBucket
+    /// The bound that was reached last.
+    var reached: (bound: BoundAccount.Bound, at: Timestamp)?
   }
 
   init(
@@ -130,7 +142,9 @@ public final class SendingBudget: Sendable {
       let ofBytes = state.bytes.debt(rates.bytes, now: now) ?? .zero
       let time = max(ofStanzas, ofBytes)
       if time == .zero { return nil }
-      return (time, ofBytes > ofStanzas ? SendingBound.bytes : SendingBound.stanzas)
+      let isOfBytes = ofBytes > ofStanzas
+      state.reached = (bound: isOfBytes ? BoundAccount.Bound.bytes : BoundAccount.Bound.stanzas, at: now)
+      return (time, isOfBytes ? SendingBound.bytes : SendingBound.stanzas)
     }
     guard let (time, bound) = debt else { return nil }
     reports.paused(account, by: bound)
@@ -151,6 +165,8 @@ public final class SendingBudget: Sendable {
       if ofMessages == nil, ofBytes == nil {
         state.stanzas.owe(rates.stanzas, count: messages, now: now)
         state.bytes.owe(rates.bytes, count: bytes, now: now)
+      } else {
+        state.reached = (bound: ofMessages == nil ? BoundAccount.Bound.bytes : BoundAccount.Bound.stanzas, at: now)
       }
       let isTold = log != nil && messages > 0
       return (ofMessages, ofBytes, isTold ? state.stanzas.status("messages", rates.stanzas, now: now) : nil)
@@ -182,6 +198,12 @@ public final class SendingBudget: Sendable {
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
         || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
     }
+  }
+
+  /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none.
+  func reached(now: Timestamp) -> BoundAccount? {
+    guard let (bound, at) = state.withLock({ $0.reached }), now < at + Limits.sendingListed else { return nil }
+    return BoundAccount(account: account, bound: bound, at: at)
   }
 
   /// Returns whether the budget is the same as a new one.
@@ -235,6 +257,14 @@ public final class SendingBudgets: Sendable {
     }
   }
 
+  /// Returns the accounts that have reached a bound in the last minute, or that of today, by their addresses.
+  public func bound(now: Timestamp) -> [BoundAccount] {
+    let budgets = state.withLock { Array($0.budgets.values) }
+    let found = budgets.compactMap { $0.reached(now: now) } + stored.reached(now: now)
+    return Array(
+      found.sorted { $0.account.description < $1.account.description }.prefix(Limits.sendingListedMax))
+  }
+
   /// Refuses a post of a message that would store more than its author may store in a day. Returns its bytes, for
   /// `stores`.
   func checkStored(_ post: Post, at time: Timestamp) throws(Problem) -> Int64 {
@@ -252,9 +282,11 @@ public final class SendingBudgets: Sendable {
     if bytes > 0 { stored.add(bytes, of: post.author, at: time) }
   }
 
-  /// Removes the budgets that nobody holds and that are full. The next sweep is due when their number has doubled.
+  /// Removes the budgets that nobody holds, that are full, and that are not listed. The next sweep is due when their
+  /// number has doubled.
   private func sweep(_ state: inout State, now: Timestamp) {
-    for account in Array(state.budgets.keys) where state.budgets[account]?.isFull(now: now) == true {
+    for account in Array(state.budgets.keys)
+    where state.budgets[account]?.isFull(now: now) == true && state.budgets[account]?.reached(now: now) == nil {
       if isKnownUniquelyReferenced(&state.budgets[account]) { state.budgets[account] = nil }
     }
     state.sweepsAt = max(Limits.sendingBudgetsSwept, 2 * state.budgets.count)

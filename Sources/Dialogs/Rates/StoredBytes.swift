@@ -9,10 +9,12 @@ final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0
     var bytes: [SendingAccount: Int64] = [:]
+    /// The accounts that were refused something, and when last.
+    var refused: [SendingAccount: Timestamp] = [:]
 
     mutating func turn(to time: Timestamp) {
       let day = time.milliseconds / 86_400_000
-      if day != self.day { (self.day, bytes) = (day, [:]) }
+      if day > self.day { (self.day, bytes, refused) = (day, [:], [:]) }
     }
   }
 
@@ -29,11 +31,13 @@ final class StoredBytes: Sendable {
   func check(_ bytes: Int64, of author: Party, at time: Timestamp) throws(Problem) {
     let account = Self.account(author)
     let bytesMax = self.bytesMax(of: account)
-    let stored = state.withLock { state in
+    let isRefused = state.withLock { state in
       state.turn(to: time)
-      return state.bytes[account, default: 0]
+      if state.bytes[account, default: 0] + bytes <= bytesMax || unlimited.contains(account) { return false }
+      state.refused[account] = time
+      return true
     }
-    if stored + bytes <= bytesMax || unlimited.contains(account) { return }
+    if !isRefused { return }
     let seconds = Int(86_400 - time.milliseconds / 1_000 % 86_400)
     throw Problem(
       .tooFast, Problem.dayBytesCode,
@@ -46,6 +50,14 @@ final class StoredBytes: Sendable {
     state.withLock { state in
       state.turn(to: time)
       state.bytes[Self.account(author), default: 0] += bytes
+    }
+  }
+
+  /// Returns the accounts that were refused something today.
+  func reached(now: Timestamp) -> [BoundAccount] {
+    state.withLock { state in
+      state.turn(to: now)
+      return state.refused.map { BoundAccount(account: $0.key, bound: .day, at: $0.value) }
     }
   }
 

@@ -1,0 +1,44 @@
+import Basics
+package import Dialogs
+
+/// Lists the accounts that have reached a bound of what they may send: in the last minute, or today that of the bytes
+/// that are stored.
+package enum ListBoundAccounts: AdminOperation {
+  package static let name = "sending.list"
+  package static let scope: AppKey.Scope? = .server
+  package static let isReading = true
+
+  package typealias Input = Empty
+  package typealias Output = AdminPage<BoundAccountRow, String>
+
+  package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
+    // The bounds are those of the running server's memory.
+    _ = try context.running()
+    let now = context.parley.clock.now
+    return Output(items: context.parley.sending.bound(now: now).map { BoundAccountRow($0) })
+  }
+}
+
+/// An account at a bound in the operators' view.
+package struct BoundAccountRow: Codable, Hashable, Sendable {
+  /// The address of a user, or the domain of another server or of a component.
+  package let account: String
+  /// `user`, `domain` or `component`.
+  package let kind: String
+  /// `stanzas`, `bytes`, or `day` for the bytes of messages that are stored in a day.
+  package let bound: String
+  /// The last time at which something was held back or refused.
+  package let at: String
+
+  init(_ account: BoundAccount) {
+    self.account = account.account.description
+    kind =
+      switch account.account {
+      case .user: "user"
+      case .domain, .peer: "domain"
+      case .component: "component"
+      }
+    bound = account.bound.rawValue
+    at = account.at.description
+  }
+}
