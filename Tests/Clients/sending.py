@@ -1,6 +1,7 @@
 """One account takes no more of the server than it may, over however many sessions: beyond that its sessions are read more slowly, and
 nothing is lost. What others send to it arrives meanwhile, and so do the server's acknowledgements.
 """
+import base64
 import json
 
 from lib.apps import App
@@ -12,6 +13,9 @@ from lib.wire import BODY, SM, Client
 STANZAS, BYTES = 50, 65_536
 BURST, BYTES_BURST = 5 * STANZAS, 8 * BYTES
 CONDITIONS = "urn:ietf:params:xml:ns:xmpp-stanzas"
+IBB = "http://jabber.org/protocol/ibb"
+# Requests at once, and more blocks than stanzas that are free.
+DEVICES, BLOCKS = 600, 1_200
 PAUSES = "parley_sending_pauses_total"
 PING = "<iq type='get' id='{}' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>"
 
@@ -146,7 +150,37 @@ def day(checks):
             romeo.message("good night")
 
 
+def good(checks):
+    """What clients of good will do, with the bounds that a server has by default."""
+    with Server().start() as server:
+        server.add_users("romeo", "juliet")
+        server.befriend("romeo", "juliet")
+        romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
+        growth = Growth(server)
+        with checks.check("sending: who asks for the keys of 600 devices (OMEMO) at once is not paused"):
+            romeo.send("".join(
+                f"<iq type='get' id='k{number}' to='juliet@localhost'><pubsub xmlns='http://jabber.org/protocol/pubsub'>"
+                f"<items node='eu.siacs.conversations.axolotl.bundles:{number}'/></pubsub></iq>" for number in range(DEVICES)))
+            for number in range(DEVICES):
+                romeo.stanza(lambda s: s.get("id") == f"k{number}", f"the keys of device {number}")
+            growth.until(PAUSES, 0)
+        with checks.check("sending: a file in blocks (XEP-0047) arrives whole, however long it takes"):
+            def asks(number, payload):
+                romeo.send(f"<iq type='set' id='b{number}' to='juliet@localhost/wire'>{payload}</iq>")
+                asked = juliet.stanza(lambda s: s.get("id") == f"b{number}", f"block {number}")
+                juliet.send(f"<iq type='result' id='b{number}' to='romeo@localhost/wire'/>")
+                answer = romeo.stanza(lambda s: s.get("id") == f"b{number}", f"the answer to block {number}")
+                expect(answer.get("type") == "result", f"{answer.attrib}")
+                return asked.findtext(f"{{{IBB}}}data")
+            asks("open", f"<open xmlns='{IBB}' block-size='4096' sid='s'/>")
+            for number in range(BLOCKS):
+                block = base64.b64encode(number.to_bytes(2, "big") * 2048).decode()
+                found = asks(number, f"<data xmlns='{IBB}' seq='{number}' sid='s'>{block}</data>")
+                expect(found == block, f"block {number} is another one")
+
+
 def run(checks):
+    good(checks)
     day(checks)
     with Server(
             sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES, sending__unlimited="bot@localhost").start() as server:
