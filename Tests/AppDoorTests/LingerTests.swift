@@ -21,15 +21,21 @@ import Testing
     func pass(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
   }
 
+  /// Whether the socket was read, at each change.
+  private final class Reading: Sendable {
+    let changes = Mutex<[Bool]>([])
+  }
+
   /// A client that takes all and says nothing.
   private final class Line: SessionChannel {
     let eventLoop: any EventLoop
+    let reading: Reading
     let transport = OnlineSession.Transport.webSocket
     var isWritable: Bool { true }
-    init(_ loop: any EventLoop) { eventLoop = loop }
+    init(_ loop: any EventLoop, _ reading: Reading) { (eventLoop, self.reading) = (loop, reading) }
     func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {}
     func flush() {}
-    func setReading(_ isReading: Bool) {}
+    func setReading(_ isReading: Bool) { reading.changes.withLock { $0.append(isReading) } }
     func close(_ code: CloseCode, reason: String, _ problem: Problem?) {}
     func cut() {}
   }
@@ -62,6 +68,7 @@ import Testing
     let door: AppDoor
     let loop = NIOAsyncTestingEventLoop()
     let clock = HandClock()
+    let reading = Reading()
     let juliet: Party
     let watcher: Watcher
 
@@ -117,8 +124,8 @@ import Testing
 
     /// Her phone connects, and has announced itself.
     func connect(_ caller: Accounts.Caller) async throws -> NIOLoopBound<AppSession> {
-      let session = try await loop.executeInContext { [door, loop] in
-        let session = AppSession(door: door, channel: Line(loop), address: "192.0.2.1")
+      let session = try await loop.executeInContext { [door, loop, reading] in
+        let session = AppSession(door: door, channel: Line(loop, reading), address: "192.0.2.1")
         session.begin(caller, cursor: nil)
         return NIOLoopBound(session, eventLoop: loop)
       }
@@ -179,6 +186,26 @@ import Testing
     let told = scene.watcher.taken()
     #expect(told.map(\.availability) == [.offline] && told.first?.time == later)
     #expect(try await scene.lastSeen() == later)
+  }
+
+  /// A socket that has sent more bytes than a user may is not read until the debt is paid off.
+  @Test func aSocketThatSendsTooManyBytesIsNotReadForAWhile() async throws {
+    let scene = try await Scene()
+    let session = try await scene.connect(try await scene.logIn())
+    let burst = Limits.sendingBytesPerSecond * Limits.sendingBytesBurstSeconds
+    let filling = String(repeating: "x", count: 65_000)
+    let text = Array(#"{"id":"1","type":"ping","data":{"x":"\#(filling)"}}"#.utf8)
+    func send(_ count: Int) async throws {
+      try await scene.loop.executeInContext {
+        for _ in 0..<count { text.withUnsafeBytes { session.value.take($0) } }
+      }
+    }
+    try await send(burst / text.count)
+    #expect(scene.reading.changes.withLock { $0 } == [])
+    try await send(1)
+    #expect(scene.reading.changes.withLock { $0 } == [false])
+    await scene.pass(1)
+    #expect(scene.reading.changes.withLock { $0 } == [false, true])
   }
 
   /// The end of a connection without a close frame: of its input (the client's process was killed, or it closed TLS), an

@@ -93,11 +93,11 @@ import Testing
     let problem = #expect(throws: Problem.self) { try budget.take(bytes: 1_100, now: time(0)) }
     #expect(problem?.code == "bytes-too-fast" && problem?.retryAfter == 1)
     try budget.take(messages: 1, bytes: 100, now: time(0))
-    // What a socket has read is charged in any case, and its next message is refused.
-    budget.charge(bytes: 2_000, now: time(0))
-    #expect(throws: Problem.self) { try budget.take(messages: 1, now: time(0)) }
-    #expect(throws: Problem.self) { try budget.take(messages: 1, now: time(1_900)) }
-    try budget.take(messages: 1, now: time(2_000))
+    // What a socket has read is charged in any case, and pauses it; its messages are not refused for it.
+    #expect(budget.charge(stanzas: 0, bytes: 2_000, now: time(0)) == .seconds(2))
+    try budget.take(messages: 1, now: time(0))
+    #expect(throws: Problem.self) { try budget.take(bytes: 1, now: time(1_900)) }
+    try budget.take(bytes: 100, now: time(2_100))
   }
 
   @Test func allSessionsOfAUserShareOneBudget() throws {
@@ -147,7 +147,6 @@ import Testing
     ]
     for budget in unbound {
       #expect(budget.charge(stanzas: 1_000_000, bytes: 1 << 40, now: time(0)) == nil)
-      budget.charge(bytes: 1 << 40, now: time(0))
       try budget.take(messages: 1, bytes: 1_000, now: time(0))
       #expect(!budget.mayHoldInput(now: time(0)))
     }

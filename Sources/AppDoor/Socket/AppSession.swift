@@ -41,6 +41,8 @@ final class AppSession {
   /// The state between the token and the session's registration.
   var pendingHello: PendingHello?
   private var isReadingStopped = false
+  /// Whether the user has sent as many bytes as one may, and the socket is not read for a while.
+  private var isHeldBack = false
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0
@@ -182,19 +184,35 @@ final class AppSession {
 
   // MARK: Reading
 
-  /// Reads the socket while there is room for further commands, and while the client reads the answers.
+  /// Reads the socket while there is room for further commands, while the client reads the answers, and while the user
+  /// has not sent as many bytes as one may.
   func regulateReading() {
     let mustStop =
-      !isWritable || backlog.count >= AppLimits.backlogMax || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
+      !isWritable || isHeldBack || backlog.count >= AppLimits.backlogMax
+      || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
     if mustStop == isReadingStopped { return }
     isReadingStopped = mustStop
     channel.setReading(!mustStop)
   }
 
+  private func holdBack(_ time: Duration) {
+    if isHeldBack { return }
+    isHeldBack = true
+    regulateReading()
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    channel.eventLoop.scheduleTask(in: TimeAmount(time)) {
+      me.value.isHeldBack = false
+      if case .closed = me.value.state { return }
+      me.value.regulateReading()
+    }
+  }
+
   /// Processes a text of the client, which is not kept.
   func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
-    open?.sending.charge(bytes: text.count, now: parley.clock.now)
+    if let open, let time = open.sending.charge(stanzas: 0, bytes: text.count, now: parley.clock.now) {
+      holdBack(time)
+    }
     let frame: CommandFrame
     do throws(JSONError) {
       let value = try JSONValue(parsing: text)

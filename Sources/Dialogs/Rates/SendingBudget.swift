@@ -88,12 +88,13 @@ struct SendingRates: Sendable {
 /// What one account may still send: stanzas or messages, and bytes. All sessions of a user share it, and all streams of
 /// a domain, so that one account takes no more of the server over many connections than over one.
 ///
-/// Requests of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for it. XMPP has
-/// none that clients expect: a stanza that has been read is always handled, in the order in which it came (RFC 6120
-/// 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made the debt is
-/// not read, nor is a stream of a server or component. Nothing is lost and nothing is refused: TCP holds back what the
-/// client sends meanwhile. Only reading pauses. What others send to the account is still delivered, and acknowledgements
-/// (XEP-0198) of what was read before, requests for them, and pings of the server are still written.
+/// Requests and messages of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for
+/// it. XMPP has none that clients expect: a stanza that has been read is always handled, in the order in which it came
+/// (RFC 6120 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made
+/// the debt is not read, nor is a stream of a server or component, nor an app's WebSocket that has sent too many bytes.
+/// Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading pauses. What
+/// others send to the account is still delivered, and acknowledgements (XEP-0198) of what was read before, requests for
+/// them, and pings of the server are still written.
 ///
 /// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
 /// alternative, to read on and keep the stanzas, would hold an unlimited amount of memory. Two things keep a client
@@ -161,7 +162,7 @@ public final class SendingBudget: Sendable {
     if isUnlimited { return }
     let found: (ofMessages: Int?, ofBytes: Int?, status: RateLimitStatus?) = state.withLock { state in
       let ofMessages = messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: messages, now: now)
-      let ofBytes = state.bytes.wait(rates.bytes, count: bytes, now: now)
+      let ofBytes = bytes == 0 ? nil : state.bytes.wait(rates.bytes, count: bytes, now: now)
       if ofMessages == nil, ofBytes == nil {
         state.stanzas.owe(rates.stanzas, count: messages, now: now)
         state.bytes.owe(rates.bytes, count: bytes, now: now)
@@ -182,12 +183,6 @@ public final class SendingBudget: Sendable {
       reports.refused("bytes")
       throw Problem(.tooFast, "bytes-too-fast", "You send too much at once. Wait a little.", retryAfter: wait)
     }
-  }
-
-  /// Charges bytes that a socket has read. Its next message is refused if they are too many.
-  public func charge(bytes: Int, now: Timestamp) {
-    if isUnlimited { return }
-    state.withLock { $0.bytes.owe(rates.bytes, count: bytes, now: now) }
   }
 
   /// Returns whether sessions of the account may have sent what has not been read yet. As long as input waits, each pause
