@@ -58,7 +58,7 @@ struct XMPPService: Service {
     pushes = PushPublisher(door: door)
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
-      exporters: exporters)
+      exporters: exporters, boundsByNetwork: settings.boundsByNetwork)
     guard let federated = settings.federation else {
       (federation, trust) = (nil, nil)
       return

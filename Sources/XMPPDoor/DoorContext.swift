@@ -5,6 +5,7 @@ import Dialogs
 public import Logging
 import NIOCore
 public import PushServices
+import ServerMetrics
 import Synchronization
 import XMLStream
 import XMPP
@@ -156,6 +157,12 @@ public final class DoorContext: Sendable {
       .mapValues { String(decoding: $0.utf8.prefix(Limits.loggedIDBytesMax), as: UTF8.self) }
     refusals.note(
       "a stanza", code ?? "\(error.condition.text)", isFault: isFault, isProbe: stanza.iqType == .get, values)
+  }
+
+  /// Counts and logs a connection that was closed or refused because of the bound of those before login.
+  func lost(_ loss: ConnectionBound.Loss, _ code: String) {
+    parley.metrics.refusals.add(.connections)
+    refusals.note("a connection", code, isFault: false, ["network": loss.network])
   }
 
   /// The policies of new streams, for the hashes of which every account has keys: a client takes the strongest mechanism

@@ -3,9 +3,11 @@ import NIOCore
 /// The bounds of federation. Each states its number, its reason and what happens at it.
 enum FederationLimits {
   // Streams.
-  /// The inbound streams of the whole server that are not verified yet; the newest are closed. Each costs some kilobytes.
+  /// The inbound streams of the whole server that are not verified yet, each of which costs some kilobytes. At the bound the
+  /// network that has the most of them gives up its oldest to a newcomer of a network that has fewer.
   static let unverifiedMax = 1_000
-  /// The same of one address (IPv4) or one network of 64 bits (IPv6): a server opens a stream for each pair of domains.
+  /// The same of one address (IPv4) or one network of 64 bits (IPv6): a server opens a stream for each pair of domains. The
+  /// newest are closed.
   static let unverifiedPerAddressMax = 20
   /// The time from the connection to a verified stream; then `connection-timeout`. A callback of dialback fits.
   static let negotiation: TimeAmount = .seconds(30)

@@ -130,4 +130,32 @@ import XMPP
     await listener.stopAccepting()
     try await network.end()
   }
+
+  /// A session before its login gives way as a connection does: its held request is answered with the end.
+  @Test func aSessionBeforeItsLoginGivesWay() async throws {
+    let network = try ServerNetwork()
+    let listener = try await XMPPListener(
+      door: network.door, group: network.group, tls: { _ in nil }, unauthenticatedMax: 1)
+    let loop = try #require(listener.mounted.first).loop
+    let answers = Locked<[Int: String]>([:])
+    try await loop.submit {
+      let first = try Self.request(100, "to='localhost' wait='60' hold='1'")
+      let connection = try listener.connect(on: loop, framing: .bodies, isSecured: true, peer: "192.0.2.1")
+      let transport = BOSHTransport(first, sid: "s", connection: connection) {}
+      let second = try Self.request(101, "sid='s'")
+      for (number, request) in [first, second].enumerated() {
+        transport.received(request, as: number, byteCount: 100) { response in
+          answers.withLock { $0[number] = String(buffer: response) }
+        }
+      }
+      #expect(answers.withLock { $0[1] } == nil)
+      _ = try listener.connect(on: loop, framing: .bodies, isSecured: true, peer: "192.0.2.2")
+    }.get()
+    // What the newcomer has caused is executed before this.
+    try await loop.submit {}.get()
+    #expect(answers.withLock { $0[1] }?.contains("terminate") == true)
+    #expect(listener.unauthenticated.count == 1)
+    await listener.stopAccepting()
+    try await network.end()
+  }
 }

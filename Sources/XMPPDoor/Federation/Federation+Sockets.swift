@@ -34,7 +34,10 @@ extension Federation {
   @discardableResult
   public func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
     let server = self.port.withLock { known in
-      let server = known ?? ServerListener(servers, mounted: mounted, group: group, owner: self)
+      let server =
+        known
+        ?? ServerListener(
+          servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork)
       known = server
       return server
     }

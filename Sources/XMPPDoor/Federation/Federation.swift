@@ -19,6 +19,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   private let homes: [String: Realm]
   let servers: ServerStreams
   let group: any EventLoopGroup
+  let boundsByNetwork: Bool
   /// The listener for streams of other servers, once there is a port.
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
@@ -52,6 +53,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     self.servers = servers
     mounted = listener.mounted
     group = listener.group
+    boundsByNetwork = listener.boundsByNetwork
     homes = Self.homes(listener.door, options)
     blocklists = Self.blocklists(listener, options)
   }

@@ -1,3 +1,4 @@
+import Basics
 import HTTPPort
 import NIOCore
 import NIOPosix
@@ -13,11 +14,17 @@ final class ServerListener: Sendable {
   private let group: any EventLoopGroup
   private let owner: any FederationStreamOwner
   private let channels = Locked<[any Channel]>([])
-  private let unverified = Locked(UnverifiedStreams())
+  /// The streams that are not verified yet (RFC 6120 13.12).
+  private let unverified: ConnectionBound
 
   init(
-    _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner
+    _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner,
+    boundsByNetwork: Bool = true
   ) {
+    unverified = ConnectionBound(
+      max: FederationLimits.unverifiedMax, perNetworkMax: FederationLimits.unverifiedPerAddressMax, replacesOwn: false,
+      isByNetwork: boundsByNetwork
+    ) { [door = streams.door] in door.lost($0, "server-streams-before-verification") }
     self.streams = streams
     self.mounted = Dictionary(uniqueKeysWithValues: mounted.map { (ObjectIdentifier($0.loop), $0) })
     self.group = group
@@ -50,15 +57,21 @@ final class ServerListener: Sendable {
 
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
     let address = channel.remoteAddress.map { ClientAddress.network($0) } ?? "unknown"
+    let opened = NIOLoopBoundBox<ServerConnection?>(nil, eventLoop: channel.eventLoop)
+    // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
+    let giveWay: @Sendable () -> Void = {
+      channel.eventLoop.execute { if opened.value?.isVerified == false { channel.close(promise: nil) } }
+    }
     guard let place = mounted[ObjectIdentifier(channel.eventLoop)],
-      unverified.withLock({ $0.admit(address) })
+      let id = unverified.admit(address, close: giveWay)
     else {
       throw ChannelError.ioOnClosedChannel
     }
     let connection = ServerConnection(
       streams, loopContext: place.loopContext.value,
-      .accepted(owner, isDirectTLS: directTLS) { [self] in unverified.withLock { $0.release(address) } },
+      .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },
       peer: channel.remoteAddress?.description ?? address)
+    opened.value = connection
     do {
       try channel.pipeline.syncOperations.addHandler(connection)
     } catch {
@@ -68,7 +81,7 @@ final class ServerListener: Sendable {
   }
 
   /// The streams that are not verified yet.
-  var unverifiedCount: Int { unverified.withLock { $0.count } }
+  var unverifiedCount: Int { unverified.count }
 
   /// Stops accepting; existing streams go on.
   func stopAccepting() async {

@@ -614,6 +614,12 @@ final class XMPPConnection: SessionOutlet {
 
   func drop() { transport?.drop() }
 
+  /// Closes the connection for a newcomer, unless the client has logged in. There is no stream error: a client that reads
+  /// nothing would hold the connection until it is closed anyway.
+  func giveWay() {
+    if !hasCounted { drop() }
+  }
+
   // MARK: Time
 
   func tick(_ now: NIODeadline) {

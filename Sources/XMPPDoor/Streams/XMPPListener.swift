@@ -1,3 +1,4 @@
+import Basics
 public import Dialogs
 import HTTPPort
 public import NIOCore
@@ -23,19 +24,30 @@ public final class XMPPListener: Sendable {
   let mounted: [MountedLoop]
   private let loopContexts: [ObjectIdentifier: MountedLoop]
   private let channels = Locked<[any Channel]>([])
-  private let unauthenticated = Atomic<Int>(0)
+  /// The streams that are not authenticated yet.
+  let unauthenticated: ConnectionBound
+  /// Whether bounds tell networks apart.
+  let boundsByNetwork: Bool
 
   ///
   /// - Parameters:
   ///   - tls: the current certificates, asked for each new connection; they should offer ALPN `xmpp-client`.
   ///   - exporters: the key log of the TLS contexts; without one, logins cannot be bound by `tls-exporter`.
+  ///   - boundsByNetwork: whether the network with the most streams before login gives way; otherwise the oldest of all
+  ///     streams does.
+  ///   - unauthenticatedMax: the streams before login, by default as many as the door ever has.
   public init(
-    door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
+    door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
+    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil
   ) async throws {
     self.door = door
     self.group = group
     self.tls = tls
     self.exporters = exporters
+    self.boundsByNetwork = boundsByNetwork
+    unauthenticated = ConnectionBound(
+      max: min(unauthenticatedMax ?? .max, DoorLimits.unauthenticatedMax), isByNetwork: boundsByNetwork
+    ) { door.lost($0, "streams-before-login") }
     var mounted: [MountedLoop] = []
     for loop in group.makeIterator() { mounted.append(try await MountedLoop.mount(loop, door.parley.metrics)) }
     self.mounted = mounted
@@ -123,16 +135,16 @@ public final class XMPPListener: Sendable {
     guard let loopContext = loopContexts[ObjectIdentifier(loop)]?.loopContext.value else {
       throw ChannelError.operationUnsupported
     }
-    let count = unauthenticated.wrappingAdd(1, ordering: .relaxed).newValue
-    let release: @Sendable () -> Void = { [self] in unauthenticated.wrappingSubtract(1, ordering: .relaxed) }
-    guard count <= DoorLimits.unauthenticatedMax else {
-      release()
-      door.parley.metrics.refusals.add(.connections)
+    let opened = NIOLoopBoundBox<XMPPConnection?>(nil, eventLoop: loop)
+    // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
+    guard let place = unauthenticated.admit(peer, close: { loop.execute { opened.value?.giveWay() } }) else {
       throw ChannelError.ioOnClosedChannel
     }
-    return XMPPConnection(
-      door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release
-    )
+    let connection = XMPPConnection(
+      door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer
+    ) { [unauthenticated] in unauthenticated.release(place) }
+    opened.value = connection
+    return connection
   }
 
   /// Returns the network that per-address limits count.

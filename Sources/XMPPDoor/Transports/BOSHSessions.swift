@@ -4,7 +4,7 @@ import XMLStream
 import XMPP
 
 /// The BOSH sessions of this door by their ids; each lives on one event loop. They are bounded as streams are: by
-/// `DoorLimits.unauthenticatedMax` before they authenticate, then by the sessions of each user.
+/// `XMPPListener.unauthenticated` before they authenticate, then by the sessions of each user.
 final class BOSHSessions: Sendable {
   private struct Place: Sendable {
     let loop: any EventLoop

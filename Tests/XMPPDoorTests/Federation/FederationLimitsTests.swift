@@ -21,27 +21,28 @@ import XMPP
 
   /// RFC 6120 13.12.
   @Test func unverifiedStreamsAreBoundedForAllAndForEachAddress() throws {
-    var streams = UnverifiedStreams(max: 4, perAddressMax: 2)
+    var streams = NetworkShares(max: 4, perNetworkMax: 2, replacesOwn: false)
     let (one, other, third) = (try address("192.0.2.1"), try address("192.0.2.2"), try address("192.0.2.3"))
-    let admitted = [one, one, one, other, third, third].map { streams.admit($0) }
-    #expect(admitted == [true, true, false, true, true, false])
+    let admitted = [one, one, one, other, third].map { streams.admit($0)?.id }
+    #expect(admitted == [1, 2, nil, 3, 4])
     #expect(streams.count == 4)
-    // What was refused counts nothing, and each end makes room.
-    streams.release(one)
-    let next = [other, one].map { streams.admit($0) }
-    #expect(next == [true, false])
-    streams.release(third)
+    // At the bound of all, the address that has the most gives its oldest up; what was refused counts nothing.
+    let newcomer = streams.admit(third)
+    #expect(newcomer?.ended == 1)
+    #expect(streams.count == 4 && streams.count(one) == 1)
+    // Each end makes room.
+    streams.release(3)
     let last = streams.admit(one)
-    #expect(last)
+    #expect(last?.id == 6 && last?.ended == nil)
   }
 
   /// One customer of a provider has a network of 64 bits at least (RFC 6177 2).
   @Test func aNetworkOfIPv6IsOneAddress() throws {
-    var streams = UnverifiedStreams(max: 10, perAddressMax: 2)
+    var streams = NetworkShares(max: 10, perNetworkMax: 2, replacesOwn: false)
     let admitted = try ["2001:db8::1", "2001:db8::2:1", "2001:db8::ffff:3", "2001:db8:0:1::1"].map {
-      streams.admit(try address($0))
+      streams.admit(try address($0))?.id
     }
-    #expect(admitted == [true, true, false, true])
+    #expect(admitted == [1, 2, nil, 3])
   }
 
   private final class Opener {}

@@ -22,16 +22,18 @@ final class RawServer: Sendable {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 
-  init(_ group: any EventLoopGroup, port: Int) async throws {
+  /// - Parameter address: The address that it connects from; `nil` for the usual one.
+  init(_ group: any EventLoopGroup, port: Int, from address: String? = nil) async throws {
     let (stream, continuation) = AsyncStream<String>.makeStream()
     received = stream
-    channel = try await ClientBootstrap(group: group)
+    var bootstrap = ClientBootstrap(group: group)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Collector(continuation))
         }
       }
-      .connect(host: "127.0.0.1", port: port).get()
+    if let address { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: address, port: 0)) }
+    channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
   }
 
   func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)).get() }

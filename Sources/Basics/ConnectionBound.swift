@@ -1,0 +1,79 @@
+import Synchronization
+
+/// The connections without a login at one kind of port, which are bounded in all and by network, across threads. At the bound one
+/// of the network that has the most is closed for a newcomer (`NetworkShares`).
+public final class ConnectionBound: Sendable {
+  public typealias ID = NetworkShares.ID
+
+  /// What a bound has closed, or has refused.
+  public struct Loss: Hashable, Sendable {
+    /// The network of the connection that was closed, or of the newcomer that was refused.
+    public let network: String
+    public let isRefusal: Bool
+  }
+
+  private struct Place {
+    let network: String
+    let close: @Sendable () -> Void
+  }
+
+  private struct State {
+    var shares: NetworkShares
+    var places: [ID: Place] = [:]
+  }
+
+  private let state: Mutex<State>
+  private let isByNetwork: Bool
+  private let onLoss: @Sendable (Loss) -> Void
+
+  /// - Parameters:
+  ///   - max: The number of connections without a login.
+  ///   - perNetworkMax: The number of those of one network; without it one network may have all.
+  ///   - replacesOwn: Whether a newcomer of the network with the most replaces the oldest connection of the same network.
+  ///     Otherwise the newcomer is refused.
+  ///   - isByNetwork: Whether networks are distinguished. Otherwise only the number in all is bounded, as if all connections
+  ///     came from one network.
+  ///   - onLoss: Called for each connection that is closed or refused.
+  public init(
+    max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool = true, isByNetwork: Bool = true,
+    onLoss: @escaping @Sendable (Loss) -> Void = { _ in }
+  ) {
+    state = Mutex(
+      State(
+        shares: NetworkShares(
+          max: max, perNetworkMax: isByNetwork ? perNetworkMax : nil, replacesOwn: replacesOwn)))
+    self.isByNetwork = isByNetwork
+    self.onLoss = onLoss
+  }
+
+  /// The number of connections without a login.
+  public var count: Int { state.withLock { $0.shares.count } }
+
+  /// Admits a connection. Returns `nil` if it is refused.
+  ///
+  /// - Parameters:
+  ///   - network: An address of IPv4, or a network of IPv6.
+  ///   - close: Closes the connection for a newcomer, unless it has logged in meanwhile. Called at most once, and not after
+  ///     `release`, except where both happen at the same time.
+  public func admit(_ network: String, close: @escaping @Sendable () -> Void) -> ID? {
+    let (id, ended) = state.withLock { state -> (ID?, Place?) in
+      guard let admission = state.shares.admit(isByNetwork ? network : "") else { return (nil, nil) }
+      state.places[admission.id] = Place(network: network, close: close)
+      return (admission.id, admission.ended.flatMap { state.places.removeValue(forKey: $0) })
+    }
+    if id == nil { onLoss(Loss(network: network, isRefusal: true)) }
+    if let ended {
+      onLoss(Loss(network: ended.network, isRefusal: false))
+      ended.close()
+    }
+    return id
+  }
+
+  /// Notes a login, or the end of a connection. Further calls have no effect.
+  public func release(_ id: ID) {
+    state.withLock { state in
+      state.shares.release(id)
+      state.places[id] = nil
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+import Testing
+
+@testable import Basics
+
+@Suite struct ConnectionBoundTests {
+  private final class Record: Sendable {
+    private let closed = Mutex<[String]>([])
+    private let lost = Mutex<[ConnectionBound.Loss]>([])
+    var closings: [String] { closed.withLock { $0 } }
+    var losses: [ConnectionBound.Loss] { lost.withLock { $0 } }
+    func close(_ name: String) { closed.withLock { $0.append(name) } }
+    func lose(_ loss: ConnectionBound.Loss) { lost.withLock { $0.append(loss) } }
+  }
+
+  /// One network has all places, another takes one by one, and the oldest ones are closed for it.
+  @Test func theNetworkWithTheMostGivesWay() {
+    let record = Record()
+    let bound = ConnectionBound(max: 3) { record.lose($0) }
+    func admit(_ network: String, _ name: String) -> ConnectionBound.ID? {
+      bound.admit(network) { record.close(name) }
+    }
+    let ids = (1...3).map { admit("attacker", "\($0)") }
+    #expect(ids == [1, 2, 3] && record.closings == [])
+    #expect(admit("witness", "witness") == 4)
+    #expect(record.closings == ["1"])
+    #expect(record.losses == [.init(network: "attacker", isRefusal: false)])
+    // A newcomer of the network with the most replaces its own, and never the other's.
+    #expect(admit("attacker", "5") == 5)
+    #expect(record.closings == ["1", "2"])
+    // Who has logged in is closed for nobody.
+    bound.release(4)
+    bound.release(4)
+    #expect(bound.count == 2)
+    #expect((6...8).map { admit("attacker", "\($0)") } == [6, 7, 8])
+    #expect(record.closings == ["1", "2", "3", "5"])
+    #expect(bound.count == 3)
+  }
+
+  @Test func aNewcomerIsRefusedWhereItMayNotReplaceItsOwn() {
+    let record = Record()
+    let bound = ConnectionBound(max: 10, perNetworkMax: 1, replacesOwn: false) { record.lose($0) }
+    #expect(bound.admit("a") { record.close("a") } == 1)
+    #expect(bound.admit("a") { record.close("a") } == nil)
+    #expect(record.losses == [.init(network: "a", isRefusal: true)] && record.closings == [])
+    #expect(bound.admit("b") { record.close("b") } == 2)
+  }
+
+  /// All clients of a balancer have one address: neither the bound of one network nor the order by networks applies.
+  @Test func networksAreNotToldApartWhereBoundsByNetworkAreOff() {
+    let record = Record()
+    let bound = ConnectionBound(max: 2, perNetworkMax: 1, isByNetwork: false) { record.lose($0) }
+    #expect(bound.admit("a") { record.close("1") } == 1)
+    #expect(bound.admit("a") { record.close("2") } == 2)
+    #expect(bound.admit("b") { record.close("3") } == 3)
+    #expect(record.closings == ["1"])
+    #expect(record.losses == [.init(network: "a", isRefusal: false)])
+  }
+}

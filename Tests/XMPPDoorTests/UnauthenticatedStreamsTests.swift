@@ -1,0 +1,43 @@
+import Basics
+import Dialogs
+import NIOCore
+import ServerMetrics
+import Testing
+
+@testable import XMPPDoor
+
+/// The bound of connections before login at the ports of clients, with a small number.
+@Suite(.timeLimit(.minutes(1))) struct UnauthenticatedStreamsTests {
+  private static let header =
+    "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' "
+    + "to='localhost' version='1.0'>"
+
+  @Test func oneNetworkDoesNotKeepOthersOut() async throws {
+    let network = try ServerNetwork()
+    let listener = try await XMPPListener(
+      door: network.door, group: network.group, tls: { _ in nil }, unauthenticatedMax: 2)
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(from address: String) async throws -> RawServer {
+      let client = try await RawServer(network.group, port: port, from: address)
+      client.pour(Self.header)
+      // The answer shows that it was accepted before the next one.
+      #expect(await client.read(to: "</stream:features>").contains("<starttls"))
+      return client
+    }
+    let attackers = try await [open(from: "127.0.0.2"), open(from: "127.0.0.2")]
+    let witness = try await open(from: "127.0.0.3")
+    #expect(await attackers[0].read(to: "never") == "")
+    // A newcomer of the network with the most replaces its own.
+    let last = try await open(from: "127.0.0.2")
+    #expect(await attackers[1].read(to: "never") == "")
+    #expect(listener.unauthenticated.count == 2)
+    for client in [witness, last] {
+      try await client.send("</stream:stream>")
+      #expect(await client.read(to: "never") == "</stream:stream>")
+    }
+    let refused = try #require(network.door.parley.metrics.refusals.samples(Readings()))
+    #expect(refused.first { $0.labels == [RefusingRate.connections.values[0]] }?.value == .number(2))
+    await listener.stopAccepting()
+    try await network.end()
+  }
+}
