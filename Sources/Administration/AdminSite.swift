@@ -98,7 +98,9 @@ package struct AdminSite: Sendable {
           .unauthenticated, "key-missing",
           "Send an app key or an administrator's access token: Authorization: Bearer parley_...")
       }
-      return try await admin.caller(secret, from: address)
+      let caller = try await admin.caller(secret, from: address)
+      context.noteLogin()
+      return caller
     } catch {
       try addressRate.take(address, now: now, telling: rates)
       throw error

@@ -51,11 +51,13 @@ public struct NetworkShares: Sendable {
 
   /// Admits a holding. Returns `nil` if it is refused. The holding that ends for it is released already.
   ///
-  /// - Parameter network: An address of IPv4, or a network of IPv6.
-  public mutating func admit(_ network: String) -> Admission? {
+  /// - Parameters:
+  ///   - network: An address of IPv4, or a network of IPv6.
+  ///   - isFull: Whether there is room only in the place of another holding, although there are fewer than the most.
+  public mutating func admit(_ network: String, isFull: Bool = false) -> Admission? {
     let held = count(network)
     var ended: ID?
-    if held >= perNetworkMax || count >= max {
+    if held >= perNetworkMax || count >= max || isFull {
       if held < perNetworkMax, most > held, let fullest = byCount[most]?.first {
         ended = releaseOldest(fullest)
       } else if replacesOwn, held > 0 {

@@ -112,6 +112,8 @@ package struct FileSite: Sendable {
     let upload = try await UserFiles(parley).upload(
       id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
       mediaType: request.headers[.contentType])
+    // A slot is a logged-in user's.
+    context.noteLogin()
     do {
       // The port disconnects a client that stalls, which ends the body.
       for try await piece in request.body { try await upload.append(Array(piece.readableBytesView)) }

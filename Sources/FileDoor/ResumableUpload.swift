@@ -59,6 +59,8 @@ extension FileSite {
         detail: "Say with Upload-Complete whether this is the last part.")
     }
     let upload = try await UserFiles(parley).resumeUpload(id, key: Self.key(request), name: name)
+    // A slot is a logged-in user's.
+    context.noteLogin()
     do {
       guard upload.offset == offset else {
         throw HTTPRefusal(

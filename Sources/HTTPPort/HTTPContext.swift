@@ -15,6 +15,8 @@ public struct HTTPContext: RequestContext {
   var refusals: RefusalLog?
   /// The downloads under way; nil where they are not bounded.
   var downloads: Downloads?
+  /// The places of the port's connections; nil before the responder has the request.
+  var places: ConnectionPlaces?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -83,6 +85,9 @@ public struct HTTPContext: RequestContext {
       handler.wait(body)
     }
   }
+
+  /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody until the response has ended.
+  public func noteLogin() { places?[channel]?.logIn() }
 
   public func peer(of request: Request) -> HTTPPeer {
     HTTPPeer(remoteAddress, isSecure: isSecure, ForwardedFields(request.headers), proxies)

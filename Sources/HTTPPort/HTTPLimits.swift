@@ -3,8 +3,11 @@ import NIOCore
 /// The bounds of the port, each with its reason and the behaviour when it is reached. The sites bound bodies and
 /// messages.
 enum HTTPLimits {
-  /// The maximum number of open connections per listener; at the bound it stops accepting until some are closed.
-  static let connectionsMax = 65_536
+  /// The maximum number of open connections without a login, of all ports of clients together: a browser keeps some for a
+  /// minute, and each costs some kilobytes; a quarter of the limit of open files, if that is less. At the bound the network
+  /// that has the most of them gives up its oldest to each newcomer. WebSockets of logged-in users do not count, nor do
+  /// connections while a request of a logged-in user is under way.
+  static let unauthenticatedMax = 65_536
   /// The time without a complete request after which a connection is closed.
   static let idle: TimeAmount = .seconds(60)
   /// The minimum rate of a body in bytes per second and its allowance: slower than any mobile network, so that 64 KiB

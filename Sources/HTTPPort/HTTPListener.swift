@@ -1,3 +1,4 @@
+public import Basics
 public import Dialogs
 import Hummingbird
 import HummingbirdCore
@@ -23,7 +24,9 @@ public struct HTTPListener: Service {
   private let logger: Logger
   private let refusals: RefusalLog
   private let metrics: Metrics
-  private let connectionsMax: Int
+  private let connectionsMax: Int?
+  private let connections: ConnectionBound
+  private let all: OpenConnections
   private let traces: Traces?
   private let downloads: Downloads?
 
@@ -39,8 +42,11 @@ public struct HTTPListener: Service {
   ///     nil for plain HTTP.
   ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
   ///   - isStrict: Returns whether the answer to a request over TLS for this authority asks browsers to come by TLS alone.
-  ///   - connectionsMax: The connections that may be open; at the bound the next ones wait to be accepted. nil for as
-  ///     many as clients may have.
+  ///   - connectionsMax: The connections that may be open at this port; at the bound the next ones wait to be accepted. nil
+  ///     for as many as `connections` and `all` admit.
+  ///   - connections: The bound of connections without a login, which ports share.
+  ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
+  ///     without a login.
   ///   - downloads: The downloads of all ports that share a bound; nil for none, where few connections may be open.
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
@@ -49,6 +55,7 @@ public struct HTTPListener: Service {
     port: Int,
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
     isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil,
+    connections: ConnectionBound = ConnectionBound(max: .max), all: OpenConnections = OpenConnections(),
     downloads: Downloads?, metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
@@ -65,12 +72,29 @@ public struct HTTPListener: Service {
     self.metrics = metrics
     self.traces = traces
     self.downloads = downloads
-    self.connectionsMax = connectionsMax ?? HTTPLimits.connectionsMax
+    self.connectionsMax = connectionsMax
+    self.connections = connections
+    self.all = all
     refusals = RefusalLog(logger)
     // Hummingbird logs every connection at `info`.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     self.logger = quiet
+  }
+
+  /// Returns the bound of connections without a login that all ports of clients share.
+  ///
+  /// - Parameters:
+  ///   - max: Their number, unless the ports have fewer.
+  ///   - isByNetwork: Whether the network with the most gives way; otherwise the oldest of all connections does.
+  public static func bound(
+    max: Int, isByNetwork: Bool, metrics: Metrics, logger: Logger
+  ) -> ConnectionBound {
+    let refusals = RefusalLog(logger)
+    return ConnectionBound(max: min(max, HTTPLimits.unauthenticatedMax), isByNetwork: isByNetwork) { loss in
+      metrics.refusals.add(.connections)
+      refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": loss.network])
+    }
   }
 
   /// Runs the listener; throws the error of binding the port.
@@ -79,18 +103,19 @@ public struct HTTPListener: Service {
     let (tls, validation) = (tls, validation)
     let onBound = onBound
     let open = OpenSockets()
+    let places = ConnectionPlaces()
     let application = Application(
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
-        refusals: refusals, downloads: downloads),
-      server: HTTPServerBuilder { [metrics, origins, proxies, refusals] in
+        refusals: refusals, downloads: downloads, places: places),
+      server: HTTPServerBuilder { [metrics, origins, proxies, refusals, connections, all] in
         UpgradableChannel(
-          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, metrics: metrics,
-          refusals: refusals, tls: tls, validation: validation)
+          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, connections: connections,
+          places: places, all: all, metrics: metrics, refusals: refusals, tls: tls, validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
-        availableConnectionsDelegate: MaximumAvailableConnections(connectionsMax)),
+        availableConnectionsDelegate: connectionsMax.map { MaximumAvailableConnections($0) }),
       onServerRunning: { await onBound($0.localAddress) }, eventLoopGroupProvider: .shared(loops), logger: logger)
     try await withGracefulShutdownHandler {
       try await application.run()

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import HTTPTypes
 import HummingbirdCore
@@ -29,6 +30,10 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let origins: AllowedOrigins
   let proxies: TrustedProxies
   let open: OpenSockets
+  /// The connections without a login of all ports, the places of this one's, and all that are open.
+  let connections: ConnectionBound
+  let places: ConnectionPlaces
+  let all: OpenConnections
   let metrics: Metrics
   let refusals: RefusalLog
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
@@ -36,7 +41,14 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let validation: (any TLSValidation)?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    channel.eventLoop.makeCompletedFuture {
+    let place = ConnectionPlace(connections, proxies, channel)
+    guard place.enter(isFull: all.isFull) else {
+      channel.close(promise: nil)
+      return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+    }
+    places.add(place, of: channel)
+    all.opened(channel)
+    return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if let tls, let validation, validation.isExpected {
         try pipeline.addHandler(ValidationHandler(validation, usual: tls))
@@ -62,19 +74,23 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let goOn = ContinueHandler()
       let (bodyPace, responsePace) = (BodyPaceHandler(), ResponsePaceHandler())
       let end = ClientEndHandler()
+      let upgrader = SocketUpgrader(
+        sockets: sockets, proxies: proxies, isSecure: tls != nil, onLogin: { place.logIn() })
+      let handlers: [any RemovableChannelHandler] = [
+        decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
+      ]
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder,
-        extraHTTPHandlers: [decoder, host, patience, malformed, goOn, bodyPace, responsePace, end],
+        httpEncoder: encoder, extraHTTPHandlers: handlers,
         upgradeConfiguration: .init(
-          upgraders: [SocketUpgrader(sockets: sockets, proxies: proxies, isSecure: tls != nil)],
+          upgraders: [upgrader],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture {
               try Self.becomeHTTP(channel, patience: patience, malformed, logger: logger)
             }
           }))
-      try pipeline.addHandlers([
-        encoder, decoder, host, patience, malformed, goOn, bodyPace, responsePace, end, upgrade,
-      ])
+      try pipeline.addHandler(encoder)
+      for handler in handlers { try pipeline.addHandler(handler) }
+      try pipeline.addHandler(upgrade)
       let remote = channel.remoteAddress
       channel.closeFuture.whenComplete { [refusals, proxies] _ in
         let code: String? =
@@ -127,6 +143,7 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
   let proxies: TrustedProxies
   let isSecure: Bool
+  let onLogin: @Sendable () -> Void
 
   let supportedProtocol = "websocket"
   let requiredUpgradeHeaders: [String] = []
@@ -156,14 +173,14 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       shouldUpgrade: { channel, _ in
         channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": socket.subprotocol])
       },
-      upgradePipelineHandler: { [isSecure, proxies] channel, head in
+      upgradePipelineHandler: { [isSecure, proxies, onLogin] channel, head in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(FrameRules())
           try channel.pipeline.syncOperations.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
               maxAccumulatedFrameSize: socket.messageBytesMax))
-          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies))
+          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies), onLogin)
           return .webSocket
         }
       })

@@ -73,8 +73,11 @@ public enum Server {
         codeSender, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
     let readiness = Readiness()
+    let bounds = ConnectionBounds(files: OpenFiles.limit)
+    if let doubt = bounds.doubt { logger.warning("\(doubt)") }
+    let all = OpenConnections(max: bounds.all)
     let xmpp = try await XMPPService(
-      settings, core.accounts, certificates, outgoing, loops, readiness, logger)
+      settings, core.accounts, certificates, outgoing, loops, bounds, all, readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)
@@ -117,7 +120,8 @@ public enum Server {
     let strict = StrictTransport(settings, certificates)
     await strict.judge(at: startedAt)
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, strict, acme?.responses, loops, readiness, downloads, core.parley, logger)
+      settings, sites: sites, certificates, strict, acme?.responses, loops, bounds, all, readiness, downloads,
+      core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(

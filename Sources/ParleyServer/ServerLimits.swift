@@ -55,8 +55,12 @@ enum ServerLimits {
   /// warning; the descriptors of a small server. The syncs that it measures take a second on a slow disk.
   static let diskFreeLeast: UInt64 = 256 << 20
   static let diskFreeLow: UInt64 = 2 << 30
-  static let descriptorsLow: UInt = 4_096
+  static let descriptorsLow = 4_096
   static let syncsTried = 21
+  /// The descriptors that are kept for the store, files and connections to other services: a quarter of the limit of open
+  /// files, within these bounds. A download or an upload takes one, the store some tens.
+  static let descriptorsKeptLeast = 64
+  static let descriptorsKeptMost = 4_096
   /// The share of its descriptors that a server may have open before `parley check --network` warns.
   static let descriptorsUsedMost = 0.8
   /// The waits for the answer of a relay, after each of which the request is sent again (RFC 8489 6.2.1, with fewer of

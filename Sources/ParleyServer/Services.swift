@@ -141,6 +141,12 @@ enum OpenFiles {
     return getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 ? Int(clamping: limits.rlim_cur) : nil
   }
 
+  /// The limit to which a process of this user can raise its own.
+  static var highest: Int? {
+    var limits = rlimit()
+    return getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 ? Int(clamping: limits.rlim_max) : nil
+  }
+
   static func raise(_ logger: Logger) {
     let kind = Int32(RLIMIT_NOFILE.rawValue)
     var limits = rlimit()

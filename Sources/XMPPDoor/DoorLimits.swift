@@ -44,8 +44,9 @@ enum DoorLimits {
   /// stay available with a negative priority for long. At the bound the oldest is forgotten, and is delivered again
   /// when the priority rises.
   static let earlyMessagesMax = 1_000
-  /// The connections of the whole server that have not authenticated yet, each of which costs some kilobytes. At the
-  /// bound the network that has the most of them gives up its oldest to each newcomer.
+  /// The connections of the whole server that have not authenticated yet, each of which costs some kilobytes; a
+  /// quarter of the limit of open files, if that is less. At the bound the network that has the most of them gives up its
+  /// oldest to each newcomer.
   static let unauthenticatedMax = 10_000
   /// The stanzas that may wait for an earlier answer of the same session; further ones are refused with
   /// `resource-constraint`.

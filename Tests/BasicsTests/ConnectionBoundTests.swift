@@ -46,6 +46,27 @@ import Testing
     #expect(bound.admit("b") { record.close("b") } == 2)
   }
 
+  /// Where all connections together are at their bound, a newcomer needs the place of one without a login, whosever it is.
+  @Test func aNewcomerOfAFullServerTakesAPlace() {
+    let record = Record()
+    let bound = ConnectionBound(max: 10) { record.lose($0) }
+    let all = OpenConnections(max: 2)
+    func admit(_ network: String) -> ConnectionBound.ID? {
+      bound.admit(network, isFull: all.isFull) { record.close(network) }
+    }
+    #expect(admit("a") == 1)
+    all.opened()
+    #expect(!all.isFull && admit("b") == 2)
+    all.opened()
+    #expect(all.isFull && admit("c") == 3)
+    #expect(record.closings.count == 1 && bound.count == 2)
+    // When everybody has logged in, the newcomer is refused.
+    for id in 1...3 { bound.release(id) }
+    #expect(admit("d") == nil && record.losses.last == .init(network: "d", isRefusal: true))
+    all.closed()
+    #expect(all.count == 1 && admit("d") == 4)
+  }
+
   /// All clients of a balancer have one address: neither the bound of one network nor the order by networks applies.
   @Test func networksAreNotToldApartWhereBoundsByNetworkAreOff() {
     let record = Record()

@@ -141,7 +141,7 @@ import Testing
   private func socket(_ path: String, _ subprotocol: String, refusal: HTTPRefusal? = nil) -> HTTPSocket {
     HTTPSocket(
       path: path, subprotocol: subprotocol, messageBytesMax: 1_000, fragmentsMax: 4, refusal: { _ in refusal }
-    ) { _, _ in }
+    ) { _, _, _ in }
   }
 
   private func mayUpgrade(_ uri: String = "/v1/ws", _ changes: [(String, String?)] = []) -> Bool {

@@ -17,8 +17,9 @@ extension AppDoor {
     let socket = HTTPSocket(
       path: webSocketPath, subprotocol: webSocketSubprotocol, messageBytesMax: AppLimits.frameBytesMax,
       fragmentsMax: AppLimits.fragmentsMax
-    ) { [self] channel, peer in
-      try channel.pipeline.syncOperations.addHandler(SocketChannel(channel, door: self, address: peer.address))
+    ) { [self] channel, peer, onLogin in
+      try channel.pipeline.syncOperations.addHandler(
+        SocketChannel(channel, door: self, address: peer.address, onLogin: onLogin))
     }
     return HTTPSite(routes: routes, sockets: [socket], stop: { [self] in streams.stop() })
   }
@@ -39,6 +40,7 @@ extension AppDoor {
       }
       do throws(Problem) {
         caller = try await accounts.caller(accessToken: token)
+        context.noteLogin()
       } catch {
         try limiters.anonymous.take(address, now: now, telling: rates)
         throw error

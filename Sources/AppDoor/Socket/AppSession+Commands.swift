@@ -89,6 +89,7 @@ extension AppSession {
       refuse(re, problem)
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
+      channel.loggedIn()
       let rendering = Rendering(parley: parley, realm: caller.user.realm)
       let handle = AppSessionHandle(
         id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)

@@ -20,4 +20,11 @@ protocol SessionChannel: AnyObject {
   func close(_ code: CloseCode, reason: String, _ problem: Problem?)
   /// Closes the connection at once.
   func cut()
+  /// Notes that the client has proved who it is.
+  func loggedIn()
+}
+
+extension SessionChannel {
+  /// The request of a stream of events has proved it already.
+  func loggedIn() {}
 }

@@ -10,6 +10,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   let transport = OnlineSession.Transport.webSocket
   private let channel: any Channel
   private let frames: FrameGatherer
+  private let onLogin: @Sendable () -> Void
   private var session: AppSession?
   private var context: ChannelHandlerContext?
   private var isClosing = false
@@ -19,8 +20,12 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   var eventLoop: any EventLoop { channel.eventLoop }
   var isWritable: Bool { channel.isWritable }
 
-  init(_ channel: any Channel, door: AppDoor, address: String) throws {
+  /// - Parameter onLogin: Called when the client has proved who it is.
+  init(
+    _ channel: any Channel, door: AppDoor, address: String, onLogin: @escaping @Sendable () -> Void = {}
+  ) throws {
     self.channel = channel
+    self.onLogin = onLogin
     frames = try FrameGatherer(channel)
     session = AppSession(door: door, channel: self, address: address)
   }
@@ -157,4 +162,6 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   }
 
   func cut() { channel.close(promise: nil) }
+
+  func loggedIn() { onLogin() }
 }

@@ -77,7 +77,7 @@ enum MachineCheck {
       var limits = rlimit()
       guard getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return nil }
       let text = "\(limits.rlim_max) files may be open here; no server answers that would tell its own limit"
-      return limits.rlim_max >= ServerLimits.descriptorsLow
+      return limits.rlim_max >= UInt(ServerLimits.descriptorsLow)
         ? Step("descriptors", .pass, text) : Step("descriptors", .warn, text, advice: advice)
     }
     let text = "the server has \(Int(open)) files open, of \(Int(most)) that it may have"

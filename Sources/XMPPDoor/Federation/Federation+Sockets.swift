@@ -34,10 +34,9 @@ extension Federation {
   @discardableResult
   public func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
     let server = self.port.withLock { known in
-      let server =
-        known
-        ?? ServerListener(
-          servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork)
+      if let known { return known }
+      let server = ServerListener(
+        servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork, all: all)
       known = server
       return server
     }

@@ -20,6 +20,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   let servers: ServerStreams
   let group: any EventLoopGroup
   let boundsByNetwork: Bool
+  let all: OpenConnections
   /// The listener for streams of other servers, once there is a port.
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
@@ -54,6 +55,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     mounted = listener.mounted
     group = listener.group
     boundsByNetwork = listener.boundsByNetwork
+    all = listener.all
     homes = Self.homes(listener.door, options)
     blocklists = Self.blocklists(listener, options)
   }

@@ -16,11 +16,13 @@ final class ServerListener: Sendable {
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not verified yet (RFC 6120 13.12).
   private let unverified: ConnectionBound
+  private let all: OpenConnections
 
   init(
     _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner,
-    boundsByNetwork: Bool = true
+    boundsByNetwork: Bool = true, all: OpenConnections = OpenConnections()
   ) {
+    self.all = all
     unverified = ConnectionBound(
       max: FederationLimits.unverifiedMax, perNetworkMax: FederationLimits.unverifiedPerAddressMax, replacesOwn: false,
       isByNetwork: boundsByNetwork
@@ -63,10 +65,11 @@ final class ServerListener: Sendable {
       channel.eventLoop.execute { if opened.value?.isVerified == false { channel.close(promise: nil) } }
     }
     guard let place = mounted[ObjectIdentifier(channel.eventLoop)],
-      let id = unverified.admit(address, close: giveWay)
+      let id = unverified.admit(address, isFull: all.isFull, close: giveWay)
     else {
       throw ChannelError.ioOnClosedChannel
     }
+    all.opened(channel)
     let connection = ServerConnection(
       streams, loopContext: place.loopContext.value,
       .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },

@@ -19,7 +19,7 @@ final class XMPPConnection: SessionOutlet {
   let loopContext: LoopContext
   private let framing: StreamFraming
   let peer: String
-  private let onAuthenticated: @Sendable () -> Void
+  private let onLoginEnded: @Sendable (_ isLoggedIn: Bool) -> Void
   private var transport: (any StreamTransport)?
   var machine: StreamMachine
   var binder: BindMachine
@@ -57,7 +57,7 @@ final class XMPPConnection: SessionOutlet {
   /// The state of registration before authentication (`Registration.swift`).
   var registration: RegistrationMachine
   var isRegistering = false
-  private var hasCounted = false
+  private var hasEndedLogin = false
   /// Whether the transport takes more. The transport reports changes; asking it would cost more than all other work for
   /// one of a thousand occupants.
   private(set) var isWritable = true
@@ -84,15 +84,16 @@ final class XMPPConnection: SessionOutlet {
     let hashes: [SCRAMHash]
   }
 
+  /// - Parameter onLoginEnded: called once, when the client has logged in, or with `false` if the stream ends before.
   init(
     door: DoorContext, loopContext: LoopContext, framing: StreamFraming, isSecured: Bool, peer: String,
-    onAuthenticated: @escaping @Sendable () -> Void
+    onLoginEnded: @escaping @Sendable (_ isLoggedIn: Bool) -> Void
   ) {
     self.door = door
     self.loopContext = loopContext
     self.framing = framing
     self.peer = peer
-    self.onAuthenticated = onAuthenticated
+    self.onLoginEnded = onLoginEnded
     machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: door.binding)
     registration = RegistrationMachine(isOpen: door.options.allowsRegistration)
@@ -562,15 +563,15 @@ final class XMPPConnection: SessionOutlet {
     metrics.logins.add(Both(mechanism, .success))
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
     if case .appPassword(let id)? = access?.source { door.accounts.noteUse(ofAppPassword: id, of: user) }
-    countAuthenticated()
+    endLogin(isLoggedIn: true)
     proof = nil
     deadline = .now() + DoorLimits.negotiation
   }
 
-  private func countAuthenticated() {
-    guard !hasCounted else { return }
-    hasCounted = true
-    onAuthenticated()
+  private func endLogin(isLoggedIn: Bool) {
+    guard !hasEndedLogin else { return }
+    hasEndedLogin = true
+    onLoginEnded(isLoggedIn)
   }
 
   // MARK: Writing
@@ -617,7 +618,7 @@ final class XMPPConnection: SessionOutlet {
   /// Closes the connection for a newcomer, unless the client has logged in. There is no stream error: a client that reads
   /// nothing would hold the connection until it is closed anyway.
   func giveWay() {
-    if !hasCounted { drop() }
+    if !hasEndedLogin { drop() }
   }
 
   // MARK: Time
@@ -649,7 +650,7 @@ final class XMPPConnection: SessionOutlet {
     isOver = true
     machine.disconnected()
     loopContext.remove(self)
-    countAuthenticated()
+    endLogin(isLoggedIn: false)
     proof = nil
     let session = session
     self.session = nil

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 public import Dialogs
 import HTTPPort
 public import NIOCore
@@ -26,6 +26,7 @@ public final class XMPPListener: Sendable {
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not authenticated yet.
   let unauthenticated: ConnectionBound
+  let all: OpenConnections
   /// Whether bounds tell networks apart.
   let boundsByNetwork: Bool
 
@@ -36,10 +37,13 @@ public final class XMPPListener: Sendable {
   ///   - boundsByNetwork: whether the network with the most streams before login gives way; otherwise the oldest of all
   ///     streams does.
   ///   - unauthenticatedMax: the streams before login, by default as many as the door ever has.
+  ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
+  ///     before login.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
-    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil
+    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, all: OpenConnections = OpenConnections()
   ) async throws {
+    self.all = all
     self.door = door
     self.group = group
     self.tls = tls
@@ -114,7 +118,8 @@ public final class XMPPListener: Sendable {
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
     let connection = try connect(
       on: channel.eventLoop, framing: .document, isSecured: directTLS,
-      peer: Self.network(channel.remoteAddress))
+      peer: Self.network(channel.remoteAddress), isFull: all.isFull)
+    all.opened(channel)
     let transport = TCPTransport(connection, tls: tls, exporters: exporters)
     if directTLS {
       guard tls(nil) != nil else {
@@ -128,21 +133,29 @@ public final class XMPPListener: Sendable {
 
   /// Returns a new stream, which its transport opens. Called on its loop.
   ///
-  /// - Parameter peer: the network that wrong passwords count against.
+  /// - Parameters:
+  ///   - peer: the network that wrong passwords count against.
+  ///   - isFull: whether there is room only in the place of another stream.
+  ///   - onLogin: called on the loop when the client has logged in.
   func connect(
-    on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String
+    on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String, isFull: Bool = false,
+    onLogin: @escaping @Sendable () -> Void = {}
   ) throws -> XMPPConnection {
     guard let loopContext = loopContexts[ObjectIdentifier(loop)]?.loopContext.value else {
       throw ChannelError.operationUnsupported
     }
     let opened = NIOLoopBoundBox<XMPPConnection?>(nil, eventLoop: loop)
     // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
-    guard let place = unauthenticated.admit(peer, close: { loop.execute { opened.value?.giveWay() } }) else {
+    let giveWay: @Sendable () -> Void = { loop.execute { opened.value?.giveWay() } }
+    guard let place = unauthenticated.admit(peer, isFull: isFull, close: giveWay) else {
       throw ChannelError.ioOnClosedChannel
     }
     let connection = XMPPConnection(
       door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer
-    ) { [unauthenticated] in unauthenticated.release(place) }
+    ) { [unauthenticated] isLoggedIn in
+      unauthenticated.release(place)
+      if isLoggedIn { onLogin() }
+    }
     opened.value = connection
     return connection
   }

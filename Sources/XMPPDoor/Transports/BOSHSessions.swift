@@ -23,9 +23,12 @@ final class BOSHSessions: Sendable {
 
   /// Returns the response to one request when it is due.
   ///
-  /// - Parameter whenClientLeaves: calls a closure once if the connection of the request ends before its response.
+  /// - Parameters:
+  ///   - onLogin: called if the session is a logged-in user's, before the response.
+  ///   - whenClientLeaves: calls a closure once if the connection of the request ends before its response.
   func answer(
-    to body: ByteBuffer, from peer: String, whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
+    to body: ByteBuffer, from peer: String, onLogin: @escaping @Sendable () -> Void,
+    whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
   ) async -> ByteBuffer {
     let request: BOSHRequest
     do throws(BOSHCondition) { request = try Self.read(body) } catch {
@@ -41,6 +44,7 @@ final class BOSHSessions: Sendable {
         return answer(BOSHResponse(.terminated(.itemNotFound)).written())
       }
       place.loop.execute {
+        if place.transport.value.isLoggedIn { onLogin() }
         place.transport.value.received(request, as: exchange, byteCount: count, answer: answer)
       }
       whenClientLeaves { place.loop.execute { place.transport.value.abandoned(exchange) } }

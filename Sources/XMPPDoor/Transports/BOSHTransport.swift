@@ -42,6 +42,8 @@ final class BOSHTransport: StreamTransport {
   /// The milliseconds of a monotonic clock.
   private static var now: Int { Int(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 
+  var isLoggedIn: Bool { connection.machine.user != nil }
+
   // MARK: Requests
 
   /// Processes a request.

@@ -23,8 +23,9 @@ extension XMPPListener {
     let socket = HTTPSocket(
       path: Self.webSocketPath, subprotocol: "xmpp", messageBytesMax: ReaderLimits.authenticated.stanzaBytes,
       fragmentsMax: DoorLimits.fragmentsMax, refusal: Self.refusal
-    ) { [self] channel, peer in
-      let connection = try connect(on: channel.eventLoop, framing: .messages, isSecured: true, peer: peer.address)
+    ) { [self] channel, peer, onLogin in
+      let connection = try connect(
+        on: channel.eventLoop, framing: .messages, isSecured: true, peer: peer.address, onLogin: onLogin)
       try channel.pipeline.syncOperations.addHandler(WebSocketTransport(connection, on: channel))
     }
     let routes = [
@@ -38,7 +39,8 @@ extension XMPPListener {
             status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
         }
         let response = await bosh.answer(
-          to: body, from: peer.address, whenClientLeaves: { context.whenClientLeaves($0) })
+          to: body, from: peer.address, onLogin: { context.noteLogin() },
+          whenClientLeaves: { context.whenClientLeaves($0) })
         // XEP-0124 7.1 has the client choose the type. Others' content would then have the type that the client's page
         // says: it is always XML.
         let headers: HTTPFields = [

@@ -1,0 +1,110 @@
+import Basics
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import HTTPPort
+
+/// Which HTTP connections give way to newcomers.
+@Suite struct ConnectionPlaceTests {
+  private final class Losses: Sendable {
+    private let networks = Mutex<[String]>([])
+    var all: [String] { networks.withLock { $0 } }
+    func add(_ loss: ConnectionBound.Loss) { networks.withLock { $0.append(loss.network) } }
+  }
+
+  private struct Connection {
+    let channel = EmbeddedChannel()
+    let place: ConnectionPlace
+    let isAdmitted: Bool
+
+    init(from address: String, _ bound: ConnectionBound, isFull: Bool = false) throws {
+      let remote = try SocketAddress(ipAddress: address, port: 1)
+      try channel.connect(to: remote).wait()
+      channel.remoteAddress = remote
+      place = ConnectionPlace(bound, TrustedProxies(), channel)
+      isAdmitted = place.enter(isFull: isFull)
+      try channel.pipeline.syncOperations.addHandler(place)
+    }
+
+    /// Carries out what others have asked of the loop.
+    var isOpen: Bool {
+      channel.embeddedEventLoop.run()
+      return channel.isActive
+    }
+
+    func request(_ headers: HTTPHeaders = [:]) throws {
+      let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
+      try channel.writeInbound(HTTPServerRequestPart.head(head))
+      try channel.writeInbound(HTTPServerRequestPart.end(nil))
+    }
+
+    func answer() throws {
+      try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+      try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    }
+  }
+
+  @Test func theOldestOfTheNetworkWithTheMostIsClosed() throws {
+    let losses = Losses()
+    let bound = ConnectionBound(max: 2) { losses.add($0) }
+    let attackers = try (0..<2).map { _ in try Connection(from: "192.0.2.1", bound) }
+    let witness = try Connection(from: "192.0.2.2", bound)
+    #expect(attackers.map(\.isOpen) == [false, true])
+    #expect(witness.isOpen && bound.count == 2 && losses.all == ["192.0.2.1"])
+    _ = try Connection(from: "192.0.2.1", bound)
+    #expect(!attackers[1].isOpen && witness.isOpen)
+    // Its end releases the place.
+    try witness.channel.close().wait()
+    #expect(bound.count == 1)
+  }
+
+  @Test func aRequestOfALoggedInUserIsNotInterrupted() throws {
+    let bound = ConnectionBound(max: 1)
+    let user = try Connection(from: "192.0.2.1", bound)
+    try user.request()
+    user.place.logIn()
+    #expect(bound.count == 0)
+    let second = try Connection(from: "192.0.2.1", bound)
+    #expect(user.isOpen && second.isOpen)
+    // When it was answered, the connection may be closed again, as it is idle.
+    try user.answer()
+    #expect(!second.isOpen && user.isOpen && bound.count == 1)
+    let third = try Connection(from: "192.0.2.3", bound)
+    #expect(third.isAdmitted && !user.isOpen)
+  }
+
+  /// A login on one loop, while a newcomer on another takes the place.
+  @Test func aLoginThatIsFasterKeepsTheConnection() throws {
+    let bound = ConnectionBound(max: 1)
+    let user = try Connection(from: "192.0.2.1", bound)
+    let newcomer = try Connection(from: "192.0.2.1", bound)
+    user.place.logIn()
+    #expect(user.isOpen && newcomer.isOpen && bound.count == 1)
+  }
+
+  @Test func aFullServerAdmitsInThePlaceOfAnother() throws {
+    let bound = ConnectionBound(max: 10)
+    #expect(try !Connection(from: "192.0.2.1", bound, isFull: true).isAdmitted)
+    let idle = try Connection(from: "192.0.2.1", bound)
+    let newcomer = try Connection(from: "192.0.2.2", bound, isFull: true)
+    #expect(newcomer.isAdmitted && !idle.isOpen)
+  }
+
+  /// The proxy's connections are those of the clients that it names; those of others are their own, whatever they name.
+  @Test func theConnectionsOfAProxyAreItsClients() throws {
+    let losses = Losses()
+    let bound = ConnectionBound(max: 3) { losses.add($0) }
+    let proxied = try ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map { client in
+      let connection = try Connection(from: "127.0.0.1", bound)
+      try connection.request(["x-forwarded-for": client])
+      return connection
+    }
+    let newcomer = try Connection(from: "192.0.2.3", bound)
+    try newcomer.request(["x-forwarded-for": "192.0.2.1"])
+    #expect(proxied.map(\.isOpen) == [false, true, true])
+    #expect(newcomer.isOpen && losses.all == ["192.0.2.1"])
+  }
+}
