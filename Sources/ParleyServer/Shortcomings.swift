@@ -53,8 +53,11 @@ extension Settings {
   public func doubts(at now: Timestamp) -> [String] {
     let conditions = StartConditions.current
     return Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
-      + (conditions.isCertain(self) ? [] : conditions.doubts(self))
+      + [conditions.shortage(self)].compactMap { $0 } + (conditions.isCertain(self) ? [] : conditions.doubts(self))
   }
+
+  /// What `parley check` says of the connections that the limit of open files allows; nil if that is not known.
+  public var capacity: String? { StartConditions.current.capacity(self) }
 
   /// The remarks of `parley check`: what is in order, and not for everybody who connects.
   public var remarks: [String] { Certificates.remarks(self) }

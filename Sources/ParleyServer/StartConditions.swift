@@ -15,12 +15,15 @@ package struct StartConditions {
   var bindsAllPorts: Bool
   /// The ports below this one need a capability (`net.ipv4.ip_unprivileged_port_start`, ip(7)).
   var firstFreePort: Int
+  /// The limit of open files to which a server of this user can raise its own; nil if the system does not say it.
+  var files: Int?
 
   package static var current: StartConditions {
     StartConditions(
       unit: ServiceUnit.installed(), user: SystemUser.current,
       bindsAllPorts: text(of: "/proc/self/status").map(holdsNetBindService) ?? false,
-      firstFreePort: text(of: "/proc/sys/net/ipv4/ip_unprivileged_port_start").flatMap { Int($0.trimmed) } ?? 1_024)
+      firstFreePort: text(of: "/proc/sys/net/ipv4/ip_unprivileged_port_start").flatMap { Int($0.trimmed) } ?? 1_024,
+      files: OpenFiles.highest)
   }
 
   fileprivate static func text(of path: String) -> String? {
@@ -65,6 +68,16 @@ package struct StartConditions {
     texts += folders(settings, unit, server, isSelf)
     if !isSelf { texts += files(settings, server) }
     return texts
+  }
+
+  /// Returns what the limit of open files allows the server; nil if it is not known.
+  func capacity(_ settings: Settings) -> String? { connections(starting(settings))?.text }
+
+  /// Returns a warning if the limit of open files is low; the server starts nonetheless.
+  func shortage(_ settings: Settings) -> String? { connections(starting(settings))?.doubt }
+
+  private func connections(_ unit: ServiceUnit?) -> ConnectionBounds? {
+    (unit?.files ?? files).map { ConnectionBounds(files: $0) }
   }
 
   /// Returns a path without `.`, `..` and symbolic links; as it is if nothing is there.
@@ -262,6 +275,8 @@ struct ServiceUnit {
   /// `DynamicUser=`.
   private var wantsDynamicUser = false
   private var capabilities = ""
+  /// The hard limit of `LimitNOFILE=`; nil if the unit has none of its own.
+  private(set) var files: Int?
   private var isStrict = false
   private var state: [String] = []
   private var writable: [String] = []
@@ -325,6 +340,7 @@ struct ServiceUnit {
           option.flatMap { $0 < words.count ? words[$0] : nil }
           ?? words.first { $0.hasPrefix("--config=") }.map { String($0.dropFirst("--config=".count)) }
       case "AmbientCapabilities": capabilities = value.isEmpty ? "" : capabilities + " " + value
+      case "LimitNOFILE": files = value.split(separator: ":").last.flatMap { Int($0) }
       case "ProtectSystem": isStrict = value == "strict"
       case "ReadWritePaths":
         writable = words.isEmpty ? [] : writable + words.map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }

@@ -20,9 +20,9 @@ struct Check: AsyncParsableCommand {
       the owner of the data folder.
 
       Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
-      that has expired, is about to, lacks a name or its chain; a machine without IPv6. They do not change the exit status. \
-      Lines that begin with remark: are about what is in order for some who connect, such as the certificate of a company's \
-      own authority.
+      that has expired, is about to, lacks a name or its chain; a machine without IPv6; a limit of open files that is too low. \
+      They do not change the exit status. Lines that begin with remark: are about what is in order for some who connect, such \
+      as the certificate of a company's own authority.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -73,12 +73,14 @@ struct Check: AsyncParsableCommand {
         settings.shortcomings + settings.doubts(at: SystemClock.now) + (await AdminConnection.doubts(settings))
       let remarks = settings.remarks
       let count = notes.isEmpty ? "" : notes.count == 1 ? ", with a warning" : ", with \(notes.count) warnings"
+      let capacity = settings.capacity
       let verdict =
         "The configuration is good\(count) (\(settings.file ?? "no file; environment and defaults"))."
+        + (capacity.map { " " + $0 } ?? "")
       try output.print(
         [
           "file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n"),
-          "remarks": remarks.isEmpty ? nil : remarks.joined(separator: "\n"),
+          "capacity": capacity, "remarks": remarks.isEmpty ? nil : remarks.joined(separator: "\n"),
         ],
         ([verdict] + notes.map { "warning: \($0)" } + remarks.map { "remark: \($0)" }).joined(separator: "\n"))
     }

@@ -403,6 +403,40 @@ import Testing
     }
   }
 
+  /// Each connection is an open file, and a quarter of the files is kept for the store and for files, with a least and a most.
+  @Test func theLimitOfOpenFilesBoundsTheConnections() {
+    func numbers(_ files: Int?) -> [Int] {
+      let bounds = ConnectionBounds(files: files)
+      return [bounds.kept, bounds.all, bounds.withoutLogin]
+    }
+    #expect(numbers(32) == [64, 1, 8])
+    #expect(numbers(128) == [64, 64, 32])
+    #expect(numbers(1_024) == [256, 768, 256])
+    #expect(numbers(262_144) == [4_096, 258_048, 65_536])
+    #expect(numbers(nil) == [4_096, Int.max - 4_096, Int.max / 4])
+    #expect(ConnectionBounds(files: 4_096).doubt == nil)
+    #expect(ConnectionBounds(files: 4_095).doubt?.contains("4095, which allows 3072 connections only") == true)
+  }
+
+  @Test func aLimitOfOpenFilesThatIsLowIsAWarning() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "")
+      var checked = conditions(nil, SystemUser.current)
+      #expect(checked.capacity(settings) == nil)
+      checked.files = 1_024
+      #expect(checked.capacity(settings) == "The limit of open files is 1024, which allows 768 connections.")
+      #expect(checked.shortage(settings)?.contains("LimitNOFILE") == true)
+      // That of the unit counts, if it starts the server with this configuration.
+      checked.unit = try unit(folder + "/parley.yaml")
+      #expect(checked.shortage(settings) == nil)
+      #expect(checked.capacity(settings) == "The limit of open files is 262144, which allows 258048 connections.")
+      checked.unit = try unit(folder + "/parley.yaml", "[Service]\nLimitNOFILE=512:2048\n")
+      #expect(checked.shortage(settings)?.contains("is 2048, which allows 1536 connections only") == true)
+      checked.unit = try unit("/etc/parley/parley.yaml")
+      #expect(checked.shortage(settings)?.contains("is 1024") == true)
+    }
+  }
+
   @Test func boundsByNetworkThatAreOffAreAWarning() throws {
     try withScratchFolder { folder in
       let text = "limits.by_network is false"
