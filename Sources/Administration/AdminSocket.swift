@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import Glibc
+import HTTPPort
 package import Logging
 package import NIOCore
 import NIOHTTP1
@@ -19,6 +20,7 @@ package final class AdminSocket: Sendable {
     do {
       // The file never has a wider mode: it is created with the process's umask of 077 and then narrowed to 0600.
       let channel = try await ServerBootstrap(group: group)
+        .serverChannelInitializer(AcceptPause.initializer(context.parley.metrics, logger))
         .serverChannelOption(.backlog, value: Int32(AdminLimits.connectionsMax))
         .childChannelInitializer { channel in accept(channel, context: context, logger: logger) }
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()

@@ -8,6 +8,11 @@ enum HTTPLimits {
   /// that has the most of them gives up its oldest to each newcomer. WebSockets of logged-in users do not count, nor do
   /// connections while a request of a logged-in user is under way.
   static let unauthenticatedMax = 65_536
+  /// The time for which a port accepts nothing when there are no descriptors for a connection: short for a client that
+  /// waits, and ten attempts a second cost nothing.
+  static let acceptPause: TimeAmount = .milliseconds(100)
+  /// The interval in which the log has one line for each reason of such pauses.
+  static let acceptPauseLog: Duration = .seconds(60)
   /// The time without a complete request after which a connection is closed.
   static let idle: TimeAmount = .seconds(60)
   /// The minimum rate of a body in bytes per second and its allowance: slower than any mobile network, so that 64 KiB

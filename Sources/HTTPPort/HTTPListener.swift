@@ -116,7 +116,11 @@ public struct HTTPListener: Service {
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
         availableConnectionsDelegate: connectionsMax.map { MaximumAvailableConnections($0) }),
-      onServerRunning: { await onBound($0.localAddress) }, eventLoopGroupProvider: .shared(loops), logger: logger)
+      onServerRunning: { [initializer = AcceptPause.initializer(metrics, logger)] channel in
+        // A channel that is closed already has no use for it.
+        try? await channel.eventLoop.flatSubmit { initializer(channel) }.get()
+        await onBound(channel.localAddress)
+      }, eventLoopGroupProvider: .shared(loops), logger: logger)
     try await withGracefulShutdownHandler {
       try await application.run()
     } onGracefulShutdown: { [sites] in

@@ -18,6 +18,9 @@ public final class Metrics: Sendable {
     "parley_tls_handshakes_total", "Completed TLS handshakes.")
   public let refusals = Counter<RefusingRate>(
     "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
+  public let acceptPauses = Counter<Single>(
+    "parley_accept_pauses_total",
+    "Pauses of a port that could accept no connection, for example because no file descriptor was left.")
 
   public let sendingPauses = Counter<SendingBound>(
     "parley_sending_pauses_total",

@@ -93,6 +93,7 @@ import Testing
       counter parley_logins_total door mechanism result
       counter parley_tls_handshakes_total port version
       counter parley_refusals_total rate
+      counter parley_accept_pauses_total
       counter parley_sending_pauses_total bound
       counter parley_stanzas_total direction kind
       counter parley_messages_total door

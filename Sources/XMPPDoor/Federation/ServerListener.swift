@@ -1,4 +1,5 @@
 import Basics
+import Dialogs
 import HTTPPort
 import NIOCore
 import NIOPosix
@@ -37,6 +38,7 @@ final class ServerListener: Sendable {
   @discardableResult
   func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
     let channel = try await ServerBootstrap(group: group)
+      .serverChannelInitializer(AcceptPause.initializer(streams.door.parley.metrics, streams.door.logger))
       .serverChannelOption(.backlog, value: 1_024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)

@@ -62,6 +62,7 @@ public final class XMPPListener: Sendable {
   @discardableResult
   public func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
     let channel = try await ServerBootstrap(group: group)
+      .serverChannelInitializer(AcceptPause.initializer(door.parley.metrics, door.logger))
       .serverChannelOption(.backlog, value: 4_096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -84,6 +85,7 @@ public final class XMPPListener: Sendable {
   public func listenForComponents(host: String, port: Int) async throws -> Int {
     let count = Counter()
     let channel = try await ServerBootstrap(group: group)
+      .serverChannelInitializer(AcceptPause.initializer(door.parley.metrics, door.logger))
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
