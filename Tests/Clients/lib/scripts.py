@@ -70,6 +70,7 @@ SCRIPTS = [
     Script("push", seconds=40, cores=0.1),
     Script("app_properties", seconds=110, cores=0.7),
     Script("security", once="what it finds is an attack that succeeds"),
+    Script("networks", once="what it finds is an attack that succeeds"),
     Script("secrecy", once="what it finds is leaked"),
     Script("web"),
     Script("sdk_js", seconds=70, cores=0.5),

@@ -1,0 +1,185 @@
+"""One network cannot keep others out: 127.0.0.2 opens connections that say nothing, as many as the limit of open files lets it have and
+as many again, at the ports of XMPP and HTTP; others log in, and who is logged in stays. Then no descriptor is left at all.
+"""
+import base64
+import json
+import os
+import resource
+import socket
+import subprocess
+import threading
+
+import websockets.sync.client
+
+from lib.apps import App
+from lib.harness import BINARY, PASSWORD, PATIENCE, Server, expect, until
+from lib.scrape import Growth, Scrape
+from lib.wire import HEADER, XMPP
+
+# The limit of open files of the server, and what it makes of it (docs/operations.md, "Size of the machine").
+FILES, ALL, WITHOUT_LOGIN = 320, 240, 80
+LIMITED = ["prlimit", f"--nofile={FILES}:{FILES}"]
+ATTACKER = "127.0.0.2"
+WAITS = "a connection waits, since it cannot be accepted"
+
+
+def dial(port):
+    return socket.create_connection(("127.0.0.1", port), PATIENCE, (ATTACKER, 0))
+
+
+def is_open(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+class Attack:
+    """Connections that say nothing."""
+
+    def __init__(self, port, count):
+        self.connections = [dial(port) for _ in range(count)]
+
+    @property
+    def held(self):
+        """The number of those that the server has not closed."""
+        return sum(is_open(connection) for connection in self.connections)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for connection in self.connections:
+            connection.close()
+
+
+class Neighbour(App):
+    """An app in the attacker's network."""
+
+    def connect(self, cursor=None):
+        self.socket = websockets.sync.client.connect(
+            self.server.base.replace("http", "ws", 1) + "/v1/ws", sock=dial(self.server.http), subprotocols=["parley.v1"],
+            open_timeout=PATIENCE, compression=None)
+        threading.Thread(target=self._read, args=(self.socket,), daemon=True).start()
+        expect(self.command("hello", {"token": self.token}).get("ok"), "hello was refused")
+        return self
+
+
+def run(checks):
+    with Server(wrapper=LIMITED, xmpp__plaintext="true") as server:
+        server.start()
+        server.add_users("romeo", "juliet")
+        said(checks, server)
+        together(checks, server)
+        neighbour = Neighbour(server, "romeo").connect()
+        streams(checks, server)
+        requests(checks, server, neighbour)
+        both(checks, server, neighbour)
+        without_descriptors(checks, server, neighbour)
+
+
+def said(checks, server):
+    with checks.check("networks: the check and the log say how many connections a low limit of open files allows"):
+        done = subprocess.run(
+            [*LIMITED, str(BINARY), "check", "--config", server.configuration], env=server.environment(), capture_output=True, text=True,
+            timeout=PATIENCE)
+        words = f"The limit of open files is {FILES}, which allows {ALL} connections"
+        expect(done.returncode == 0 and words in done.stdout.splitlines()[0], f"{done}")
+        expect(any(line.startswith(f"warning: {words}") and "LimitNOFILE" in line for line in done.stdout.splitlines()), done.stdout)
+        expect(words in server.log.text, server.tail())
+
+
+def together(checks, server):
+    """The twin of the attacks: the places of one network are there for its people."""
+    with checks.check("networks: as many people as there are places log in at the same time behind one address"):
+        growth = Growth(server)
+        people = [XMPP("juliet", server.xmpp) for _ in range(WITHOUT_LOGIN)]
+        for person in people:
+            person.dial()
+        token = base64.b64encode(f"\0juliet\0{PASSWORD}".encode()).decode()
+        for person in people:
+            person.send(f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{token}</auth>")
+        for person in people:
+            person.stanza(lambda s: s.tag.endswith("}success"), "success")
+        for person in people:
+            person.close()
+        growth.until("parley_logins_total", len(people), door="xmpp", result="success")
+        expect(Scrape(server)("parley_refusals_total", rate="connections") == 0, "somebody was refused")
+
+
+def streams(checks, server):
+    with checks.check("networks: one network has all XMPP connections before login, and another logs in"):
+        growth = Growth(server)
+        with Attack(server.xmpp, 2 * WITHOUT_LOGIN) as attack:
+            until("the end of half of the attack", lambda: attack.held == WITHOUT_LOGIN)
+            juliet = XMPP("juliet", server.xmpp)
+            juliet.connect()
+            until("the end of one for her", lambda: attack.held == WITHOUT_LOGIN - 1)
+            # Her login has made room for one, who takes nothing from her.
+            with Attack(server.xmpp, 2) as more:
+                until("the end of one more", lambda: attack.held + more.held == WITHOUT_LOGIN)
+                juliet.send("<iq type='get' id='still'><ping xmlns='urn:xmpp:ping'/></iq>")
+                juliet.stanza(lambda s: s.get("id") == "still", "an answer")
+            juliet.close()
+        growth.until("parley_refusals_total", WITHOUT_LOGIN + 2, rate="connections")
+        server.log.until(
+            "the line", lambda text: any("a connection was refused" in line and ATTACKER in line and "streams-before-login" in line
+                                         for line in text.splitlines()))
+
+
+def requests(checks, server, neighbour):
+    with checks.check("networks: one network has all HTTP connections without a login, and others log in; a WebSocket of its own stays"):
+        growth = Growth(server)
+        with Attack(server.http, 2 * WITHOUT_LOGIN) as attack:
+            until("the end of half of the attack", lambda: attack.held <= WITHOUT_LOGIN)
+            juliet = App(server, "juliet").connect()
+            # Each of her connections has taken one place at most.
+            until("the end of one for her", lambda: attack.held < WITHOUT_LOGIN)
+            expect(WITHOUT_LOGIN - 8 <= attack.held, f"{attack.held} of the attack are open")
+            for app in (juliet, neighbour):
+                expect(app.command("ping").get("ok"), f"{app.name} is not answered")
+            juliet.socket.close()
+        growth.until("parley_refusals_total", rate="connections")
+
+
+def both(checks, server, neighbour):
+    with checks.check("networks: attacks at both ports leave descriptors for the store, commands and newcomers"):
+        with Attack(server.xmpp, 2 * WITHOUT_LOGIN) as one, Attack(server.http, 2 * WITHOUT_LOGIN) as other:
+            until("the end of half of them", lambda: one.held <= WITHOUT_LOGIN and other.held <= WITHOUT_LOGIN)
+            used = Scrape(server)("process_open_fds")
+            expect(2 * WITHOUT_LOGIN <= used < FILES - 40, f"{used} of {FILES} files are open")
+            expect("juliet@localhost" in server.command("user", "list"), "a command is not answered")
+            juliet = XMPP("juliet", server.xmpp)
+            juliet.connect()
+            juliet.close()
+            status, dialog = neighbour.call("POST", "/v1/dialogs", {"type": "group", "name": "Still here", "memberIds": ["juliet"]})
+            expect(status == 201, f"{status} {json.dumps(dialog)}")
+        expect(Scrape(server)("parley_accept_pauses_total") == 0, "the descriptors were used up")
+
+
+def without_descriptors(checks, server, neighbour):
+    with checks.check("networks: a port without descriptors says why, serves who is there, and goes on when there are some"):
+        process = server.process.pid
+        used = len(os.listdir(f"/proc/{process}/fd"))
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (used, FILES))
+        try:
+            # Some may find a number that was free below the limit.
+            with Attack(server.xmpp, 40), socket.create_connection(("127.0.0.1", server.xmpp), PATIENCE) as juliet:
+                juliet.sendall(HEADER.encode())
+                server.log.until("the reason", lambda text: WAITS in text)
+                line = next(line for line in server.log.lines if WAITS in line)
+                expect("LimitNOFILE" in line and str(server.xmpp) in line, line)
+                expect(neighbour.command("ping").get("ok"), "who is logged in is not answered")
+                resource.prlimit(process, resource.RLIMIT_NOFILE, (FILES, FILES))
+                answer = b""
+                while b"</stream:features>" not in answer:
+                    piece = juliet.recv(4_096)
+                    expect(piece, f"the end came behind {answer}")
+                    answer += piece
+        finally:
+            resource.prlimit(process, resource.RLIMIT_NOFILE, (FILES, FILES))
+        expect(Scrape(server)("parley_accept_pauses_total") >= 1, "no pause was counted")
+        expect(server.log.text.count(WAITS) == 1, server.tail())
