@@ -13,6 +13,13 @@ enum HTTPLimits {
   static let acceptPause: TimeAmount = .milliseconds(100)
   /// The interval in which the log has one line for each reason of such pauses.
   static let acceptPauseLog: Duration = .seconds(60)
+  /// The TLS handshakes that one network may begin at once at all ports together, and beyond them in a second; further ones
+  /// wait for their turn. 2,000 people behind one address are back at once after a restart, with three connections each
+  /// within 40 s; and an attacker takes a second of a core at first, then a twentieth of it.
+  static let handshakesAtOnce = 2_000
+  static let handshakesPerSecond = 100
+  /// The interval in which the log has one line of each network that waits.
+  static let handshakeLog: Duration = .seconds(60)
   /// The time without a complete request after which a connection is closed.
   static let idle: TimeAmount = .seconds(60)
   /// The minimum rate of a body in bytes per second and its allowance: slower than any mobile network, so that 64 KiB

@@ -27,6 +27,7 @@ public struct HTTPListener: Service {
   private let connectionsMax: Int?
   private let connections: ConnectionBound
   private let all: OpenConnections
+  private let handshakes: TLSHandshakes?
   private let traces: Traces?
   private let downloads: Downloads?
 
@@ -47,6 +48,7 @@ public struct HTTPListener: Service {
   ///   - connections: The bound of connections without a login, which ports share.
   ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
   ///     without a login.
+  ///   - handshakes: The pace of TLS handshakes; nil for none.
   ///   - downloads: The downloads of all ports that share a bound; nil for none, where few connections may be open.
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
@@ -56,7 +58,7 @@ public struct HTTPListener: Service {
     tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
     isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil,
     connections: ConnectionBound = ConnectionBound(max: .max), all: OpenConnections = OpenConnections(),
-    downloads: Downloads?, metrics: Metrics, traces: Traces? = nil, logger: Logger,
+    handshakes: TLSHandshakes? = nil, downloads: Downloads?, metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -75,6 +77,7 @@ public struct HTTPListener: Service {
     self.connectionsMax = connectionsMax
     self.connections = connections
     self.all = all
+    self.handshakes = handshakes
     refusals = RefusalLog(logger)
     // Hummingbird logs every connection at `info`.
     var quiet = logger
@@ -108,10 +111,11 @@ public struct HTTPListener: Service {
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
         refusals: refusals, downloads: downloads, places: places),
-      server: HTTPServerBuilder { [metrics, origins, proxies, refusals, connections, all] in
+      server: HTTPServerBuilder { [metrics, origins, proxies, refusals, connections, all, handshakes] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, connections: connections,
-          places: places, all: all, metrics: metrics, refusals: refusals, tls: tls, validation: validation)
+          places: places, all: all, handshakes: handshakes, metrics: metrics, refusals: refusals, tls: tls,
+          validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,

@@ -34,6 +34,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let connections: ConnectionBound
   let places: ConnectionPlaces
   let all: OpenConnections
+  let handshakes: TLSHandshakes?
   let metrics: Metrics
   let refusals: RefusalLog
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
@@ -55,6 +56,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       } else if let tls {
         try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
       }
+      if tls != nil { try handshakes?.pace(channel) }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       try channel.syncOptions?.setOption(.unsentBytes, value: UnsentBytes.most)
       // One read at a time: of several NIO would keep a buffer each.

@@ -29,8 +29,8 @@ struct XMPPService: Service {
 
   init(
     _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ outgoing: Outgoing,
-    _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ all: OpenConnections, _ readiness: Readiness,
-    _ logger: Logger
+    _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ all: OpenConnections, _ handshakes: TLSHandshakes,
+    _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
     let parley = accounts.parley
@@ -60,7 +60,7 @@ struct XMPPService: Service {
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters, boundsByNetwork: settings.boundsByNetwork, unauthenticatedMax: bounds.withoutLogin,
-      all: all)
+      all: all, handshakes: handshakes)
     guard let federated = settings.federation else {
       (federation, trust) = (nil, nil)
       return
@@ -177,8 +177,7 @@ enum HTTPPorts {
   static func services(
     _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ strict: StrictTransport,
     _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ all: OpenConnections,
-    _ readiness: Readiness, _ downloads: Downloads,
-    _ parley: Parley, _ logger: Logger
+    _ handshakes: TLSHandshakes, _ readiness: Readiness, _ downloads: Downloads, _ parley: Parley, _ logger: Logger
   ) throws -> [any Service] {
     let connections = HTTPListener.bound(
       max: bounds.withoutLogin, isByNetwork: settings.boundsByNetwork, metrics: parley.metrics, logger: logger)
@@ -196,8 +195,8 @@ enum HTTPPorts {
       let listener = HTTPListener(
         sites: sites, origins: AllowedOrigins(settings.origins), proxies: TrustedProxies(settings.trustedProxies),
         loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, validation: validation,
-        isStrict: { strict.applies(to: $0) }, connections: connections, all: all, downloads: downloads,
-        metrics: parley.metrics, traces: parley.traces, logger: logger, onBound: onBound)
+        isStrict: { strict.applies(to: $0) }, connections: connections, all: all, handshakes: handshakes,
+        downloads: downloads, metrics: parley.metrics, traces: parley.traces, logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services

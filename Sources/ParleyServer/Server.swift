@@ -76,8 +76,11 @@ public enum Server {
     let bounds = ConnectionBounds(files: OpenFiles.limit)
     if let doubt = bounds.doubt { logger.warning("\(doubt)") }
     let all = OpenConnections(max: bounds.all)
+    let handshakes = TLSHandshakes(
+      isByNetwork: settings.boundsByNetwork, exempt: TrustedProxies(settings.trustedProxies), metrics: metrics,
+      logger: logger)
     let xmpp = try await XMPPService(
-      settings, core.accounts, certificates, outgoing, loops, bounds, all, readiness, logger)
+      settings, core.accounts, certificates, outgoing, loops, bounds, all, handshakes, readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)
@@ -120,8 +123,8 @@ public enum Server {
     let strict = StrictTransport(settings, certificates)
     await strict.judge(at: startedAt)
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, strict, acme?.responses, loops, bounds, all, readiness, downloads,
-      core.parley, logger)
+      settings, sites: sites, certificates, strict, acme?.responses, loops, bounds, all, handshakes, readiness,
+      downloads, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(

@@ -92,6 +92,7 @@ import Testing
       gauge parley_users_online
       counter parley_logins_total door mechanism result
       counter parley_tls_handshakes_total port version
+      counter parley_tls_handshakes_delayed_total
       counter parley_refusals_total rate
       counter parley_accept_pauses_total
       counter parley_sending_pauses_total bound

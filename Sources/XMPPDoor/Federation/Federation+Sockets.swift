@@ -26,7 +26,8 @@ extension Federation {
     let streams = ServerStreams(
       door: listener.door, mounted: listener.mounted,
       domains: Set(Self.homes(listener.door, options).keys), secret: secret, idleSeconds: options.idleSeconds,
-      trust: trust, dialing: Dialer(resolver: resolver, routes: routes, addresses: addresses), rules: policy)
+      trust: trust, dialing: Dialer(resolver: resolver, routes: routes, addresses: addresses), rules: policy,
+      handshakes: listener.handshakes)
     self.init(listener, options: options, policy: policy, servers: streams)
   }
 

@@ -1,3 +1,4 @@
+import HTTPPort
 import NIOCore
 import NIOSSL
 import NIOTLS
@@ -47,6 +48,13 @@ extension ServerConnection {
     } catch {
       closeChannel()
     }
+    paceHandshake()
+  }
+
+  /// Lets the handshake of another server wait for its turn, where its network begins too many.
+  func paceHandshake() {
+    guard let channel = context?.channel else { return }
+    do { try streams.handshakes?.pace(channel) } catch { closeChannel() }
   }
 
   private func hello(_ asked: SNIResult) throws {

@@ -193,6 +193,7 @@ final class ServerConnection: RemoteConnection {
       append { $0.element(.proceedTLS) }
       flush()
       restartUnderTLS { chain.serverHandler(context) }
+      paceHandshake()
     case .startTLS: startTLS()
     case .refuseTLS:
       append { writer in

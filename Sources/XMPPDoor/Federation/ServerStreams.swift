@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import NIOSSL
@@ -29,6 +30,8 @@ final class ServerStreams: FederationStreamOpener {
   let policy: ServerStreamPolicy
   let trust: any PeerTrust
   let dialing: any ServerDialing
+  /// The pace of the handshakes that others begin; `nil` for none.
+  let handshakes: TLSHandshakes?
   private let rules: DomainPolicy
   private let mounted: [MountedLoop]
   private let verifier = DialbackVerifier()
@@ -47,9 +50,10 @@ final class ServerStreams: FederationStreamOpener {
   ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
-    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy
+    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: TLSHandshakes? = nil
   ) {
     self.door = door
+    self.handshakes = handshakes
     self.mounted = mounted
     policy = ServerStreamPolicy(
       domains: domains, secret: DialbackSecret(secret),

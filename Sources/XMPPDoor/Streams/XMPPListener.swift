@@ -1,6 +1,6 @@
 public import Basics
 public import Dialogs
-import HTTPPort
+public import HTTPPort
 public import NIOCore
 import NIOPosix
 import NIOSSL
@@ -27,6 +27,7 @@ public final class XMPPListener: Sendable {
   /// The streams that are not authenticated yet.
   let unauthenticated: ConnectionBound
   let all: OpenConnections
+  let handshakes: TLSHandshakes?
   /// Whether bounds tell networks apart.
   let boundsByNetwork: Bool
 
@@ -39,11 +40,14 @@ public final class XMPPListener: Sendable {
   ///   - unauthenticatedMax: the streams before login, by default as many as the door ever has.
   ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
   ///     before login.
+  ///   - handshakes: the pace of TLS handshakes; `nil` for none.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
-    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, all: OpenConnections = OpenConnections()
+    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, all: OpenConnections = OpenConnections(),
+    handshakes: TLSHandshakes? = nil
   ) async throws {
     self.all = all
+    self.handshakes = handshakes
     self.door = door
     self.group = group
     self.tls = tls
@@ -122,13 +126,13 @@ public final class XMPPListener: Sendable {
       on: channel.eventLoop, framing: .document, isSecured: directTLS,
       peer: Self.network(channel.remoteAddress), isFull: all.isFull)
     all.opened(channel)
-    let transport = TCPTransport(connection, tls: tls, exporters: exporters)
+    let transport = TCPTransport(connection, tls: tls, exporters: exporters, handshakes: handshakes)
     if directTLS {
       guard tls(nil) != nil else {
         connection.lost()
         throw ChannelError.operationUnsupported
       }
-      try transport.secure(channel.pipeline.syncOperations)
+      try transport.secure(channel)
     }
     try channel.pipeline.syncOperations.addHandler(transport)
   }

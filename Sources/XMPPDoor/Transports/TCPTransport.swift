@@ -16,6 +16,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private let connection: XMPPConnection
   private let tls: TLSProvider
   private let exporters: TLSExporters?
+  private let handshakes: TLSHandshakes?
   private var context: ChannelHandlerContext?
   private var clientRandom: ClientRandom?
   /// The `tls-server-end-point` binding of the certificate that was used.
@@ -26,7 +27,10 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   /// Whether anything was sent or received since the last tick, and whether since the buffers were released.
   private var (isBusy, isUsed) = (true, true)
 
-  init(_ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?) {
+  init(
+    _ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?, handshakes: TLSHandshakes?
+  ) {
+    self.handshakes = handshakes
     self.connection = connection
     self.tls = tls
     self.exporters = exporters
@@ -88,17 +92,20 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
 
   /// Puts TLS in front of this handler once the client has named its host, and in front of that, where the keys are
   /// logged, the reader of its random.
-  func secure(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
+  func secure(_ channel: any Channel) throws {
+    let pipeline = channel.pipeline.syncOperations
     awaitsHello = true
     let hello = SNIHandler { [self] asked in
       guard let context else { return pipeline.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
       return context.eventLoop.makeCompletedFuture { try begin(asked, in: context.pipeline.syncOperations) }
     }
     try pipeline.addHandler(ByteToMessageHandler(hello), position: .first)
-    guard let exporters else { return }
-    let random = ClientRandom(exporters)
-    try pipeline.addHandler(random, position: .first)
-    clientRandom = random
+    if let exporters {
+      let random = ClientRandom(exporters)
+      try pipeline.addHandler(random, position: .first)
+      clientRandom = random
+    }
+    try handshakes?.pace(channel)
   }
 
   private func begin(_ asked: SNIResult, in pipeline: ChannelPipeline.SynchronousOperations) throws {
@@ -152,7 +159,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     do {
       // The handler stands before this one: everything written from here on is encrypted, and nothing is written before
       // the handshake is complete.
-      try secure(context.pipeline.syncOperations)
+      try secure(context.channel)
     } catch {
       close()
     }
