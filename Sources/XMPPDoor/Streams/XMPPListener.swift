@@ -127,14 +127,16 @@ public final class XMPPListener: Sendable {
       peer: Self.network(channel.remoteAddress), isFull: all.isFull)
     all.opened(channel)
     let transport = TCPTransport(connection, tls: tls, exporters: exporters, handshakes: handshakes)
-    if directTLS {
-      guard tls(nil) != nil else {
-        connection.lost()
-        throw ChannelError.operationUnsupported
+    do {
+      if directTLS {
+        guard tls(nil) != nil else { throw ChannelError.operationUnsupported }
+        try transport.secure(channel)
       }
-      try transport.secure(channel)
+      try channel.pipeline.syncOperations.addHandler(transport)
+    } catch {
+      connection.lost()
+      throw error
     }
-    try channel.pipeline.syncOperations.addHandler(transport)
   }
 
   /// Returns a new stream, which its transport opens. Called on its loop.

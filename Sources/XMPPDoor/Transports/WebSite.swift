@@ -26,7 +26,12 @@ extension XMPPListener {
     ) { [self] channel, peer, onLogin in
       let connection = try connect(
         on: channel.eventLoop, framing: .messages, isSecured: true, peer: peer.address, onLogin: onLogin)
-      try channel.pipeline.syncOperations.addHandler(WebSocketTransport(connection, on: channel))
+      do {
+        try channel.pipeline.syncOperations.addHandler(WebSocketTransport(connection, on: channel))
+      } catch {
+        connection.lost()
+        throw error
+      }
     }
     let routes = [
       HTTPRoute(.post, Self.boshPath) { request, context in
