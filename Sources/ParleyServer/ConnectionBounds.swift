@@ -15,6 +15,8 @@ struct ConnectionBounds: Hashable, Sendable {
   /// The connections without a login at the XMPP ports of clients, and as many at the HTTP ports: half of all together, so
   /// that logged-in users keep their connections whatever strangers do.
   var withoutLogin: Int { max(files / 4, 1) }
+  /// The links to other servers, each of which may have a stream.
+  var links: Int { max(files / 4, 1) }
 
   /// What `parley check` says.
   var text: String { "The limit of open files is \(files), which allows \(all) connections." }

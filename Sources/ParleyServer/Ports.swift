@@ -71,7 +71,7 @@ struct XMPPService: Service {
     self.trust = trust
     federation = Federation(
       listener, options: federated, trust: trust,
-      addresses: PublicAddresses(exceptions: settings.outgoing.networks))
+      addresses: PublicAddresses(exceptions: settings.outgoing.networks), linksMax: bounds.links)
   }
 
   /// The site of XMPP on the HTTP ports.

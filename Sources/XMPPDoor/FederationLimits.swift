@@ -30,7 +30,8 @@ enum FederationLimits {
   static let certificateNoted: Duration = .seconds(86_400)
 
   // Links.
-  /// The links of the whole server; at the bound the one that was idle longest closes.
+  /// The links of the whole server; a quarter of the limit of open files, if that is less. At the bound the one that was idle
+  /// longest closes.
   static let linksMax = 20_000
   /// The links that are being opened at once, as a burst of new domains costs look-ups and handshakes; others wait.
   static let openingMax = 64

@@ -407,6 +407,7 @@ import Testing
   @Test func theLimitOfOpenFilesBoundsTheConnections() {
     func numbers(_ files: Int?) -> [Int] {
       let bounds = ConnectionBounds(files: files)
+      #expect(bounds.links == bounds.withoutLogin)
       return [bounds.kept, bounds.all, bounds.withoutLogin]
     }
     #expect(numbers(32) == [64, 1, 8])

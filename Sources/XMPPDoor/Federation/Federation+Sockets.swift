@@ -13,8 +13,10 @@ extension Federation {
   /// - Parameters:
   ///   - trust: The judgement of certificates.
   ///   - addresses: The addresses that the DNS of others may lead to.
+  ///   - linksMax: The links to other servers, by default as many as there ever are.
   public convenience init(
-    _ listener: XMPPListener, options: FederationOptions, trust: any PeerTrust, addresses: PublicAddresses
+    _ listener: XMPPListener, options: FederationOptions, trust: any PeerTrust, addresses: PublicAddresses,
+    linksMax: Int? = nil
   ) {
     let policy = DomainPolicy(options, clock: listener.door.parley.clock)
     let resolver = options.resolver(listener.group)
@@ -27,8 +29,10 @@ extension Federation {
       door: listener.door, mounted: listener.mounted,
       domains: Set(Self.homes(listener.door, options).keys), secret: secret, idleSeconds: options.idleSeconds,
       trust: trust, dialing: Dialer(resolver: resolver, routes: routes, addresses: addresses), rules: policy,
-      handshakes: listener.handshakes)
-    self.init(listener, options: options, policy: policy, servers: streams)
+      handshakes: listener.handshakes, all: listener.all)
+    var limits = LinkLimits()
+    limits.links = min(limits.links, linksMax ?? limits.links)
+    self.init(listener, options: options, policy: policy, servers: streams, limits: limits)
   }
 
   /// Binds and serves a port for other servers. Returns the port that was bound.

@@ -32,6 +32,7 @@ final class ServerStreams: FederationStreamOpener {
   let dialing: any ServerDialing
   /// The pace of the handshakes that others begin; `nil` for none.
   let handshakes: TLSHandshakes?
+  private let all: OpenConnections
   private let rules: DomainPolicy
   private let mounted: [MountedLoop]
   private let verifier = DialbackVerifier()
@@ -50,8 +51,10 @@ final class ServerStreams: FederationStreamOpener {
   ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
-    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: TLSHandshakes? = nil
+    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: TLSHandshakes? = nil,
+    all: OpenConnections = OpenConnections()
   ) {
+    self.all = all
     self.door = door
     self.handshakes = handshakes
     self.mounted = mounted
@@ -99,6 +102,7 @@ final class ServerStreams: FederationStreamOpener {
   /// Starts a stream on a connection; it tells its end itself.
   private func start(_ purpose: ServerConnection.Purpose, over dialed: DialedConnection, on mounted: MountedLoop) {
     mounted.loop.execute { [self] in
+      all.opened(dialed.channel)
       let connection = ServerConnection(
         self, loopContext: mounted.loopContext.value, purpose, target: dialed.target,
         peer: dialed.channel.remoteAddress?.description ?? dialed.target.name)
