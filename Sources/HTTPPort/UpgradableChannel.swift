@@ -49,7 +49,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     }
     places.add(place, of: channel)
     all.opened(channel)
-    return channel.eventLoop.makeCompletedFuture {
+    let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if let tls, let validation, validation.isExpected {
         try pipeline.addHandler(ValidationHandler(validation, usual: tls))
@@ -108,6 +108,11 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
           "a connection", code, isFault: false, ["peer": ClientAddress.of(ForwardedFields(), remote, proxies)])
       }
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
+    }
+    return made.flatMapErrorThrowing { error in
+      // The server channel does not close a connection that it does not get.
+      channel.close(promise: nil)
+      throw error
     }
   }
 
