@@ -24,7 +24,11 @@ import Testing
     func after(_ run: @escaping () -> Void) { if posts.isEmpty { run() } else { posts.wait(run) } }
 
     func settle(_ token: UInt64) {
-      posts.settle()?.then?(.failure(.overloaded))
+      if let then = posts.settle()?.then {
+        posts.begin()
+        then(.failure(.overloaded))
+        posts.ran()
+      }
       while let next = posts.next(settled: token) {
         next()
         posts.ran()
@@ -89,6 +93,21 @@ import Testing
     session.settle(2)
     session.settle(3)
     #expect(session.done == ["one done", "enter done", "hello done", "presence"])
+  }
+
+  /// What a stanza posts when its post is committed belongs before the stanzas that wait, which wait for that, too.
+  @Test func whatFollowsAPostIsBeforeWhatWaits() {
+    let session = Session()
+    _ = session.posts.add(number: nil) { _ in session.say("follows") }
+    session.after { session.done.append("presence") }
+    session.say("later")
+    session.settle(1)
+    #expect(session.posted == ["follows"] && session.done.isEmpty)
+    session.settle(2)
+    #expect(session.posted == ["follows", "later"])
+    #expect(session.done == ["follows done", "presence"])
+    session.settle(3)
+    #expect(session.posts.isDone)
   }
 
   @Test func whatWaitsToPostIsPostedAtTheEnd() {

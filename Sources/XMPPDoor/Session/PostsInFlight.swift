@@ -15,10 +15,10 @@ struct PostsInFlight {
   /// Work that waits for the outcome of a post, and posts (`nil`), which only keep their place.
   private var waiting: [(after: UInt64?, run: () -> Void)] = []
   private var isRunning = false
-  /// The last post that a waiting stanza made when its turn came. Stanzas that waited behind it wait for that post,
-  /// too, so that all take effect in their order.
+  /// The last post that earlier work made when its turn came. Stanzas that waited behind it wait for that post, too, so
+  /// that all take effect in their order.
   private var floor: UInt64 = 0
-  /// `lastToken` when `next` last returned something.
+  /// `lastToken` when work last began.
   private var before: UInt64 = 0
 
   var isEmpty: Bool { head == posted.count }
@@ -62,12 +62,18 @@ struct PostsInFlight {
     guard let next = waiting.first else { return nil }
     if let after = next.after, max(after, floor) > token { return nil }
     waiting.removeFirst()
-    before = lastToken
-    isRunning = true
+    begin()
     return next.run
   }
 
-  /// Notes that the work which `next` returned has run, and may have posted.
+  /// Notes that work begins which belongs to a stanza before those that wait: what it posts does not wait behind them.
+  /// The caller runs it and then calls `ran`.
+  mutating func begin() {
+    before = lastToken
+    isRunning = true
+  }
+
+  /// Notes that the work which `next` returned, or that `begin` was called for, has run, and may have posted.
   mutating func ran() {
     isRunning = false
     if lastToken > before { floor = lastToken }

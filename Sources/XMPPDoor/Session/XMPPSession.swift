@@ -376,7 +376,9 @@ final class XMPPSession {
   private func lookedUp(_ then: () -> Void) {
     lookupsUnderWay -= 1
     guard !isEnded else { return }
+    posts.begin()
     then()
+    posts.ran()
     flush()
     continueLookups()
     if successor?.isDue == true { surrender() }
@@ -413,7 +415,11 @@ final class XMPPSession {
     if token == 0 { return attended(result) }
     guard let done = posts.settle() else { return }
     if let number = done.number { management.inbound.finished(number) }
-    if let then = done.then { then(result) }
+    if let then = done.then {
+      posts.begin()
+      then(result)
+      posts.ran()
+    }
     while let next = posts.next(settled: token) {
       next()
       posts.ran()
