@@ -77,6 +77,23 @@ import Testing
     #expect(try known() == [true, false, false, true, true])
   }
 
+  /// The attributes of a stanza may be as large as its children.
+  @Test func aLargePresenceIsNotKept() throws {
+    let book = RemotePresences()
+    let (tybalt, romeo) = (try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"))
+    let (large, half) = (Limits.remotePresenceBytesMax + 1, Limits.remotePresenceBytesMax / 2)
+    for (id, language, extras, isKept) in [
+      (1, 0, 0, true), (large, 0, 0, false), (0, large, 0, false), (0, 0, large, false), (half, half, 1, false),
+    ] {
+      let presence = Presence(
+        from: Party(remote: tybalt, realm: RealmID(-1)), resource: "phone", availability: .online,
+        id: String(repeating: "i", count: id), language: String(repeating: "l", count: language),
+        extras: Array(repeating: 0, count: extras), time: Timestamp(milliseconds: 0))
+      #expect(book.note(presence, to: romeo, begins: true) == isKept)
+      #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty == !isKept)
+    }
+  }
+
   @Test func interestsAreThoseOfOneResource() throws {
     let book = RemotePresences()
     let (tybalt, romeo) = (try BareJID("tybalt@verona.example"), try BareJID("romeo@localhost"))

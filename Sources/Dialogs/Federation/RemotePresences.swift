@@ -75,7 +75,7 @@ public final class RemotePresences: Sendable {
       let before = records.count
       let index = records.firstIndex { $0.presence.resource == presence.resource }
       // One that is too large to keep is asked for when it is needed.
-      guard presence.isAvailable, presence.extras?.count ?? 0 <= Limits.remotePresenceBytesMax else {
+      guard presence.isAvailable, presence.byteCount <= Limits.remotePresenceBytesMax else {
         // One without a resource is about all of them (RFC 6121 4.3.2).
         records.removeAll { presence.resource.isEmpty || $0.presence.resource == presence.resource }
         book.count += records.count - before

@@ -68,6 +68,9 @@ public final class Presence: Sendable {
 
   public var isAvailable: Bool { availability != .offline }
 
+  /// The bytes that its sender has chosen, which bounds of memory count.
+  public var byteCount: Int { (extras?.count ?? 0) + (id?.utf8.count ?? 0) + (language?.utf8.count ?? 0) }
+
   /// Returns whether both show the same.
   func isLike(_ other: Presence) -> Bool {
     (availability, status, priority, language)
@@ -145,6 +148,9 @@ public final class RelayedStanza: Sendable {
     self.custom = custom
     self.isPrivate = isPrivate
   }
+
+  /// The bytes that its sender has chosen, which bounds of memory count.
+  public var byteCount: Int { extras.count + (id?.utf8.count ?? 0) + (language?.utf8.count ?? 0) }
 
   /// The address that it is sent from: the room's or the server's, if one sends it.
   public var sender: BareJID { room?.address ?? server ?? from.address }

@@ -15,8 +15,8 @@ struct LiveQueue: Sendable {
     /// The memory that it costs, roughly.
     var byteCount: Int {
       switch self {
-      case .presence(let presence, _): 256 + (presence.extras?.count ?? 0)
-      case .stanza(let stanza): 256 + stanza.extras.count
+      case .presence(let presence, _): 256 + presence.byteCount
+      case .stanza(let stanza): 256 + stanza.byteCount
       case .bytes(let bytes): bytes.count
       }
     }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import Testing
@@ -236,6 +237,20 @@ import Testing
     let fits = bytes.append(large, after: .zero)
     let more = bytes.append(.bytes([0]), after: .zero)
     #expect(fits && !more)
+    // The attributes of a stanza count like its children.
+    var attributes = LiveQueue()
+    let text = String(repeating: "l", count: FederationLimits.waitingBytesMax)
+    let from = try person("romeo@montague.lit")
+    let to = try BareJID("juliet@capulet.lit")
+    let tagged = RelayedStanza(
+      name: .message(.headline), from: from, fromResource: nil, to: to, toResource: nil, id: nil, language: text,
+      extras: [])
+    let shown = Presence(
+      from: from, resource: "orchard", availability: .online, id: text, time: Timestamp(milliseconds: 0))
+    for item in [LiveQueue.Item.stanza(tagged), .presence(shown, to: to)] {
+      let isAdded = attributes.append(item, after: .zero)
+      #expect(!isAdded)
+    }
   }
 
   @Test func requestsWaitForTheirAnswers() throws {
