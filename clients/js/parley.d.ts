@@ -385,7 +385,7 @@ export class Parley {
   /**
    * Connects, and stays connected until `disconnect`: resumes by cursor, and tries again after losses (0.5 s to 60 s, with jitter, at
    * once when the browser is online again). Resolves when the client has caught up for the first time; rejects if the login has ended, and
-   * with `aborted` or `closed` if `disconnect` or `close` is called before.
+   * with `aborted` if `disconnect` is called before, with `closed` if `close` is.
    */
   connect(): Promise<void>;
   disconnect(): Promise<void>;

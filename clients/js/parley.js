@@ -25,8 +25,8 @@ export class Parley {
   pauses = new Set();
   /** What rejects the promises of `next`. */
   endings = new Set();
-  /** How often `disconnect` was called: it ends each `connect` that began before. */
-  departures = 0;
+  /** The error that the last `disconnect` gave: it ends each `connect` that began before. */
+  departure;
   flushing = Promise.resolve();
   timers = new Map();
   missing = new Set();
@@ -259,7 +259,7 @@ export class Parley {
   // MARK: Connection
 
   async connect() {
-    const { departures } = this;
+    const { departure } = this;
     await this.disconnecting;
     if (!await this.open() && !this.signedIn) throw signedOut();
     if (this.isClosed) throw closed();
@@ -267,7 +267,7 @@ export class Parley {
       throw new ParleyError("websocket-missing",
         "This runtime has no WebSocket. Give a class as the option `WebSocket`; the package's entry for Node has one.");
     }
-    if (this.departures !== departures) throw aborted();
+    if (this.departure !== departure) throw this.departure;
     if (!this.connected) {
       const promise = new Promise((resolve, reject) => { this.connected = { resolve, reject }; });
       this.connected.promise = promise;
@@ -283,7 +283,7 @@ export class Parley {
   disconnect(error = aborted()) {
     this.connected?.reject(error);
     this.connected = undefined;
-    this.departures++;
+    this.departure = error;
     this.isFollowing = false;
     return this.disconnecting = (async () => {
       if (this.tabs.leads) await this.flush(true);
@@ -295,7 +295,7 @@ export class Parley {
 
   async close() {
     if (this.isClosed) return;
-    await this.disconnect();
+    await this.disconnect(closed());
     this.isClosed = true;
     this.closeViews();
     this.queue.close();

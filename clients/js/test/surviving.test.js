@@ -389,6 +389,12 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
     assert.equal(paris.state, "online");
 
     proxy.down();
+    const leaving = client({ url: proxy.url });
+    await leaving.storage.write([["state", "session", paris.session.current]]);
+    const [connecting, lost] = [refuses(leaving.connect(), "closed"), leaving.next("connection", ({ state }) => state === "waiting")];
+    await lost;
+    await leaving.close();
+    await connecting;
     const queued = paris.next("outbox");
     const ends = [refuses(paris.next("custom"), "closed"), refuses(paris.sendNow(id, "never answered"), "closed")];
     await queued;
