@@ -222,7 +222,7 @@ export interface Options {
   shareConnection?: boolean;
   /**
    * The milliseconds within which a request is answered, else it fails with `network`; default 90,000. One that carries bytes has another second
-   * for each 16,000 of them. A command on the WebSocket that is not answered within this time ends its connection, which is opened again.
+   * for each 16,000 of them, and so has an answer that says how many bytes it has. A command on the WebSocket that is not answered within this time ends its connection, which is opened again.
    */
   requestTimeout?: number;
 }

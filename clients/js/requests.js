@@ -1,7 +1,7 @@
 import { ParleyError, aborted, signedOut } from "./errors.js";
 
 const encoder = encodeURIComponent;
-/** The bytes of a body that add a millisecond to the time of its request: a slow network takes long to send them. */
+/** The bytes of a body that add a millisecond to the time of its request: a slow network takes long to carry them. */
 const SLOWEST = 16;
 
 /** Returns a path with its parts encoded: path`/dialogs/${id}`. */
@@ -57,12 +57,18 @@ export class Requests {
     const abort = new AbortController();
     const ended = new Promise((_, reject) => { abort.signal.onabort = () => reject(new Error("It took too long.")); });
     const end = () => abort.abort();
-    const timer = setTimeout(end, this.timeout + (body?.size ?? body?.length ?? 0) / SLOWEST);
+    let timer;
+    const endsAfter = (bytes) => {
+      clearTimeout(timer);
+      timer = setTimeout(end, this.timeout + bytes / SLOWEST);
+    };
+    endsAfter(body?.size ?? body?.length ?? 0);
     signal?.addEventListener("abort", end);
     if (signal?.aborted) end();
     const answered = async () => {
       const response = await this.fetch(url, { method, headers: fields, body, signal: abort.signal, credentials: "omit", cache: "no-store" });
       const type = response.headers.get("Content-Type") ?? "";
+      if (!abort.signal.aborted) endsAfter(Number(response.headers.get("Content-Length")) || 0);
       if (method === "HEAD") return [response, response.headers];
       if (response.status === 204) return [response];
       return [response, await (/\bjson\b/.test(type) ? response.json() : response.blob())];

@@ -423,6 +423,19 @@ test("what is never answered fails after its time: a request whatever its `fetch
     view.close();
   }
 
+  // An answer that says how long it is has the time for that: it outlives a request that began behind it.
+  let writer;
+  const slow = new ReadableStream({ start(given) { writer = given; } });
+  const large = { headers: { "Content-Type": "application/json", "Content-Length": "1600000" } };
+  const reading = client({ requestTimeout: 50, fetch: async (address) => (address.includes("/large") ? new Response(slow, large) : begun()) });
+  await reading.storage.write([["state", "session", current]]);
+  await reading.open();
+  const answer = reading.request("GET", "/large");
+  await refuses(reading.request("GET", "/small"), "network");
+  writer.enqueue(new TextEncoder().encode('{"isWhole":true}'));
+  writer.close();
+  assert.deepEqual(await answer, { isWhole: true });
+
   /** Says that nothing was missed, and then nothing. */
   class Mute {
     readyState = 1;
