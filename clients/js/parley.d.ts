@@ -221,7 +221,7 @@ export interface Options {
   /** Whether tabs of this origin and account share one connection. Default true where the browser has Web Locks. */
   shareConnection?: boolean;
   /**
-   * The milliseconds within which a request is answered, else it fails with `network`; default 90,000. One that carries bytes has another second
+   * The milliseconds within which a request is answered, else it fails with `network`; default 90,000, at most 2 ** 30 (as `Infinity`). One that carries bytes has another second
    * for each 16,000 of them, and so has an answer that says how many bytes it has. A command on the WebSocket that is not answered within this time ends its connection, which is opened again.
    */
   requestTimeout?: number;

@@ -60,9 +60,11 @@ export class Parley {
       },
       end: (error) => this.ended(error),
     };
+    // A timer of more than 31 bits fires at once, also one of `Infinity`.
+    const timeout = Math.min(requestTimeout, 2 ** 30);
     const fetch = given.fetch ?? ((...input) => globalThis.fetch(...input));
     this.tabs = new Tabs(name, shareConnection, { onLead: () => this.lead(), onMessage: (message) => this.fromTab(message) });
-    this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work), requestTimeout);
+    this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work), timeout);
     this.connection = new Connection(this.url.replace(/^http/, "ws") + "/v1/ws", given.WebSocket ?? globalThis.WebSocket, {
       cursor: () => this.store.cursor,
       token: () => this.session.current?.accessToken,
@@ -73,7 +75,7 @@ export class Parley {
         await this.disconnect(error);
         this.emit("connection", { state: "stopped", error });
       },
-    }, requestTimeout);
+    }, timeout);
   }
 
   get user() { return this.store.user; }

@@ -423,6 +423,9 @@ test("what is never answered fails after its time: a request whatever its `fetch
     view.close();
   }
 
+  const patient = client({ requestTimeout: Infinity });
+  await patient.storage.write([["state", "session", current]]);
+  assert.equal((await patient.me()).id, "mercutio");
   // An answer that says how long it is has the time for that: it outlives a request that began behind it.
   let writer;
   const slow = new ReadableStream({ start(given) { writer = given; } });
