@@ -21,7 +21,17 @@ import Testing
       if posts.hasWaiting { posts.waitToPost { self.post(name) } } else { post(name) }
     }
 
-    func after(_ run: @escaping () -> Void) { if posts.isEmpty { run() } else { posts.wait(run) } }
+    func after(_ run: @escaping () -> Void) {
+      if posts.isEmpty, !posts.hasWaiting { run() } else { posts.wait(run) }
+    }
+
+    /// Reads stanzas while work runs.
+    func read(_ stanzas: () -> Void) {
+      let isRunning = posts.isRunning
+      posts.isRunning = false
+      stanzas()
+      posts.isRunning = isRunning
+    }
 
     func settle(_ token: UInt64) {
       if let then = posts.settle()?.then {
@@ -108,6 +118,24 @@ import Testing
     #expect(session.done == ["follows done", "presence"])
     session.settle(3)
     #expect(session.posts.isDone)
+  }
+
+  /// The work of one stanza may let the connection read the next ones, which come behind what waits.
+  @Test func aStanzaThatIsReadMeanwhileIsBehindWhatWaits() {
+    let session = Session()
+    session.say("one")
+    session.after {
+      session.posted.append("presence")
+      session.read {
+        session.after { session.posted.append("more presence") }
+        session.say("three")
+      }
+    }
+    session.after { session.say("two") }
+    session.settle(1)
+    #expect(session.posted == ["one", "presence", "two"])
+    session.settle(2)
+    #expect(session.posted == ["one", "presence", "two", "more presence", "three"])
   }
 
   @Test func whatWaitsToPostIsPostedAtTheEnd() {

@@ -14,7 +14,8 @@ struct PostsInFlight {
   private var head = 0
   /// Work that waits for the outcome of a post, and posts (`nil`), which only keep their place.
   private var waiting: [(after: UInt64?, run: () -> Void)] = []
-  private var isRunning = false
+  /// Whether work runs which belongs to a stanza before those that wait: what it posts does not wait behind them.
+  var isRunning = false
   /// The last post that earlier work made when its turn came. Stanzas that waited behind it wait for that post, too, so
   /// that all take effect in their order.
   private var floor: UInt64 = 0
@@ -66,8 +67,7 @@ struct PostsInFlight {
     return next.run
   }
 
-  /// Notes that work begins which belongs to a stanza before those that wait: what it posts does not wait behind them.
-  /// The caller runs it and then calls `ran`.
+  /// Notes that work begins (`isRunning`). The caller runs it and then calls `ran`.
   mutating func begin() {
     before = lastToken
     isRunning = true

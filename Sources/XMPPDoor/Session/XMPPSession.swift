@@ -226,6 +226,10 @@ final class XMPPSession {
   // MARK: Stanzas from the client
 
   func received(_ stanza: Stanza) {
+    // Work of an earlier stanza may let the connection read on: this one is behind all that waits nonetheless.
+    let isRunning = posts.isRunning
+    posts.isRunning = false
+    defer { posts.isRunning = isRunning }
     guard let traces = parley.traces else { return handle(stanza) }
     traces.receiving("xmpp \(stanza.kind)", stanza: stanza.id) { handle(stanza) }
   }
@@ -329,7 +333,7 @@ final class XMPPSession {
 
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
-    if posts.isEmpty { return run() }
+    if posts.isEmpty, !posts.hasWaiting { return run() }
     posts.wait(run)
     if posts.isWaitingFull { outlet?.pause(.posts) }
   }
