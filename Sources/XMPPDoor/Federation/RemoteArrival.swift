@@ -48,7 +48,7 @@ struct RemoteArrival {
   }
 
   /// Passes a signal on in its place between what the link posts: one user's stanzas to another keep their order (RFC
-  /// 6120 10.1).
+  /// 6120 10.1). An IQ that cannot be posted is answered with an error.
   ///
   /// - Parameters:
   ///   - pass: passes it on at once; returns whether it was taken.
@@ -59,6 +59,9 @@ struct RemoteArrival {
     work.post(.signal(signal, to: target), by: sender, for: stanza) { result in
       switch result {
       case .success(let receipt): then(!receipt.isRepeat)
+      // Presence has no answer: a room elsewhere could take an error for the sign that its occupant here is gone
+      // (XEP-0045 17.3).
+      case .failure where stanza.kind == .presence: break
       case .failure(let problem): link.refuse(stanza, problem)
       }
     }
