@@ -1,7 +1,7 @@
 import Accounts
 import Addresses
 package import Administration
-import Basics
+package import Basics
 import Dialogs
 import Glibc
 import Logging
@@ -64,10 +64,14 @@ package final class AdminConnection: Sendable {
 
   /// Opens a copy of the database, whether a server uses it or not, or an empty one if there is none. What is done there
   /// leaves nothing behind: `close` removes the copy, and the data folder stays as it is.
-  package static func copy(of settings: Settings) throws(StartupError) -> AdminConnection {
+  ///
+  /// - Parameter cancellation: Ends the copying, which takes long for a large database.
+  package static func copy(
+    of settings: Settings, until cancellation: Cancellation
+  ) throws(StartupError) -> AdminConnection {
     let copy = try temporaryFolder()
     do throws(StartupError) {
-      try copyDatabase(of: settings, to: DataFolder.database(of: copy))
+      try copyDatabase(of: settings, into: copy, until: cancellation)
       guard case .opened(let folder) = try DataFolder.open(copy, for: .command) else {
         throw StartupError("the temporary folder \(copy) is in use by another process")
       }
@@ -82,28 +86,39 @@ package final class AdminConnection: Sendable {
 
   /// Creates a folder that only this user can enter, where the engine's temporary files are, too.
   private static func temporaryFolder() throws(StartupError) -> String {
-    let outer = ["SQLITE_TMPDIR", "TMPDIR"].lazy.compactMap { name in getenv(name).map { String(cString: $0) } }.first
-    var name = Array("\(outer ?? "/var/tmp")/parley-copy-XXXXXX".utf8CString)
+    let variables: [String] = ["SQLITE_TMPDIR", "TMPDIR"]
+    let named = variables.compactMap { name in getenv(name).map { String(cString: $0) } }
+    let outer = named.first { !$0.isEmpty } ?? "/var/tmp"
+    var name = Array("\(outer)/parley-copy-XXXXXX".utf8CString)
     let made = name.withUnsafeMutableBufferPointer { buffer -> String? in
       guard let start = buffer.baseAddress, let path = mkdtemp(start) else { return nil }
       return String(cString: path)
     }
     guard let made else {
       throw StartupError(
-        "a temporary folder in \(outer ?? "/var/tmp") cannot be created: \(Files.reason(errno)); TMPDIR names another")
+        "a temporary folder in \(outer) cannot be created: \(Files.reason(errno)); TMPDIR names another")
     }
     return made
   }
 
-  private static func copyDatabase(of settings: Settings, to target: String) throws(StartupError) {
+  private static func copyDatabase(
+    of settings: Settings, into folder: String, until cancellation: Cancellation
+  ) throws(StartupError) {
     let database = DataFolder.database(of: settings.data)
     do {
       if try Files.isMissing(database) { return }
-      try SQLiteStore.copy(database, to: target, isReplicated: settings.backups.isReplicated)
+      try SQLiteStore.copy(
+        database, to: DataFolder.database(of: folder), isReplicated: settings.backups.isReplicated, until: cancellation)
     } catch let failure as Files.Failure {
-      throw StartupError("\(database) cannot be read: \(failure.reason)")
+      throw StartupError(
+        "\(database) cannot be read: \(failure.reason)"
+          + DataFolder.remedy(failure.code, settings.data, in: settings.data))
+    } catch StoreFailure.full {
+      throw StartupError(
+        "no space is left for a copy of \(database) in \(folder); set TMPDIR to a folder on a larger disk")
     } catch let failure as StoreFailure {
-      throw StartupError(failure.description)
+      if cancellation.isSet { throw StartupError("the copying of \(database) was interrupted") }
+      throw DataFolder.explained(StartupError(failure.description), in: settings.data)
     } catch {
       throw StartupError("\(database) cannot be copied: \(error)")
     }

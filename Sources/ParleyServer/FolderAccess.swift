@@ -67,16 +67,17 @@ extension DataFolder {
       + (runner.map { "run it as \($0.account) (sudo -u \($0.account)), or \(giving)" } ?? giving)
   }
 
-  /// Returns an error about what is in the folder, with the files that are closed to the user of this process: these are
-  /// most often its cause, which the database calls unable to open.
-  func explained(_ error: StartupError) -> StartupError {
-    let closed = Self.closed(in: path, isWhole: false) { right, path in
+  func explained(_ error: StartupError) -> StartupError { Self.explained(error, in: path) }
+
+  /// Returns an error about what is in a data folder, with the files that are closed to the user of this process: these
+  /// are most often its cause, which the database calls unable to open.
+  static func explained(_ error: StartupError, in folder: String) -> StartupError {
+    let closed = Self.closed(in: folder, isWhole: false) { right, path in
       let mode = right == .read ? R_OK : right == .write ? W_OK : X_OK
       return access(path, mode) == 0 || errno != EACCES
     }
     guard let first = closed.first else { return error }
     return StartupError(
-      lines: error.lines + ["\(Self.listed(closed)) cannot be opened" + Self.remedy(EACCES, first, in: path)],
-      error.status)
+      lines: error.lines + ["\(listed(closed)) cannot be opened" + remedy(EACCES, first, in: folder)], error.status)
   }
 }

@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Basics
 import FoundationEssentials
 import ParleyServer
 import ServerConfiguration
@@ -136,17 +137,17 @@ struct CommandOptions: ParsableArguments {
   ///
   /// - Parameters:
   ///   - creating: Whether a missing database is created; otherwise it is an error.
-  ///   - onCopy: Whether `body` works on a copy of this machine's database, or on an empty one if there is none. Nothing of
-  ///     it stays.
+  ///   - copying: What ends the copying if `body` works on a copy of this machine's database, or on an empty one if there is
+  ///     none, of which nothing stays; nil if it works on the database itself.
   func withData(
-    creating: Bool = false, onCopy: Bool = false, _ body: (CommandContext) async throws -> Void
+    creating: Bool = false, copying: Cancellation? = nil, _ body: (CommandContext) async throws -> Void
   ) async throws {
     let settings: Settings?
     let administration: AdminConnection
-    if onCopy {
+    if let copying {
       try remote.refuse(configuration)
       let local = try configuration.settings()
-      (settings, administration) = (local, try AdminConnection.copy(of: local))
+      (settings, administration) = (local, try AdminConnection.copy(of: local, until: copying))
     } else if let elsewhere = try remote.connection(configuration) {
       (settings, administration) = (nil, elsewhere)
     } else {

@@ -1,4 +1,5 @@
 import Administration
+import Basics
 import Dialogs
 import Foundation
 import NIOPosix
@@ -88,7 +89,7 @@ import Testing
   @Test func aCopyOfTheDataChangesNothing() async throws {
     try await withScratchFolder { folder in
       let settings = try testSettings(folder)
-      let empty = try AdminConnection.copy(of: settings)
+      let empty = try AdminConnection.copy(of: settings, until: Cancellation())
       try await add("alice", empty)
       #expect(try await users(empty) == 1)
       #expect(empty.folder != settings.data && FileManager.default.fileExists(atPath: empty.folder))
@@ -96,28 +97,34 @@ import Testing
       #expect(!FileManager.default.fileExists(atPath: empty.folder))
       #expect(!FileManager.default.fileExists(atPath: settings.data))
 
-      let created = try await AdminConnection.open(settings, creating: true)
-      try await add("alice", created)
-      await created.close()
+      try await opened(settings, creating: true) { try await add("alice", $0) }
       let before = try FileManager.default.contentsOfDirectory(atPath: settings.data).sorted()
-      let copy = try AdminConnection.copy(of: settings)
+      let copy = try AdminConnection.copy(of: settings, until: Cancellation())
       let taken = try await problem { try await add("alice", copy) }
       #expect(taken.code == "name-taken")
       try await add("bob", copy)
       #expect(try await users(copy) == 2)
       await copy.close()
       #expect(try FileManager.default.contentsOfDirectory(atPath: settings.data).sorted() == before)
-      let again = try await AdminConnection.open(settings)
-      #expect(try await users(again) == 1)
-      await again.close()
+      #expect(try await opened(settings) { try await users($0) } == 1)
     }
+  }
+
+  /// Opens the data folder for the body alone: the end of the connection's life frees the lock.
+  private func opened<Result: Sendable>(
+    _ settings: Settings, creating: Bool = false, _ body: (AdminConnection) async throws -> Result
+  ) async throws -> Result {
+    let connection = try await AdminConnection.open(settings, creating: creating)
+    let result = try await body(connection)
+    await connection.close()
+    return result
   }
 
   @Test func aCopyIsMadeWhileTheServerUsesTheData() async throws {
     try await withCore { core, context, settings in
       _ = try await context.perform(
         AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret words", name: nil))
-      let copy = try AdminConnection.copy(of: settings)
+      let copy = try AdminConnection.copy(of: settings, until: Cancellation())
       try await add("bob", copy)
       #expect(try await users(copy) == 2)
       await copy.close()

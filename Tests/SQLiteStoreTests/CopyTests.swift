@@ -42,6 +42,9 @@ import Testing
     let cancellation = Cancellation()
     cancellation.set()
     #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/copy.db", until: cancellation) }
+    #expect(throws: StoreFailure.self) {
+      try SQLiteStore.copy(folder.database, to: folder.path + "/other.db", isReplicated: false, until: cancellation)
+    }
     try store.copy(to: folder.path + "/next.db", until: Cancellation())
     #expect(try store.read { try verona.check($0) } == 500)
     try store.close()

@@ -1,3 +1,4 @@
+package import Basics
 import Dispatch
 import Glibc
 import Synchronization
@@ -11,6 +12,8 @@ package final class Interrupt {
 
   private static let numbers = [SIGINT, SIGTERM]
   private let came = Came()
+  /// It is set when a signal has come, for work that cannot look at `signalNumber` in between.
+  package let cancellation = Cancellation()
   private var sources: [any DispatchSourceProtocol] = []
 
   package init() {
@@ -19,8 +22,9 @@ package final class Interrupt {
       // A source sees signals that have no action of their own.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler { [came] in
+      source.setEventHandler { [came, cancellation] in
         came.number.store(number, ordering: .relaxed)
+        cancellation.set()
         for number in Self.numbers { signal(number, SIG_DFL) }
       }
       source.activate()

@@ -19,12 +19,14 @@ extension SQLiteStore {
   ///
   /// - Parameter isReplicated: whether the write-ahead log is left alone (`Options.isReplicated`).
   /// - Throws: `StoreFailure`.
-  public static func copy(_ path: String, to target: String, isReplicated: Bool) throws {
+  public static func copy(
+    _ path: String, to target: String, isReplicated: Bool, until cancellation: Cancellation
+  ) throws {
     try WriteGathering.install()
     let connection = try Connection(
       path: path, cacheBytes: StoreLimits.copyCacheBytes, busyTimeout: Options().busyTimeout, keepsLog: isReplicated)
     try Migration.check(connection, path)
-    try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
+    try vacuum(connection, into: target, until: cancellation)
   }
 
   private func copyHere(to target: String, until cancellation: Cancellation) throws {
@@ -32,11 +34,16 @@ extension SQLiteStore {
       path: path, cacheBytes: StoreLimits.copyCacheBytes, layer: CheckpointPacing.copyName, keepsLog: isReplicated)
     // The copy is synced as the database is.
     try connection.execute("PRAGMA synchronous = FULL")
-    // Asked between the engine's steps; the connection is closed before the end of this function.
+    try Self.vacuum(connection, into: target, until: cancellation)
+  }
+
+  private static func vacuum(_ connection: Connection, into target: String, until cancellation: Cancellation) throws {
+    // The engine asks between its steps.
     sqlite3_progress_handler(
       connection.handle, StoreLimits.copyStepsAtOnce,
       { $0.map { Unmanaged<Cancellation>.fromOpaque($0).takeUnretainedValue().isSet } == true ? 1 : 0 },
       Unmanaged.passUnretained(cancellation).toOpaque())
+    defer { sqlite3_progress_handler(connection.handle, 0, nil, nil) }
     try connection.once("VACUUM INTO ?1") { try $0.bind(target).run() }
   }
 }

@@ -119,7 +119,7 @@ struct ImportOptions: ParsableArguments {
     let list = try report.map { try ReportFile($0) }
     let draws = Terminal.errorIsTerminal
     var told = 0
-    try await options.withData(creating: true, onCopy: isTrial) { context in
+    try await options.withData(creating: true, copying: isTrial ? interrupt.cancellation : nil) { context in
       var run = RecordsImport(
         source, name: name, takesHistory: !leavesHistory, show: draws ? { Terminal.replaceLine($0) } : nil,
         tell: { text in
