@@ -70,7 +70,7 @@ import Testing
         ["session", "close", "--user", "alice"], ["user", "disconnect", "alice"], ["log", "level"],
         ["log", "level", "debug"], ["reload"], ["certificate", "show"], ["certificate", "renew"],
         ["webhook", "test", "1"], ["federation", "test", "a.example"], ["federation", "close", "a.example"],
-        ["federation", "retry", "a.example"],
+        ["federation", "retry", "a.example"], ["sending"],
       ] {
         let (process, output, errors) = try Command.start(arguments, in: folder)
         let told = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

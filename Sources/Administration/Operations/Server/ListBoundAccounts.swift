@@ -7,13 +7,13 @@ package enum ListBoundAccounts: AdminOperation {
   package static let name = "sending.list"
   package static let scope: AppKey.Scope? = .server
   package static let isReading = true
+  /// The bounds are in the memory of the running server.
+  package static let needsServer = true
 
   package typealias Input = Empty
   package typealias Output = AdminPage<BoundAccountRow, String>
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
-    // The bounds are those of the running server's memory.
-    _ = try context.running()
     let now = context.parley.clock.now
     return Output(items: context.parley.sending.bound(now: now).map { BoundAccountRow($0) })
   }
