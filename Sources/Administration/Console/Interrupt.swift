@@ -3,8 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Control-C, and SIGTERM, in a command that stops at a place from which it can go on later. A second signal ends the process at
-/// once.
+/// Control-C, SIGTERM and the end of the terminal, in a command that stops at a place from which it can go on later. A
+/// second Control-C or SIGTERM ends the process at once.
 package final class Interrupt {
   private final class Came: Sendable {
     let number = Atomic<Int32>(0)
@@ -18,9 +18,12 @@ package final class Interrupt {
 
   package init() {
     let queue = DispatchQueue(label: "parley.interrupt")
-    for number in Self.numbers {
+    // The end of a terminal sends SIGHUP more than once.
+    for number in Self.numbers + [SIGHUP] {
       // A source sees signals that have no action of their own.
-      signal(number, SIG_IGN)
+      let before = signal(number, SIG_IGN)
+      // Under nohup(1) the command outlives its terminal.
+      if number == SIGHUP, unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { continue }
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { [came, cancellation] in
         came.number.store(number, ordering: .relaxed)
