@@ -108,7 +108,8 @@ package final class AdminConnection: Sendable {
     do {
       if try Files.isMissing(database) { return }
       try SQLiteStore.copy(
-        database, to: DataFolder.database(of: folder), isReplicated: settings.backups.isReplicated, until: cancellation)
+        database, to: DataFolder.database(of: folder), isShared: DataFolder.server(of: settings.data) != nil,
+        isReplicated: settings.backups.isReplicated, until: cancellation)
     } catch let failure as Files.Failure {
       throw StartupError(
         "\(database) cannot be read: \(failure.reason)"

@@ -32,6 +32,27 @@ import Testing
     try copy.close()
   }
 
+  /// The store stands for the other process: the copy has a connection of its own.
+  @Test(arguments: [false, true]) func aFileIsCopiedWhileAnotherUsesIt(isShared: Bool) throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    try store.write { writer in
+      for position in Int64(1)...500 { try verona.say(position, writer) }
+    }
+    let path = folder.path + "/copy.db"
+    try SQLiteStore.copy(
+      folder.database, to: path, isShared: isShared, isReplicated: false, until: Cancellation())
+    try store.write { writer in
+      for position in Int64(501)...510 { try verona.say(position, writer) }
+    }
+    #expect(try store.read { try verona.check($0) } == 510)
+    try store.close()
+    let copy = try SQLiteStore(path: path)
+    #expect(try copy.read { try verona.check($0) } == 500)
+    try copy.close()
+  }
+
   @Test func aCopyEndsWhenItIsCancelled() throws {
     let folder = try Folder()
     let store = try folder.open()
@@ -42,8 +63,12 @@ import Testing
     let cancellation = Cancellation()
     cancellation.set()
     #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/copy.db", until: cancellation) }
-    #expect(throws: StoreFailure.self) {
-      try SQLiteStore.copy(folder.database, to: folder.path + "/other.db", isReplicated: false, until: cancellation)
+    for isShared in [false, true] {
+      #expect(throws: StoreFailure.self) {
+        try SQLiteStore.copy(
+          folder.database, to: folder.path + "/\(isShared).db", isShared: isShared, isReplicated: false,
+          until: cancellation)
+      }
     }
     try store.copy(to: folder.path + "/next.db", until: Cancellation())
     #expect(try store.read { try verona.check($0) } == 500)

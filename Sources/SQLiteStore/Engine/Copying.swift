@@ -14,17 +14,21 @@ extension SQLiteStore {
     try Aside.run { [self] in try copyHere(to: target, until: cancellation) }
   }
 
-  /// Copies a file that this process has not opened, in the same way and at full speed. Another process may use it
-  /// meanwhile.
+  /// Copies a file that this process has not opened, in the same way. Another process may use it meanwhile.
   ///
-  /// - Parameter isReplicated: whether the write-ahead log is left alone (`Options.isReplicated`).
+  /// - Parameters:
+  ///   - isShared: whether a server uses the file, to whose commits the disk is left; otherwise the copy has full speed.
+  ///   - isReplicated: whether the write-ahead log is left alone (`Options.isReplicated`).
   /// - Throws: `StoreFailure`.
   public static func copy(
-    _ path: String, to target: String, isReplicated: Bool, until cancellation: Cancellation
+    _ path: String, to target: String, isShared: Bool, isReplicated: Bool, until cancellation: Cancellation
   ) throws {
     try WriteGathering.install()
+    try CheckpointPacing.install()
+    // The layer must not write the file itself, whose locks it would end: the log is the server's to copy.
     let connection = try Connection(
-      path: path, cacheBytes: StoreLimits.copyCacheBytes, busyTimeout: Options().busyTimeout, keepsLog: isReplicated)
+      path: path, cacheBytes: StoreLimits.copyCacheBytes, busyTimeout: Options().busyTimeout,
+      layer: isShared ? CheckpointPacing.copyName : nil, keepsLog: isShared || isReplicated)
     try Migration.check(connection, path)
     try vacuum(connection, into: target, until: cancellation)
   }

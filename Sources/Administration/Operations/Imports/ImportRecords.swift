@@ -5,8 +5,7 @@ package import Dialogs
 package import ImportSources
 import XMPPDoor
 
-/// Takes what another server kept, in one transaction; a record that is refused does not affect the others
-/// (docs/decisions/0036).
+/// Takes what another server kept; a record that is refused does not affect the others (docs/decisions/0036).
 package enum ImportRecords: AdminOperation {
   package static let name = "records.import"
 
