@@ -153,7 +153,7 @@ struct ImportOptions: ParsableArguments {
         }
       }
       if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
-      try options.output.print(run.report, isTrial ? Self.trial(run.report) : run.report.text)
+      try options.output.print(run.report, isTrial ? Self.trial(run.report, isWhole: failure == nil) : run.report.text)
       if let number = interrupt.signalNumber, failure != nil { throw ExitCode(128 + number) }
       if run.report.isEmpty, failure == nil {
         throw StartupError("nothing to import was found in \(source.places)")
@@ -162,8 +162,9 @@ struct ImportOptions: ParsableArguments {
     }
   }
 
-  private static func trial(_ report: RecordsImport.Report) -> String {
-    var lines = ["A dry run: nothing was changed. The import would have this report:", report.text]
+  private static func trial(_ report: RecordsImport.Report, isWhole: Bool) -> String {
+    let extent = isWhole ? "The import would have this report:" : "It was broken off; so far the report is:"
+    var lines = ["A dry run: nothing was changed. \(extent)", report.text]
     if report.files.imported > 0 {
       lines.append(
         "The content of files was not read: a file that cannot be read, or that uploads.scan refuses, is found by the import."
