@@ -5,6 +5,7 @@ import collections
 import json
 import pathlib
 import re
+import signal
 import subprocess
 
 from lib.former import DOMAIN, ROOMS
@@ -206,6 +207,24 @@ def dry(checks):
             expect(trial[0]["messages"] == {"imported": 0, "present": 9, "failed": 1}, f"{trial}")
             expect(len(trial[1]) == 1 and "newer messages" in trial[1][0], f"{trial}")
             expect(trial == reported(server, file, status=1), f"{trial}")
+
+
+def broken_off_dry(checks):
+    with Server() as server:
+        folder = pathlib.Path(server.folder)
+        source = portable(folder / "export.xml", USERS, CONTACTS, MESSAGES, 60)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            with checks.check(f"dry run: {number.name} in the middle leaves no copy of the database"):
+                # It may be ignored where this script runs, which the command would take for nohup.
+                inherited = signal.signal(number, signal.SIG_DFL)
+                trial = Import(server, "xep0227", source, "--dry-run", TMPDIR=str(folder))
+                signal.signal(number, inherited)
+                trial.until("messages", 10)
+                copy, = folder.glob("parley-copy-*")
+                trial.process.send_signal(number)
+                output, status = trial.end()
+                expect(status == 128 + number, f"{status}: {output}")
+                expect(not copy.exists(), f"{copy} is there")
 
 
 def nothing(checks):
@@ -493,6 +512,7 @@ def run(checks):
     repeated(checks)
     in_steps(checks)
     dry(checks)
+    broken_off_dry(checks)
     elsewhere(checks)
     nothing(checks)
     removed(checks)

@@ -58,11 +58,11 @@ def peak(process):
 class Import:
     """`parley import` whose standard error is a terminal, on which it draws its progress."""
 
-    def __init__(self, server, *arguments):
+    def __init__(self, server, *arguments, **variables):
         self.terminal, other = pty.openpty()
         self.process = subprocess.Popen(
-            [str(BINARY), "import", *map(str, arguments), "--json", "--config", server.configuration], env=server.environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=other, text=True)
+            [str(BINARY), "import", *map(str, arguments), "--json", "--config", server.configuration],
+            env=server.environment() | variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=other, text=True)
         os.close(other)
 
     def drawings(self):
