@@ -1,31 +1,30 @@
 package import Basics
 package import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// The place of an HTTP connection among those without a login, of which the network with the most gives way to newcomers. A
 /// WebSocket has none from its login on, and a connection has none while a request of a logged-in user is under way.
-final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler, Sendable {
+///
+///  Confined to its channel's event loop, like every handler.
+final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
+  @unchecked Sendable  // NIO calls it on its loop alone
+{
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
-
-  private struct State {
-    var network: String
-    var id: ConnectionBound.ID?
-    /// The number of admissions, of which only the last can give way.
-    var admissions = 0
-    var isLoggedIn = false
-    var isOver = false
-  }
 
   private let connections: ConnectionBound
   private let proxies: TrustedProxies
   private let channel: any Channel
   /// Whether a trusted proxy has opened it, whose requests name their clients.
   private let isProxied: Bool
-  private let state: Mutex<State>
+  private var network: String
+  private var id: ConnectionBound.ID?
+  /// The number of admissions, of which only the last can give way.
+  private var admissions = 0
+  private var isLoggedIn = false
+  private var isOver = false
 
   /// - Parameter channel: The connection, whose end releases the place.
   init(_ connections: ConnectionBound, _ proxies: TrustedProxies, _ channel: any Channel) {
@@ -33,7 +32,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler, Send
     self.proxies = proxies
     self.channel = channel
     isProxied = proxies.contains(channel.remoteAddress)
-    state = Mutex(State(network: channel.remoteAddress.map { ClientAddress.network($0) } ?? "local"))
+    network = channel.remoteAddress.map { ClientAddress.network($0) } ?? "local"
     channel.closeFuture.whenComplete { _ in self.over() }
   }
 
@@ -41,39 +40,34 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler, Send
   ///
   /// - Parameter isFull: Whether there is room only in the place of another connection.
   func enter(isFull: Bool = false) -> Bool {
-    state.withLock { state in
-      if state.isOver { return false }
-      if state.isLoggedIn { return true }
-      state.admissions += 1
-      let admission = state.admissions
-      state.id = connections.admit(state.network, isFull: isFull) { [self] in
-        channel.eventLoop.execute { self.giveWay(admission) }
-      }
-      return state.id != nil
+    if isOver { return false }
+    if isLoggedIn { return true }
+    admissions += 1
+    let admission = admissions
+    id = connections.admit(network, isFull: isFull) { [self] in
+      channel.eventLoop.execute { self.giveWay(admission) }
     }
+    return id != nil
   }
 
   /// Closes the connection for a newcomer, unless a login was faster.
   private func giveWay(_ admission: Int) {
-    let isLast = state.withLock { $0.id != nil && $0.admissions == admission }
-    if isLast { channel.close(promise: nil) }
+    if id != nil, admissions == admission { channel.close(promise: nil) }
   }
 
   private func leave() {
-    state.withLock { state in
-      if let id = state.id { connections.release(id) }
-      state.id = nil
-    }
+    if let id { connections.release(id) }
+    id = nil
   }
 
   private func over() {
-    state.withLock { $0.isOver = true }
+    isOver = true
     leave()
   }
 
   /// Notes that the client is a logged-in user: of a WebSocket for good, of a request until its response has ended.
   func logIn() {
-    state.withLock { $0.isLoggedIn = true }
+    isLoggedIn = true
     leave()
   }
 
@@ -86,12 +80,9 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler, Send
     context.fireChannelRead(data)
   }
 
-  private func isCounted(to network: String) -> Bool {
-    let isOther = state.withLock { state in
-      defer { state.network = network }
-      return state.network != network
-    }
-    guard isOther else { return true }
+  private func isCounted(to client: String) -> Bool {
+    if client == network { return true }
+    network = client
     leave()
     return enter()
   }
@@ -102,28 +93,9 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler, Send
   }
 
   private func ended() {
-    let wasLoggedIn = state.withLock { state in
-      defer { state.isLoggedIn = false }
-      return state.isLoggedIn
-    }
-    if wasLoggedIn { _ = enter() }
-  }
-}
-
-/// The places of the open connections of a port by their channels, where a request finds its own on any thread.
-final class ConnectionPlaces: Sendable {
-  private let places = Mutex<[ObjectIdentifier: ConnectionPlace]>([:])
-
-  func add(_ place: ConnectionPlace, of channel: any Channel) {
-    let id = ObjectIdentifier(channel)
-    places.withLock { $0[id] = place }
-    channel.closeFuture.whenComplete { [self] _ in
-      places.withLock { _ = $0.removeValue(forKey: id) }
-    }
-  }
-
-  subscript(channel: any Channel) -> ConnectionPlace? {
-    places.withLock { $0[ObjectIdentifier(channel)] }
+    guard isLoggedIn else { return }
+    isLoggedIn = false
+    _ = enter()
   }
 }
 

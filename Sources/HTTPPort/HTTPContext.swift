@@ -15,8 +15,6 @@ public struct HTTPContext: RequestContext {
   var refusals: RefusalLog?
   /// The downloads under way; nil where they are not bounded.
   var downloads: Downloads?
-  /// The places of the port's connections; nil before the responder has the request.
-  var places: ConnectionPlaces?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -87,7 +85,13 @@ public struct HTTPContext: RequestContext {
   }
 
   /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody until the response has ended.
-  public func noteLogin() { places?[channel]?.logIn() }
+  public func noteLogin() {
+    // The response is written later on the same loop.
+    channel.eventLoop.execute { [channel] in
+      // A closed channel has no handlers any more.
+      try? channel.pipeline.syncOperations.handler(type: ConnectionPlace.self).logIn()
+    }
+  }
 
   public func peer(of request: Request) -> HTTPPeer {
     HTTPPeer(remoteAddress, isSecure: isSecure, ForwardedFields(request.headers), proxies)

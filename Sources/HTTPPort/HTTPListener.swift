@@ -106,15 +106,14 @@ public struct HTTPListener: Service {
     let (tls, validation) = (tls, validation)
     let onBound = onBound
     let open = OpenSockets()
-    let places = ConnectionPlaces()
     let application = Application(
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
-        refusals: refusals, downloads: downloads, places: places),
+        refusals: refusals, downloads: downloads),
       server: HTTPServerBuilder { [metrics, origins, proxies, refusals, connections, all, handshakes] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, connections: connections,
-          places: places, all: all, handshakes: handshakes, metrics: metrics, refusals: refusals, tls: tls,
+          all: all, handshakes: handshakes, metrics: metrics, refusals: refusals, tls: tls,
           validation: validation)
       },
       configuration: ApplicationConfiguration(

@@ -30,9 +30,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let origins: AllowedOrigins
   let proxies: TrustedProxies
   let open: OpenSockets
-  /// The connections without a login of all ports, the places of this one's, and all that are open.
+  /// The connections without a login of all ports, and all that are open.
   let connections: ConnectionBound
-  let places: ConnectionPlaces
   let all: OpenConnections
   let handshakes: TLSHandshakes?
   let metrics: Metrics
@@ -47,7 +46,6 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       channel.close(promise: nil)
       return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
     }
-    places.add(place, of: channel)
     all.opened(channel)
     let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
