@@ -13,10 +13,13 @@ import Testing
     _ path: String, at authority: String?, isSecure: Bool, method: HTTPRequest.Method = .get
   ) async throws -> String? {
     let site = HTTPSite(routes: [HTTPRoute(.get, "/known") { _, _ in Response(status: .ok) }])
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    // Hummingbird reads the request's id from it.
+    var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .critical
+    logger[metadataKey: "hb.request.id"] = "1"
     let responder = SiteResponder(
       [site], origins: .any, proxies: TrustedProxies(), isSecure: isSecure, isStrict: { $0 == "example.net" },
-      traces: nil, refusals: RefusalLog(logger))
+      traces: nil, refusals: RefusalLog(logger), downloads: nil)
     let request = Request(
       head: HTTPRequest(method: method, scheme: nil, authority: authority, path: path),
       body: RequestBody(buffer: .init()))
