@@ -52,7 +52,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
 
   /// Closes the connection for a newcomer, unless a login was faster.
   private func giveWay(_ admission: Int) {
-    if id != nil, admissions == admission { channel.close(promise: nil) }
+    if id != nil, admissions == admission { channel.pipeline.syncOperations.cut() }
   }
 
   private func leave() {

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import NIOHTTP1
 import NIOSSL
 
@@ -109,12 +109,10 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// Closes a connection of the port at once. TLS would first send what waits, and then wait for the client's end of the
+  /// Closes an accepted connection at once. TLS would first send what waits, and then wait for the client's end of the
   /// connection: a client that reads nothing would keep it for some seconds more, in which others could take its place.
-  func cut() {
-    let tls = try? context(handlerType: NIOSSLServerHandler.self)
-    // A closed connection has no handlers any more.
-    let lowest = tls ?? (try? context(handlerType: ResponsePaceHandler.self))
-    lowest?.close(promise: nil)
+  package func cut() {
+    guard let tls = try? context(handlerType: NIOSSLServerHandler.self) else { return close(promise: nil) }
+    tls.close(promise: nil)
   }
 }

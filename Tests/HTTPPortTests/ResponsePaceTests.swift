@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import NIOCore
 import NIOEmbedded
@@ -112,8 +113,8 @@ import Testing
     }
   }
 
-  /// The server does not wait for the end of the client's half, as TLS does otherwise.
-  @Test func aClientThatTakesNothingIsCutOffOverTLS() throws {
+  /// Returns both ends of a connection over TLS, after the handshake. The client takes nothing any more.
+  private func secured(_ loop: EmbeddedEventLoop) throws -> (server: EmbeddedChannel, client: EmbeddedChannel) {
     let made = try SelfSigned.make(names: ["localhost"], now: Date())
     let chain = try NIOSSLCertificate.fromPEMBytes(Array(made.chain.utf8))
     let key = try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem)
@@ -125,17 +126,42 @@ import Testing
     let theirs = try NIOSSLClientHandler(
       context: try NIOSSLContext(configuration: configuration), serverHostname: "localhost")
 
-    let (loop, network) = (EmbeddedEventLoop(), Network())
+    let network = Network()
     network.isStuck = false
     let server = EmbeddedChannel(
       handlers: [network, NIOSSLServerHandler(context: ours), HTTPResponseEncoder(), ResponsePaceHandler()], loop: loop)
     let client = EmbeddedChannel(handlers: [theirs], loop: loop)
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
-    for channel in [server, client] { try channel.connect(to: address).wait() }
+    for channel in [server, client] { channel.connect(to: address, promise: nil) }
     try exchange(server, client)
     #expect(SecureVersion(server.pipeline.syncOperations) == .v13)
     network.isStuck = true
+    return (server, client)
+  }
+
+  /// The server does not wait for the end of the client's half, as TLS does otherwise.
+  @Test func aClientThatTakesNothingIsCutOffOverTLS() throws {
+    let loop = EmbeddedEventLoop()
+    let (server, client) = try secured(loop)
     expectCutOff(server, loop)
-    _ = try? client.finish()
+    try end(client)
+  }
+
+  /// Ends the client's side without the end of TLS, for which nobody is there.
+  private func end(_ client: EmbeddedChannel) throws {
+    try client.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self).close(promise: nil)
+    client.embeddedEventLoop.run()
+  }
+
+  @Test func aConnectionGivesWayAtOnceOverTLS() throws {
+    let loop = EmbeddedEventLoop()
+    let (server, client) = try secured(loop)
+    let bound = ConnectionBound(max: 1)
+    #expect(ConnectionPlace(bound, TrustedProxies(), server).enter())
+    let newcomer = bound.admit("192.0.2.2") {}
+    loop.run()
+    #expect(newcomer != nil && !server.isActive)
+    _ = try? server.finish()
+    try end(client)
   }
 }

@@ -64,7 +64,9 @@ final class ServerListener: Sendable {
     let opened = NIOLoopBoundBox<ServerConnection?>(nil, eventLoop: channel.eventLoop)
     // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
     let giveWay: @Sendable () -> Void = {
-      channel.eventLoop.execute { if opened.value?.isVerified == false { channel.close(promise: nil) } }
+      channel.eventLoop.execute {
+        if opened.value?.isVerified == false { channel.pipeline.syncOperations.cut() }
+      }
     }
     guard let place = mounted[ObjectIdentifier(channel.eventLoop)],
       let id = unverified.admit(address, isFull: all.isFull, close: giveWay)

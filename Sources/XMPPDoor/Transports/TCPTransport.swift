@@ -151,7 +151,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
 
   func read() { context?.read() }
   func close() { context?.close(mode: .all, promise: nil) }
-  func drop() { close() }
+  func drop() { context?.pipeline.syncOperations.cut() }
 
   func startTLS(_ proceed: () -> Void) -> Bool {
     guard let context, tls(nil) != nil else { return false }

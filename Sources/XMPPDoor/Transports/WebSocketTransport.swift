@@ -173,7 +173,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     context.eventLoop.scheduleTask(in: DoorLimits.closing) { me.value.drop() }
   }
 
-  func drop() { context?.close(mode: .all, promise: nil) }
+  func drop() { context?.pipeline.syncOperations.cut() }
 
   func tick(_ now: NIODeadline) {
     guard !isClosing, now >= pinged + DoorLimits.webSocketPing, context != nil else { return }
