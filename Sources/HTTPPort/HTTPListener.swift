@@ -1,4 +1,3 @@
-public import Basics
 public import Dialogs
 import Hummingbird
 import HummingbirdCore
@@ -25,11 +24,8 @@ public struct HTTPListener: Service {
   private let refusals: RefusalLog
   private let metrics: Metrics
   private let connectionsMax: Int?
-  private let connections: ConnectionBound
-  private let all: OpenConnections
-  private let handshakes: TLSHandshakes?
+  private let bounds: HTTPBounds
   private let traces: Traces?
-  private let downloads: Downloads?
 
   /// Creates a listener.
   ///
@@ -44,21 +40,15 @@ public struct HTTPListener: Service {
   ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
   ///   - isStrict: Returns whether the answer to a request over TLS for this authority asks browsers to come by TLS alone.
   ///   - connectionsMax: The connections that may be open at this port; at the bound the next ones wait to be accepted. nil
-  ///     for as many as `connections` and `all` admit.
-  ///   - connections: The bound of connections without a login, which ports share.
-  ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
-  ///     without a login.
-  ///   - handshakes: The pace of TLS handshakes; nil for none.
-  ///   - downloads: The downloads of all ports that share a bound; nil for none, where few connections may be open.
+  ///     for as many as `bounds` admit.
+  ///   - bounds: The bounds that ports share.
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
   public init(
     sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, loops: any EventLoopGroup, host: String,
-    port: Int,
-    tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
-    isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil,
-    connections: ConnectionBound = ConnectionBound(max: .max), all: OpenConnections = OpenConnections(),
-    handshakes: TLSHandshakes? = nil, downloads: Downloads?, metrics: Metrics, traces: Traces? = nil, logger: Logger,
+    port: Int, tls: (@Sendable () -> NIOSSLContext)? = nil, validation: (any TLSValidation)? = nil,
+    isStrict: @escaping @Sendable (String?) -> Bool = { _ in false }, connectionsMax: Int? = nil, bounds: HTTPBounds,
+    metrics: Metrics, traces: Traces? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
     self.sites = sites
@@ -73,31 +63,13 @@ public struct HTTPListener: Service {
     self.onBound = onBound
     self.metrics = metrics
     self.traces = traces
-    self.downloads = downloads
     self.connectionsMax = connectionsMax
-    self.connections = connections
-    self.all = all
-    self.handshakes = handshakes
+    self.bounds = bounds
     refusals = RefusalLog(logger)
     // Hummingbird logs every connection at `info`.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     self.logger = quiet
-  }
-
-  /// Returns the bound of connections without a login that all ports of clients share.
-  ///
-  /// - Parameters:
-  ///   - max: Their number, unless the ports have fewer.
-  ///   - isByNetwork: Whether the network with the most gives way; otherwise the oldest of all connections does.
-  public static func bound(
-    max: Int, isByNetwork: Bool, metrics: Metrics, logger: Logger
-  ) -> ConnectionBound {
-    let refusals = RefusalLog(logger)
-    return ConnectionBound(max: min(max, HTTPLimits.unauthenticatedMax), isByNetwork: isByNetwork) { loss in
-      metrics.refusals.add(.connections)
-      refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": loss.network])
-    }
   }
 
   /// Runs the listener; throws the error of binding the port.
@@ -109,12 +81,11 @@ public struct HTTPListener: Service {
     let application = Application(
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
-        refusals: refusals, downloads: downloads),
-      server: HTTPServerBuilder { [metrics, origins, proxies, refusals, connections, all, handshakes] in
+        refusals: refusals, downloads: bounds.downloads),
+      server: HTTPServerBuilder { [metrics, origins, proxies, refusals, bounds] in
         UpgradableChannel(
-          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, connections: connections,
-          all: all, handshakes: handshakes, metrics: metrics, refusals: refusals, tls: tls,
-          validation: validation)
+          responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, bounds: bounds,
+          metrics: metrics, refusals: refusals, tls: tls, validation: validation)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,

@@ -30,10 +30,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let origins: AllowedOrigins
   let proxies: TrustedProxies
   let open: OpenSockets
-  /// The connections without a login of all ports, and all that are open.
-  let connections: ConnectionBound
-  let all: OpenConnections
-  let handshakes: TLSHandshakes?
+  let bounds: HTTPBounds
   let metrics: Metrics
   let refusals: RefusalLog
   /// Returns the TLS context, called for each connection, so that new ones get a new certificate.
@@ -41,12 +38,12 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let validation: (any TLSValidation)?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    let place = ConnectionPlace(connections, proxies, channel)
-    guard place.enter(isFull: all.isFull) else {
+    let place = ConnectionPlace(bounds.connections, proxies, channel)
+    guard place.enter(isFull: bounds.all.isFull) else {
       channel.close(promise: nil)
       return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
     }
-    all.opened(channel)
+    bounds.all.opened(channel)
     let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if let tls, let validation, validation.isExpected {
@@ -54,7 +51,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       } else if let tls {
         try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
       }
-      if tls != nil { try handshakes?.pace(channel) }
+      if tls != nil { try bounds.handshakes?.pace(channel) }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       try channel.syncOptions?.setOption(.unsentBytes, value: UnsentBytes.most)
       // One read at a time: of several NIO would keep a buffer each.

@@ -176,11 +176,9 @@ enum HTTPPorts {
 
   static func services(
     _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ strict: StrictTransport,
-    _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ all: OpenConnections,
-    _ handshakes: TLSHandshakes, _ readiness: Readiness, _ downloads: Downloads, _ parley: Parley, _ logger: Logger
+    _ validation: ValidationResponses?, _ loops: any EventLoopGroup, _ bounds: HTTPBounds, _ readiness: Readiness,
+    _ parley: Parley, _ logger: Logger
   ) throws -> [any Service] {
-    let connections = HTTPListener.bound(
-      max: bounds.withoutLogin, isByNetwork: settings.boundsByNetwork, metrics: parley.metrics, logger: logger)
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key<Int>, isSecure: Bool)] = [
       (settings.http, Keys.shared.httpPort, false), (settings.https, Keys.shared.httpsPort, true),
@@ -195,8 +193,8 @@ enum HTTPPorts {
       let listener = HTTPListener(
         sites: sites, origins: AllowedOrigins(settings.origins), proxies: TrustedProxies(settings.trustedProxies),
         loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, validation: validation,
-        isStrict: { strict.applies(to: $0) }, connections: connections, all: all, handshakes: handshakes,
-        downloads: downloads, metrics: parley.metrics, traces: parley.traces, logger: logger, onBound: onBound)
+        isStrict: { strict.applies(to: $0) }, bounds: bounds, metrics: parley.metrics, traces: parley.traces,
+        logger: logger, onBound: onBound)
       services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
@@ -211,7 +209,8 @@ enum HTTPPorts {
     let listener = HTTPListener(
       sites: [site.site], origins: AllowedOrigins([]), proxies: TrustedProxies(), loops: loops,
       host: Host.bound(endpoint.host), port: endpoint.port,
-      connectionsMax: ServerLimits.metricsConnectionsMax, downloads: nil, metrics: site.parley.metrics, logger: logger
+      connectionsMax: ServerLimits.metricsConnectionsMax, bounds: HTTPBounds(), metrics: site.parley.metrics,
+      logger: logger
     ) { _ in
       logger.info("listening", metadata: endpoint.fields(key))
       readiness.arrive()

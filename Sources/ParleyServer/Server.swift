@@ -122,9 +122,11 @@ public enum Server {
       + (acme.map { [$0.responses.site] } ?? [])
     let strict = StrictTransport(settings, certificates)
     await strict.judge(at: startedAt)
+    let httpBounds = HTTPBounds(
+      withoutLogin: bounds.withoutLogin, isByNetwork: settings.boundsByNetwork, all: all, handshakes: handshakes,
+      downloads: downloads, metrics: metrics, logger: logger)
     let http = try HTTPPorts.services(
-      settings, sites: sites, certificates, strict, acme?.responses, loops, bounds, all, handshakes, readiness,
-      downloads, core.parley, logger)
+      settings, sites: sites, certificates, strict, acme?.responses, loops, httpBounds, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
       settings, MetricsSite(parley: core.parley, scrape: scrape), loops, readiness, logger)
     let admin = AdminService(

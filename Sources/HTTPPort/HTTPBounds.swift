@@ -1,0 +1,48 @@
+public import Basics
+import Dialogs
+public import Logging
+public import ServerMetrics
+
+/// The bounds that the HTTP ports of clients share.
+public struct HTTPBounds: Sendable {
+  /// The connections without a login.
+  let connections: ConnectionBound
+  /// The open connections of all ports, those of XMPP included.
+  let all: OpenConnections
+  /// The pace of TLS handshakes; nil for none.
+  let handshakes: TLSHandshakes?
+  /// The downloads; nil where their number has no bound.
+  let downloads: Downloads?
+
+  /// Creates bounds that nothing reaches, for a port where few connections may be open.
+  public init() {
+    connections = ConnectionBound(max: .max)
+    all = OpenConnections()
+    handshakes = nil
+    downloads = nil
+  }
+
+  /// - Parameters:
+  ///   - withoutLogin: The number of connections without a login, of which there are at most
+  ///     `HTTPLimits.unauthenticatedMax`.
+  ///   - isByNetwork: Whether the network with the most of them gives way; otherwise the oldest of all does.
+  ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
+  ///     without a login.
+  ///   - handshakes: The pace of TLS handshakes.
+  ///   - downloads: The downloads.
+  public init(
+    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, handshakes: TLSHandshakes, downloads: Downloads,
+    metrics: Metrics, logger: Logger
+  ) {
+    let refusals = RefusalLog(logger)
+    connections = ConnectionBound(
+      max: min(withoutLogin, HTTPLimits.unauthenticatedMax), isByNetwork: isByNetwork
+    ) { loss in
+      metrics.refusals.add(.connections)
+      refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": loss.network])
+    }
+    self.all = all
+    self.handshakes = handshakes
+    self.downloads = downloads
+  }
+}
