@@ -5,13 +5,6 @@ import Synchronization
 public final class ConnectionBound: Sendable {
   public typealias ID = NetworkShares.ID
 
-  /// What a bound has closed, or has refused.
-  public struct Loss: Hashable, Sendable {
-    /// The network of the connection that was closed, or of the newcomer that was refused.
-    public let network: String
-    public let isRefusal: Bool
-  }
-
   private struct Place {
     let network: String
     let close: @Sendable () -> Void
@@ -24,7 +17,7 @@ public final class ConnectionBound: Sendable {
 
   private let state: Mutex<State>
   private let isByNetwork: Bool
-  private let onLoss: @Sendable (Loss) -> Void
+  private let onLoss: @Sendable (_ network: String) -> Void
 
   /// - Parameters:
   ///   - max: The number of connections without a login.
@@ -33,10 +26,10 @@ public final class ConnectionBound: Sendable {
   ///     Otherwise the newcomer is refused.
   ///   - isByNetwork: Whether networks are distinguished. Otherwise only the number in all is bounded, as if all connections
   ///     came from one network.
-  ///   - onLoss: Called for each connection that is closed or refused.
+  ///   - onLoss: Called for each connection that is closed or refused, with its network.
   public init(
     max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool = true, isByNetwork: Bool = true,
-    onLoss: @escaping @Sendable (Loss) -> Void = { _ in }
+    onLoss: @escaping @Sendable (_ network: String) -> Void = { _ in }
   ) {
     state = Mutex(
       State(
@@ -62,9 +55,9 @@ public final class ConnectionBound: Sendable {
       state.places[admission.id] = Place(network: network, close: close)
       return (admission.id, admission.ended.flatMap { state.places.removeValue(forKey: $0) })
     }
-    if id == nil { onLoss(Loss(network: network, isRefusal: true)) }
+    if id == nil { onLoss(network) }
     if let ended {
-      onLoss(Loss(network: ended.network, isRefusal: false))
+      onLoss(ended.network)
       ended.close()
     }
     return id

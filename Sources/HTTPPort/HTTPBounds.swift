@@ -37,9 +37,9 @@ public struct HTTPBounds: Sendable {
     let refusals = RefusalLog(logger)
     connections = ConnectionBound(
       max: min(withoutLogin, HTTPLimits.unauthenticatedMax), isByNetwork: isByNetwork
-    ) { loss in
+    ) { network in
       metrics.refusals.add(.connections)
-      refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": loss.network])
+      refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": network])
     }
     self.all = all
     self.handshakes = handshakes

@@ -160,9 +160,9 @@ public final class DoorContext: Sendable {
   }
 
   /// Counts and logs a connection that was closed or refused because of the bound of those before login.
-  func lost(_ loss: ConnectionBound.Loss, _ code: String) {
+  func lost(_ network: String, _ code: String) {
     parley.metrics.refusals.add(.connections)
-    refusals.note("a connection", code, isFault: false, ["network": loss.network])
+    refusals.note("a connection", code, isFault: false, ["network": network])
   }
 
   /// The policies of new streams, for the hashes of which every account has keys: a client takes the strongest mechanism

@@ -14,7 +14,7 @@ import Testing
   private final class Losses: Sendable {
     private let networks = Mutex<[String]>([])
     var all: [String] { networks.withLock { $0 } }
-    func add(_ loss: ConnectionBound.Loss) { networks.withLock { $0.append(loss.network) } }
+    func add(_ network: String) { networks.withLock { $0.append(network) } }
   }
 
   private struct Connection {
