@@ -6,7 +6,7 @@ import Testing
   /// One network may use all that nobody else asks for, and gives its oldest up, one by one, until others hold as much.
   @Test func theFullestGivesItsOldestUp() {
     var shares = NetworkShares(max: 4, replacesOwn: false)
-    #expect((0..<4).map { _ in shares.admit("a") } == (1...4).map { .init(id: $0, ended: nil) })
+    #expect((0..<4).map { _ in shares.admit("a") } == (1...4).map { NetworkShares.Admission(id: $0, ended: nil) })
     #expect(shares.admit("a") == nil)
     #expect(shares.admit("b") == .init(id: 5, ended: 1))
     #expect(shares.admit("b") == .init(id: 6, ended: 2))
