@@ -54,7 +54,7 @@ public enum Limits {
   /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
   public static let sendingDayBytes: Int64 = 268_435_456
   static let storedMessageBytes: Int64 = 256
-  /// A domain elsewhere and a component store so many times as much as a user.
+  /// A domain elsewhere and a component store so many times as much as a user; each of their users as much as one here.
   static let sendingDomainDays: Int64 = 16
   /// The least time for which a session is not read, so that a client that always has more to send costs ten timers a
   /// second, and the most, far less than the time after which a connection counts as silent.

@@ -157,9 +157,9 @@ import Testing
     for budget in bound { #expect(budget.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == .seconds(30)) }
 
     let stored = StoredBytes(policy)
-    try stored.check(1 << 40, of: bot, at: time(0))
-    try stored.check(1 << 40, of: Party(remote: try BareJID("a@mantua.example"), realm: RealmID(-1)), at: time(0))
-    #expect(throws: Problem.self) { try stored.check(1_001, of: romeo, at: time(0)) }
+    let elsewhere = Party(remote: try BareJID("a@mantua.example"), realm: RealmID(-1))
+    for author in [bot, elsewhere] { try stored.check(1 << 40, of: author, beside: [:], at: time(0)) }
+    #expect(throws: Problem.self) { try stored.check(1_001, of: romeo, beside: [:], at: time(0)) }
   }
 
   /// Who was held back or refused is listed for a minute, and for the bytes of a day until it ends.
@@ -175,11 +175,7 @@ import Testing
     let refusing = budgets.budget(of: first, from: nil, now: time(0))
     #expect(throws: Problem.self) { try refusing.take(bytes: 9_000, now: time(7)) }
     _ = budgets.budget(of: .domain("mantua.example"), now: time(0)).charge(stanzas: 4_001, bytes: 0, now: time(8))
-    let message = MessageDraft(
-      to: first.address, content: Content(kind: .text, text: String(repeating: "x", count: 800)),
-      envelope: Envelope(type: .chat), traits: [.archived], key: nil)
-    let post = Post(author: third, intent: .message(message), completion: .none)
-    #expect(throws: Problem.self) { try budgets.checkStored(post, at: time(9)) }
+    #expect(throws: Problem.self) { try budgets.checkStored(1_001, of: third, beside: [:], at: time(9)) }
     let day = BoundAccount(account: .user(third), bound: .day, at: time(9))
     #expect(
       budgets.bound(now: time(60_004)) == [

@@ -7,10 +7,10 @@ import Testing
 
 /// What one sender stores in a day.
 @Suite struct StoredBytesTests {
-  /// Six messages of 500 bytes, of which 256 are the row's.
+  /// Six messages of 500 bytes, of which 256 are the row's, and some ids.
   private static let policy: SendingPolicy = {
     var policy = SendingPolicy()
-    policy.dayBytes = 3_000
+    policy.dayBytes = 3_100
     return policy
   }()
   private let text = String(repeating: "x", count: 244)
@@ -23,7 +23,7 @@ import Testing
     let problem = await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
     // The clock shows 6,400 seconds before midnight.
     #expect(problem?.kind == .tooFast && problem?.code == "messages-day-quota" && problem?.retryAfter == 6_400)
-    #expect(problem?.text.contains("3000 bytes") == true && problem?.text.contains("6400 seconds") == true)
+    #expect(problem?.text.contains("3100 bytes") == true && problem?.text.contains("6400 seconds") == true)
 
     // What others send still arrives, and others may still write.
     _ = phone.taken()
@@ -78,17 +78,101 @@ import Testing
     #expect(try await stage.parley.read { try $0.scheduled(of: romeo.id) }.isEmpty)
   }
 
-  @Test func aDomainElsewhereStoresSixteenTimesAsMuch() throws {
+  /// What is not stored again is not counted again, and is answered at the bound as before.
+  @Test func repeatsAreNotCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let key = RepeatKey(rule: .app, id: "m", bodyHash: 1)
+    for _ in 0..<7 { _ = try await stage.say(text, from: romeo, to: juliet, key: key) }
+    for _ in 0..<5 { _ = try await stage.say(text, from: romeo, to: juliet) }
+    await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
+    #expect(try await stage.say(text, from: romeo, to: juliet, key: key).isRepeat)
+  }
+
+  /// A forwarded message is stored anew, with all that it has, and so is an id.
+  @Test func forwardedMessagesAndIDsAreCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    func post(_ draft: MessageDraft) async throws { _ = try await stage.parley.post(.message(draft), by: romeo) }
+    let long = String(repeating: "x", count: 1_000)
+    let entry = try #require(try await stage.say(long, from: juliet, to: romeo).entry)
+    let forward = MessageDraft(
+      to: juliet.address, content: Content(kind: .none), envelope: Envelope(type: .chat),
+      traits: [.counts, .archived, .fromApp], key: nil, forward: ForwardDraft(dialog: entry.dialog, message: entry.id))
+    for _ in 0..<2 { try await post(forward) }
+    await #expect(throws: Problem.self) { try await post(forward) }
+    var named = MessageDraft(
+      to: juliet.address, content: Content(kind: .text, text: "x"), envelope: Envelope(type: .chat),
+      traits: [.archived], key: nil)
+    named.envelope.id = long
+    await #expect(throws: Problem.self) { try await post(named) }
+    named.envelope.id = "m1"
+    try await post(named)
+  }
+
+  /// The posts of a batch that fails are judged again without the one that fails it.
+  @Test func aBatchThatIsJudgedAgainIsCountedOnce() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let laptop = try await stage.session(romeo, "laptop")
+    // Hold the committer, so that the rest becomes one batch.
+    let gate = Gate()
+    let held = Task { try await stage.parley.work { _ in gate.wait() } }
+    await gate.entered()
+    func submit(_ intent: Intent) {
+      let post = Post(author: romeo, intent: intent, completion: .session(laptop, token: laptop.nextToken()))
+      #expect(stage.parley.submit(post))
+    }
+    for _ in 0..<3 {
+      submit(
+        .message(
+          MessageDraft(
+            to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(),
+            traits: [.counts, .archived], key: nil)))
+    }
+    submit(.work(WriteTransaction { _ in throw Problem(.conflict, "no", "It does not work.") }))
+    gate.open()
+    try await held.value
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    #expect(laptop.taken() == [.done(1), .done(2), .done(3), .refused(4, .conflict)])
+    for _ in 0..<3 { _ = try await stage.say(text, from: romeo, to: juliet) }
+    await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
+  }
+
+  /// The times of the log do not go back with the clock, but a count of a day to come ends when it is set right.
+  @Test func aClockThatWasADayAheadBeginsANewCount() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let right = stage.clock.now.milliseconds
+    stage.clock.set(right + 86_400_000)
+    for _ in 0..<6 { _ = try await stage.say(text, from: romeo, to: juliet) }
+    await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
+    stage.clock.set(right)
+    for _ in 0..<6 { _ = try await stage.say(text, from: romeo, to: juliet) }
+    let problem = await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
+    #expect(problem?.retryAfter == 6_400)
+  }
+
+  @Test func aDomainElsewhereStoresSixteenTimesAsMuchAndEachOfItsUsersAsMuchAsAUserHere() throws {
     let stored = StoredBytes(Self.policy)
     let now = Timestamp(milliseconds: 0)
+    func check(_ bytes: Int64, _ author: Party, at time: Timestamp = now) throws {
+      try stored.check(bytes, of: author, beside: [:], at: time)
+    }
     let romeo = Party(remote: try BareJID("romeo@mantua.example"), realm: RealmID(-1))
     let paris = Party(remote: try BareJID("paris@mantua.example"), realm: RealmID(-1))
     let other = Party(remote: try BareJID("romeo@padua.example"), realm: RealmID(-1))
-    stored.add(47_000, of: romeo, at: now)
-    try stored.check(1_000, of: paris, at: now)
-    let problem = #expect(throws: Problem.self) { try stored.check(1_001, of: paris, at: now) }
+    stored.add([.user(romeo): 2_000, .domain("mantua.example"): 46_000], at: now)
+    try check(1_000, romeo)
+    #expect(throws: Problem.self) { try check(1_001, romeo) }
+    try check(2_000, paris)
+    let problem = #expect(throws: Problem.self) { try check(2_001, paris) }
     #expect(problem?.retryAfter == 86_400)
-    try stored.check(48_000, of: other, at: now)
-    try stored.check(48_000, of: paris, at: Timestamp(milliseconds: 86_400_000))
+    #expect(throws: Problem.self) {
+      try stored.check(1, of: paris, beside: [.user(paris): 3_000, .domain("mantua.example"): 2_000], at: now)
+    }
+    #expect(Set(stored.reached(now: now).map(\.account)) == [.user(romeo), .domain("mantua.example"), .user(paris)])
+    try check(3_000, other)
+    try check(3_000, paris, at: Timestamp(milliseconds: 86_400_000))
   }
 }

@@ -136,18 +136,14 @@ extension Judge {
         traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: scheduled.key,
         reference: reference, mentions: scheduled.mentions)
       post = Post(author: author, intent: .message(draft), completion: .none)
-      let bytes = try sending.checkStored(post, at: time)
       try message(post, draft)
-      sending.stores(bytes, post, at: time)
     } else {
       let draft = RoomMessageDraft(
         content: scheduled.content, envelope: Envelope(type: .groupchat, id: scheduled.key.id),
         traits: [.counts, .archived, .markable, .fromApp], key: scheduled.key, reference: reference,
         mentions: scheduled.mentions)
       post = Post(author: author, intent: .room(.say(.dialog(scheduled.dialog), draft)), completion: .none)
-      let bytes = try sending.checkStored(post, at: time)
       try say(post, .dialog(scheduled.dialog), draft)
-      sending.stores(bytes, post, at: time)
     }
     return try writer.find(scheduled.key.id, by: author.id, in: scheduled.dialog)?.position
   }

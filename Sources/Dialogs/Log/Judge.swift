@@ -30,6 +30,8 @@ struct Judge {
   private(set) var head: Position
   /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
+  /// The time by the clock, which can be set back.
+  private var now: Timestamp
   /// The time of the last entry.
   private(set) var lastTime: Timestamp
   /// The time of the last entry of a conversation and its position, and the head for which they were read.
@@ -48,6 +50,8 @@ struct Judge {
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
+  /// The bytes that the batch stores for each account, which are counted once it is committed.
+  private var storing: [SendingAccount: Int64] = [:]
   private var written: Position
   var rooms = RoomCache()
   /// The numbers of rows in the outbox; `nil` until they are needed.
@@ -115,6 +119,7 @@ struct Judge {
     self.hub = hub
     self.head = head
     self.time = time
+    now = time
     lastTime = time
     self.written = head
   }
@@ -132,6 +137,7 @@ struct Judge {
   /// whatever the clock does.
   mutating func begin(_ transaction: any StoreWriter, now: Timestamp) {
     self.transaction = transaction
+    self.now = now
     time = max(time, now)
   }
 
@@ -179,6 +185,7 @@ struct Judge {
     dialogs = [:]
     dirty = []
     handled = [:]
+    storing = [:]
     arriving = []
     rooms.rollBack()
     outbox = nil
@@ -192,6 +199,8 @@ struct Judge {
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
+    sending.noteStored(storing, at: now)
+    storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
     sharedContacts.removeAll(keepingCapacity: true)
     defer { effects = [] }
@@ -203,13 +212,17 @@ struct Judge {
   mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      let post = try identified(onBehalf(post))
-      let bytes = try sending.checkStored(post, at: time)
-      try decide(post)
-      sending.stores(bytes, post, at: time)
+      try decide(identified(onBehalf(post)))
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }
+  }
+
+  /// Counts the bytes of a message, which the caller stores next. Throws if its author may store no more today.
+  mutating func stores(_ content: Content, _ envelope: Envelope, by author: Party) throws {
+    let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
+    try sending.checkStored(bytes, of: author, beside: storing, at: now)
+    for account in SendingAccount.storing(author) { storing[account, default: 0] += bytes }
   }
 
   private mutating func decide(_ post: Post) throws {

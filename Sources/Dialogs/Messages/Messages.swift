@@ -30,6 +30,7 @@ extension Judge {
         $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
         in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp)
     }
+    try stores(content, draft.envelope, by: author)
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
@@ -321,6 +322,7 @@ extension Judge {
     to peer: Party, in state: DialogState
   ) throws {
     if kind == .displayed || stanza.traits.contains(.archived) {
+      try stores(stanza.content, stanza.envelope, by: post.author)
       let entry = try insertMessage(
         from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,
         traits: stanza.traits, key: nil)

@@ -260,21 +260,21 @@ public final class SendingBudgets: Sendable {
       found.sorted { $0.account.description < $1.account.description }.prefix(Limits.sendingListedMax))
   }
 
-  /// Refuses a post of a message that would store more than its author may store in a day. Returns its bytes, for
-  /// `stores`.
-  func checkStored(_ post: Post, at time: Timestamp) throws(Problem) -> Int64 {
-    let bytes = post.intent.storedBytes
-    if bytes == 0 { return 0 }
-    do throws(Problem) { try stored.check(bytes, of: post.author, at: time) } catch {
+  /// Refuses a message of so many bytes if its author would then have stored more than one may in a day.
+  ///
+  /// - Parameter storing: the bytes of the batch, which are not counted yet.
+  func checkStored(
+    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], at time: Timestamp
+  ) throws(Problem) {
+    do throws(Problem) { try stored.check(bytes, of: author, beside: storing, at: time) } catch {
       reports.refused("day-bytes")
       throw error
     }
-    return bytes
   }
 
-  /// Counts what a post has stored.
-  func stores(_ bytes: Int64, _ post: Post, at time: Timestamp) {
-    if bytes > 0 { stored.add(bytes, of: post.author, at: time) }
+  /// Counts what a batch has stored.
+  func noteStored(_ bytes: [SendingAccount: Int64], at time: Timestamp) {
+    if !bytes.isEmpty { stored.add(bytes, at: time) }
   }
 
   /// Removes the budgets that nobody holds, that are full, and that are not listed. The next sweep is due when their

@@ -4,7 +4,8 @@ import Synchronization
 
 /// The bytes of messages that each account has stored today, so that no account fills the disk however slowly it
 /// writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones. Only what an account
-/// writes is counted, so that what others send to it arrives whatever it has stored itself.
+/// writes is counted, so that what others send to it arrives whatever it has stored itself. What a user elsewhere writes
+/// counts for the user and for the domain, so that no single user of a large server uses up what all of them may store.
 final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0
@@ -14,7 +15,8 @@ final class StoredBytes: Sendable {
 
     mutating func turn(to time: Timestamp) {
       let day = time.milliseconds / 86_400_000
-      if day > self.day { (self.day, bytes, refused) = (day, [:], [:]) }
+      // A clock that was a day ahead and is set back begins a new count, too: it would not end for a day otherwise.
+      if day != self.day { (self.day, bytes, refused) = (day, [:], [:]) }
     }
   }
 
@@ -28,16 +30,22 @@ final class StoredBytes: Sendable {
   }
 
   /// Refuses to store so many bytes more, if they are too many.
-  func check(_ bytes: Int64, of author: Party, at time: Timestamp) throws(Problem) {
-    let account = Self.account(author)
-    let bytesMax = self.bytesMax(of: account)
-    let isRefused = state.withLock { state in
+  ///
+  /// - Parameter storing: the bytes that are stored already and not counted yet.
+  func check(
+    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], at time: Timestamp
+  ) throws(Problem) {
+    let reached: Int64? = state.withLock { state in
       state.turn(to: time)
-      if state.bytes[account, default: 0] + bytes <= bytesMax || unlimited.contains(account) { return false }
-      state.refused[account] = time
-      return true
+      for account in SendingAccount.storing(author) where !unlimited.contains(account) {
+        let bytesMax = self.bytesMax(of: account)
+        if state.bytes[account, default: 0] + storing[account, default: 0] + bytes <= bytesMax { continue }
+        state.refused[account] = time
+        return bytesMax
+      }
+      return nil
     }
-    if !isRefused { return }
+    guard let bytesMax = reached else { return }
     let seconds = Int(86_400 - time.milliseconds / 1_000 % 86_400)
     throw Problem(
       .tooFast, Problem.dayBytesCode,
@@ -46,10 +54,10 @@ final class StoredBytes: Sendable {
   }
 
   /// Counts bytes that are stored.
-  func add(_ bytes: Int64, of author: Party, at time: Timestamp) {
+  func add(_ bytes: [SendingAccount: Int64], at time: Timestamp) {
     state.withLock { state in
       state.turn(to: time)
-      state.bytes[Self.account(author), default: 0] += bytes
+      state.bytes.merge(bytes, uniquingKeysWith: +)
     }
   }
 
@@ -61,10 +69,6 @@ final class StoredBytes: Sendable {
     }
   }
 
-  private static func account(_ author: Party) -> SendingAccount {
-    author.realm.isRemote ? .domain(author.address.domain) : .user(author)
-  }
-
   private func bytesMax(of account: SendingAccount) -> Int64 {
     if case .user = account { return userBytesMax }
     let (bytes, isTooMany) = userBytesMax.multipliedReportingOverflow(by: Limits.sendingDomainDays)
@@ -72,18 +76,17 @@ final class StoredBytes: Sendable {
   }
 }
 
-extension Intent {
-  /// The bytes that the message of this intent is counted with; 0 if there is none.
+extension SendingAccount {
+  /// Returns the accounts that an author's messages count for.
+  static func storing(_ author: Party) -> [SendingAccount] {
+    author.realm.isRemote ? [.user(author), .domain(author.address.domain)] : [.user(author)]
+  }
+}
+
+extension Content {
+  /// The bytes that a message of this content is counted with.
   var storedBytes: Int64 {
-    let content: Content
-    switch self {
-    case .message(let draft): content = draft.content
-    case .room(.say(_, let draft)), .room(.whisper(_, _, let draft)), .room(.topic(_, _, let draft?)):
-      content = draft.content
-    default: return 0
-    }
-    return Int64(content.text.utf8.count + (content.fields?.utf8.count ?? 0) + content.extras.count)
-      + Limits.storedMessageBytes
+    Int64(text.utf8.count + (fields?.utf8.count ?? 0) + extras.count) + Limits.storedMessageBytes
   }
 }
 

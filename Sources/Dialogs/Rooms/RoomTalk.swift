@@ -86,6 +86,7 @@ extension Judge {
     }
     // A change of a message does not count as a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
+    try stores(draft.content, draft.envelope, by: author)
 
     appear(author, in: state.room)
     let nick = try nick(of: speaker, post, in: state)
@@ -176,6 +177,7 @@ extension Judge {
     if text.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
+    if let draft { try stores(draft.content, draft.envelope, by: post.author) }
     appear(post.author, in: state.room)
     let nick = try nick(of: speaker, post, in: state)
     let topic = Topic(text: text, nick: nick, time: time)
@@ -293,6 +295,7 @@ extension Judge {
         $0, text: content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
         in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false)
     }
+    try stores(content, draft.envelope, by: author.party)
     var envelope = draft.envelope
     envelope.toResource = target.nick
     let entry = try insertMessage(
