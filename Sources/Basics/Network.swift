@@ -16,6 +16,9 @@ public struct Network: Hashable, Sendable {
     self.prefix = prefix
   }
 
+  /// Whether the range has no part of a /64 of IPv6, which the bounds of clients take as one network.
+  public var hasWholeNetworks: Bool { !address.isIPv6 || prefix <= 64 }
+
   /// An IPv4 address in the form of IPv6 (`IPAddress.mappedIPv4`) is in no range of IPv4.
   public func contains(_ other: IPAddress) -> Bool {
     let (mine, its) = (address.bytes, other.bytes)

@@ -11,7 +11,11 @@ extension SettingsReader {
     policy.dayBytes = Int64(read(keys.sendingDayBytes))
     for written in read(keys.sendingUnlimited) {
       if let network = Network(written) {
-        policy.unlimited.networks.append(network)
+        if network.hasWholeNetworks {
+          policy.unlimited.networks.append(network)
+        } else {
+          reject(keys.sendingUnlimited, "\(Line.safe(written)) is a part of a network: one of IPv6 has at most 64 bits")
+        }
       } else if let domain = Host.domain(written) {
         policy.unlimited.domains.insert(domain)
       } else if let user = BareJID(parsing: written), domains.contains(where: { $0.name == user.domain }) {

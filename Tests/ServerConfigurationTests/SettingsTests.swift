@@ -418,6 +418,16 @@ import XMPPDoor
     #expect(lines[0].contains("\(written) is no user of this server"))
   }
 
+  /// Clients have the address of their /64 alone, so a part of one would match none.
+  @Test(arguments: ["2001:db8::1", "2001:db8::/65"])
+  func aPartOfANetworkIsNotUnlimited(_ written: String) throws {
+    let lines = try errors(environment: ["PARLEY_SENDING_UNLIMITED": written])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("\(written) is a part of a network"))
+    let settings = try load("sending: {unlimited: [\"2001:db8::/64\"]}\n")
+    #expect(settings.sending.unlimited.networks == [try #require(Network("2001:db8::/64"))])
+  }
+
   @Test func componentsBelongToTheDomainAboveThem() throws {
     let yaml = """
       domain: example.net
