@@ -90,6 +90,25 @@ def unbound(checks, server):
     bot.close()
 
 
+def answers(checks, server, juliet):
+    bot, count = Client(server, "bot", "asker").present(), BURST + 4 * STANZAS
+    growth = Growth(server)
+    with checks.check("sending: who asks a client as much as it can does not use up what its user may send"):
+        bot.send("".join(
+            f"<iq type='get' id='a{number}' to='juliet@localhost/wire'><query xmlns='jabber:iq:version'/></iq>" for number in range(count)))
+        for number in range(count):
+            juliet.stanza(lambda s: s.get("id") == f"a{number}", f"request {number}")
+        juliet.send("".join(f"<iq type='result' id='a{number}' to='bot@localhost/asker'/>" for number in range(count)))
+        bot.stanza(lambda s: s.get("id") == f"a{count - 1}" and s.get("type") == "result", "the last answer")
+        growth.until(PAUSES, 0)
+    with checks.check("sending: answers that nobody has asked for count"):
+        juliet.send("".join(
+            f"<iq type='result' id='b{number}' to='bot@localhost/asker'/>" for number in range(count)) + PING.format("counted"))
+        juliet.stanza(lambda s: s.get("id") == "counted", "the answer")
+        growth.until(PAUSES, bound="stanzas")
+    bot.close()
+
+
 def large(checks, server, juliet):
     mercutio = Client(server, "mercutio", "wire")
     growth, size, count = Growth(server), BYTES_BURST // 4, 5
@@ -185,9 +204,11 @@ def run(checks):
     with Server(
             sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES, sending__unlimited="bot@localhost").start() as server:
         server.add_users("romeo", "juliet", "nurse", "mercutio", "benvolio", "bot")
+        server.befriend("bot", "juliet")
         romeo, juliet = (Client(server, name, "wire").present() for name in ("romeo", "juliet"))
         stanzas(checks, server, romeo, juliet)
         sessions(checks, server)
         unbound(checks, server)
+        answers(checks, server, juliet)
         large(checks, server, juliet)
         doors(checks, server)

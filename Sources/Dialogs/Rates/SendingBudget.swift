@@ -106,6 +106,9 @@ struct SendingRates: Sendable {
 /// - A request for acknowledgement is not overdue while its answer may stand behind stanzas that have not been read
 ///   yet (`mayHoldInput`).
 ///
+/// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
+/// their bytes do.
+///
 /// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
 /// other.
 public final class SendingBudget: Sendable {

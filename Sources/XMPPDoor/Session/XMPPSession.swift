@@ -70,6 +70,8 @@ final class XMPPSession {
   /// What the user may still send, shared with the user's other sessions.
   private(set) lazy var sending = parley.sending.budget(
     of: party, from: handle.peer, now: parley.clock.now)
+  /// The requests of others that the client was sent and has not answered.
+  private var unanswered = 0
 
   init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID, peer: String? = nil) {
     self.door = door
@@ -259,6 +261,14 @@ final class XMPPSession {
       if management.inbound.receivedTotal == before { management.handledUnlessPost() }
       Turn(session: self, stanza: stanza, to: nil).fail(error)
     }
+  }
+
+  /// Returns whether a stanza is the answer to a request of others, of which there are no more than requests. It is not
+  /// charged: whoever asks a client often would use up what its user may send.
+  func answersRequest(_ stanza: Stanza) -> Bool {
+    guard unanswered > 0, let type = stanza.iqType, !type.isRequest else { return false }
+    unanswered -= 1
+    return true
   }
 
   /// Returns whether an address as written is this session's, full or bare.
@@ -544,6 +554,7 @@ final class XMPPSession {
       Outbound.presence(presence, to: self)
     case .stanza(let stanza):
       if case .message(.groupchat) = stanza.name, misses(stanza.from, isGroupchat: true) { return }
+      if case .iq(let type) = stanza.name, type == "get" || type == "set" { unanswered += 1 }
       Outbound.relayed(stanza, form, to: self)
     case .call(let signal): JingleSessions.told(signal, self)
     case .contactNamed(let party, let version): Roster.push(nameOf: party, at: version, to: self)

@@ -370,7 +370,7 @@ final class XMPPConnection: SessionOutlet {
       write { StreamManagement.writeFailed(condition, into: &$0) }
     case .stanza(let stanza):
       metrics.stanzas.add(StanzaFlow(stanza.kind))
-      charge(stanzas: 1)
+      charge(stanzas: session?.answersRequest(stanza) == true ? 0 : 1)
       if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
       guard let session, door.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
