@@ -48,6 +48,16 @@ import Testing
     #expect(bucket.take(rate, now: time(499)) == 1)
   }
 
+  @Test func timesInAnotherOrderGiveNothingTwice() {
+    var bucket = TokenBucket(rate, now: time(10_000))
+    for _ in 0..<3 { _ = bucket.take(rate, now: time(10_000)) }
+    for _ in 0..<10 {
+      #expect(bucket.take(rate, now: time(9_900)) == 1)
+      #expect(bucket.take(rate, now: time(10_000)) == 1)
+    }
+    #expect(bucket.take(rate, now: time(10_500)) == nil)
+  }
+
   @Test func oneKeyDoesNotSpendAnothers() throws {
     let limiter = RateLimiter<String>(
       Rate(burst: 1, perSecond: 0.1), policy: "some", code: "too-fast", text: "Wait.",

@@ -58,6 +58,8 @@ extension AppDoor {
       takesBytes: operation.takesBytes)
     // Files and pictures have bounds of their own.
     if !operation.takesBytes, input.length > 0, let user = caller?.user {
+      // A body may come slowly: the time at its beginning would give the user the seconds since then once more.
+      let now = parley.clock.now
       try parley.sending.budget(of: user, from: address, now: now).take(bytes: input.length, now: now, telling: rates)
     }
     if operation.streams {

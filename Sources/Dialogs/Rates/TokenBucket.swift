@@ -21,9 +21,11 @@ public struct TokenBucket: Hashable, Sendable {
   }
 
   private mutating func fill(_ rate: Rate, now: Timestamp) {
-    // A clock that is set back has no effect.
-    let elapsed = Double(max(0, now.milliseconds - time.milliseconds)) / 1_000
-    tokens = min(Double(rate.burst), tokens + elapsed * rate.perSecond)
+    let elapsed = now.milliseconds - time.milliseconds
+    // Threads come in another order than the times that they have read. What has passed gives tokens once.
+    if elapsed < 0, elapsed > -1_000 { return }
+    // A clock that is set back gives none, and takes none away.
+    tokens = min(Double(rate.burst), tokens + Double(max(0, elapsed)) / 1_000 * rate.perSecond)
     time = now
   }
 
