@@ -4,8 +4,9 @@
 /// Theory: a bound for all alone would let one network keep all others out, and a bound for each network alone would have to suit
 /// both a school behind one address and an attacker. Hence a network may use whatever nobody else asks for, and when everything is
 /// in use, the network that holds the most gives up its oldest holding to a newcomer of a network that holds less. The oldest is
-/// the least likely to be honest where holdings are short. A newcomer of the network that holds the most is refused, or replaces
-/// the oldest of that network, as `replacesOwn` says.
+/// the least likely to be honest where holdings are short. Among networks that hold the same number, the one that came to it first
+/// gives up, so that a holding lasts as long as all others where an attacker has very many networks with one holding each. A
+/// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says.
 public struct NetworkShares: Sendable {
   public typealias ID = Int
 
@@ -20,6 +21,16 @@ public struct NetworkShares: Sendable {
     var ids: [ID] = []
     var first = 0
     var count = 0
+    /// The number of the last change of `count` among those of all networks.
+    var change = 0
+  }
+
+  /// The networks that hold the same number, in the order in which they came to it. Those that hold another number by now stay
+  /// in `entries` until they are the most of it.
+  private struct Level {
+    var entries: [(network: String, change: Int)] = []
+    var first = 0
+    var count = 0
   }
 
   private let max: Int
@@ -29,8 +40,9 @@ public struct NetworkShares: Sendable {
   private var networks: [ID: String] = [:]
   private var queues: [String: Queue] = [:]
   /// The networks by the number that they hold, and the highest of those numbers.
-  private var byCount: [Int: Set<String>] = [:]
+  private var levels: [Int: Level] = [:]
   private var most = 0
+  private var changes = 0
 
   /// - Parameters:
   ///   - max: The number of holdings of all networks.
@@ -58,8 +70,8 @@ public struct NetworkShares: Sendable {
     let held = count(network)
     var ended: ID?
     if held >= perNetworkMax || count >= max || isFull {
-      if held < perNetworkMax, most > held, let fullest = byCount[most]?.first {
-        ended = releaseOldest(fullest)
+      if held < perNetworkMax, most > held, let giver = fullest() {
+        ended = releaseOldest(giver)
       } else if replacesOwn, held > 0 {
         ended = releaseOldest(network)
       } else {
@@ -92,23 +104,45 @@ public struct NetworkShares: Sendable {
   private mutating func append(_ id: ID, to network: String) {
     queues[network, default: Queue()].ids.append(id)
     guard let queue = queues[network], queue.ids.count > 2 * queue.count + 16 else { return }
-    queues[network]?.ids = queue.ids[queue.first...].filter { networks[$0] != nil }
+    let kept = queue.ids[queue.first...].filter { networks[$0] != nil }
+    queues[network]?.ids = kept
     queues[network]?.first = 0
+  }
+
+  /// Returns the network that came first to the highest number.
+  private mutating func fullest() -> String? {
+    while let level = levels[most], level.first < level.entries.count {
+      let entry = level.entries[level.first]
+      if queues[entry.network]?.change == entry.change { return entry.network }
+      levels[most]?.first += 1
+    }
+    return nil
+  }
+
+  private mutating func append(_ network: String, toLevel number: Int) {
+    levels[number, default: Level()].entries.append((network, changes))
+    levels[number]?.count += 1
+    guard let level = levels[number], level.entries.count > 2 * level.count + 16 else { return }
+    let kept = level.entries[level.first...].filter { queues[$0.network]?.change == $0.change }
+    levels[number]?.entries = kept
+    levels[number]?.first = 0
   }
 
   private mutating func change(_ network: String, by step: Int) {
     let before = count(network)
     let now = before + step
     if before > 0 {
-      byCount[before]?.remove(network)
-      if byCount[before]?.isEmpty == true { byCount[before] = nil }
+      levels[before]?.count -= 1
+      if levels[before]?.count == 0 { levels[before] = nil }
     }
     if now > 0 {
-      byCount[now, default: []].insert(network)
+      changes += 1
       queues[network, default: Queue()].count = now
+      queues[network]?.change = changes
+      append(network, toLevel: now)
     } else {
       queues[network] = nil
     }
-    if now > most || byCount[most] == nil { most = now > most ? now : Swift.max(0, most - 1) }
+    if now > most || levels[most] == nil { most = now > most ? now : Swift.max(0, most - 1) }
   }
 }

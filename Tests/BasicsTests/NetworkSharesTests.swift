@@ -42,6 +42,22 @@ import Testing
     #expect([shares.count, shares.count("a"), shares.count("b"), shares.count("c")] == [0, 0, 0, 0])
   }
 
+  /// Where each network holds one, as those of an attacker with many do, every holding lasts as long as the others.
+  @Test func amongEqualsTheFirstGivesUp() {
+    var shares = NetworkShares(max: 20, replacesOwn: true)
+    for number in 1...20 { #expect(shares.admit("\(number)") == .init(id: number, ended: nil)) }
+    let ended = (21...60).map { shares.admit("\($0)")?.ended }
+    #expect(ended == (1...40).map { Optional($0) })
+    // The same after very many changes, of which the first ends one more.
+    for number in 61...1_000 {
+      let passing = shares.admit("\(number)")
+      shares.release(passing?.id ?? 0)
+    }
+    let later = (0..<20).map { shares.admit("later \($0)")?.ended }
+    let expected: [Int?] = [nil] + (42...60).map { Optional($0) }
+    #expect(later == expected)
+  }
+
   private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
