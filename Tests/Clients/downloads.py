@@ -1,7 +1,7 @@
 """Downloads that nobody reads, from several networks at once: how many one network has, and all together; whose connection is closed when
 there is no place for another network, over TLS as well; files of others that come meanwhile; and places that are free again, in whatever
-way a download ended. All of it by counts. The networks are addresses of 127.0.0.0/8. A server's checks take seconds: whoever reads nothing
-is cut off after a minute (`ResponsePace`).
+way a download ended. The checks compare numbers of downloads, and no times. The networks are addresses of 127.0.0.0/8. A server's checks
+take seconds: whoever reads nothing is cut off after a minute (`ResponsePace`).
 """
 import contextlib
 import http.client

@@ -28,7 +28,7 @@ public final class XMPPListener: Sendable {
   let unauthenticated: ConnectionBound
   let all: OpenConnections
   let handshakes: TLSHandshakes?
-  /// Whether bounds tell networks apart.
+  /// Whether there are bounds by network.
   let boundsByNetwork: Bool
 
   ///
