@@ -4,8 +4,10 @@ nothing is lost. What others send to it arrives meanwhile, and so do the server'
 import base64
 import json
 
+import websockets.sync.client
+
 from lib.apps import App
-from lib.harness import PATIENCE, Server, expect
+from lib.harness import PASSWORD, PATIENCE, Server, expect
 from lib.scrape import Growth
 from lib.wire import BODY, SM, Client
 
@@ -107,6 +109,43 @@ def answers(checks, server, juliet):
         juliet.stanza(lambda s: s.get("id") == "counted", "the answer")
         growth.until(PAUSES, bound="stanzas")
     bot.close()
+
+
+class Socket:
+    """A stream over a WebSocket (RFC 7395), logged in and bound."""
+
+    def __init__(self, server, name):
+        self.socket = websockets.sync.client.connect(
+            server.base.replace("http", "ws", 1) + "/xmpp-websocket", subprotocols=["xmpp"], open_timeout=PATIENCE, compression=None)
+        token = base64.b64encode(f"\0{name}\0{PASSWORD}".encode()).decode()
+        opening = "<open xmlns='urn:ietf:params:xml:ns:xmpp-framing' to='localhost' version='1.0'/>"
+        for text, end in [
+                (opening, "features"),
+                (f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{token}</auth>", "success"),
+                (opening, "features"),
+                ("<iq xmlns='jabber:client' type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>", "'bind'")]:
+            self.ask(text, end)
+
+    def ask(self, text, end):
+        self.socket.send(text)
+        while end not in self.socket.recv(timeout=PATIENCE).replace('"', "'"):
+            pass
+
+
+def pings(checks, server):
+    app, stream = App(server, "mercutio").connect(), Socket(server, "nurse")
+    behind = "<iq xmlns='jabber:client' type='get' id='behind' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>"
+    for which, socket, goes_on in [
+            ("app protocol", app.socket, lambda: expect(app.command("ping").get("ok"), "no answer to a ping")),
+            ("XMPP", stream.socket, lambda: stream.ask(behind, "'behind'"))]:
+        growth = Growth(server)
+        with checks.check(f"sending: pings of a WebSocket ({which}) count as stanzas, and what stands behind them is read"):
+            for number in range(BURST + 4 * STANZAS):
+                socket.ping(f"{number}")
+            goes_on()
+            growth.until(PAUSES, bound="stanzas")
+    app.close()
+    stream.socket.close()
 
 
 def large(checks, server, juliet):
@@ -211,4 +250,5 @@ def run(checks):
         unbound(checks, server)
         answers(checks, server, juliet)
         large(checks, server, juliet)
+        pings(checks, server)
         doors(checks, server)

@@ -195,8 +195,10 @@ final class AppSession {
     channel.setReading(!mustStop)
   }
 
-  private func holdBack(_ time: Duration) {
-    if isHeldBack { return }
+  /// Charges what the user has sent, and reads no more for a while if that is too much.
+  func charge(stanzas: Int, bytes: Int) {
+    guard let open, let time = open.sending.charge(stanzas: stanzas, bytes: bytes, now: parley.clock.now), !isHeldBack
+    else { return }
     isHeldBack = true
     regulateReading()
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -210,9 +212,7 @@ final class AppSession {
   /// Processes a text of the client, which is not kept.
   func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
-    if let open, let time = open.sending.charge(stanzas: 0, bytes: text.count, now: parley.clock.now) {
-      holdBack(time)
-    }
+    charge(stanzas: 0, bytes: text.count)
     let frame: CommandFrame
     do throws(JSONError) {
       let value = try JSONValue(parsing: text)

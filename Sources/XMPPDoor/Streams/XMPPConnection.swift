@@ -168,6 +168,13 @@ final class XMPPConnection: SessionOutlet {
   /// Notes the bytes of frames, whose elements follow.
   func counted(_ bytes: Int) { uncharged += bytes }
 
+  /// Takes a frame that is no part of the stream, such as a ping. It counts as a stanza: it has few bytes, or none.
+  func receivedControl(_ bytes: Int) {
+    noteLife()
+    uncharged += bytes
+    charge(stanzas: 1)
+  }
+
   /// Takes an element that came in a frame of its own, within `limits`.
   func received(_ event: ReaderEvent) {
     noteLife()

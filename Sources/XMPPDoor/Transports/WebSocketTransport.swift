@@ -95,9 +95,9 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     case .text:
       connection.counted(frame.data.readableBytes)
       connection.received(Self.event(frame.unmaskedData, limits: connection.limits))
-    case .pong: connection.noteLife()
+    case .pong: connection.receivedControl(frame.data.readableBytes)
     case .ping:
-      connection.noteLife()
+      connection.receivedControl(frame.data.readableBytes)
       pong(frame.unmaskedData, context)
     case .connectionClose:
       // RFC 6455 5.5.1. The stream was not closed before it, so it can be resumed (RFC 7395 3.6).
