@@ -60,6 +60,19 @@ import Testing
     #expect(position == second.entry?.position)
   }
 
+  /// A marker of an unknown message is kept as a message, whose author needs a stored id even if it is their first act.
+  @Test func aMarkerOfSomethingUnknownMayBeTheFirstAct() async throws {
+    let (stage, bob) = try stage()
+    _ = try attach(stage, bob)
+    let romeo = try await stage.user("romeo")
+    let stanza = (content: Content(kind: .none), envelope: Envelope(type: .chat), traits: Message.Traits.archived)
+    let marker = MarkerDraft(with: romeo.address, kind: .displayed, target: .stanza("unknown"), stanza: stanza)
+    try await stage.parley.post(.marker(marker), by: bob)
+    let made = try #require(try await row(stage, bob))
+    let second = try await stage.say("hello", from: bob, to: romeo)
+    #expect(second.entry?.author.id == made.id)
+  }
+
   @Test func aRefusedRemoteUserLeavesNothingBehind() async throws {
     let (stage, bob) = try stage()
     _ = try attach(stage, bob)

@@ -171,6 +171,7 @@ extension Judge {
       try checkOutbox(from: reader, to: peer)
     }
     reader = try known(reader)
+    let post = Post(post, from: reader)
     peer = try known(peer, metBy: reader)
     let (state, isNew) = try dialog(of: reader, and: peer)
     if isNew { try unlist(state) }
