@@ -156,23 +156,23 @@ import Testing
   @Test func aDomainElsewhereStoresSixteenTimesAsMuchAndEachOfItsUsersAsMuchAsAUserHere() throws {
     let stored = StoredBytes(Self.policy)
     let now = Timestamp(milliseconds: 0)
-    func check(_ bytes: Int64, _ author: Party, at time: Timestamp = now) throws {
-      try stored.check(bytes, of: author, beside: [:], at: time)
+    func check(_ bytes: Int64, _ author: Party) throws {
+      try stored.check(bytes, of: author, beside: [:], at: now)
     }
     let romeo = Party(remote: try BareJID("romeo@mantua.example"), realm: RealmID(-1))
     let paris = Party(remote: try BareJID("paris@mantua.example"), realm: RealmID(-1))
     let other = Party(remote: try BareJID("romeo@padua.example"), realm: RealmID(-1))
-    stored.add([.user(romeo): 2_000, .domain("mantua.example"): 46_000], at: now)
-    try check(1_000, romeo)
-    #expect(throws: Problem.self) { try check(1_001, romeo) }
+    stored.add([.user(romeo): 2_000, .domain("mantua.example"): 47_600], at: now)
+    try check(1_100, romeo)
+    #expect(throws: Problem.self) { try check(1_101, romeo) }
     try check(2_000, paris)
     let problem = #expect(throws: Problem.self) { try check(2_001, paris) }
     #expect(problem?.retryAfter == 86_400)
     #expect(throws: Problem.self) {
-      try stored.check(1, of: paris, beside: [.user(paris): 3_000, .domain("mantua.example"): 2_000], at: now)
+      try stored.check(1, of: paris, beside: [.user(paris): 3_100], at: now)
     }
     #expect(Set(stored.reached(now: now).map(\.account)) == [.user(romeo), .domain("mantua.example"), .user(paris)])
-    try check(3_000, other)
-    try check(3_000, paris, at: Timestamp(milliseconds: 86_400_000))
+    try check(3_100, other)
+    try stored.check(3_100, of: paris, beside: [:], at: Timestamp(milliseconds: 86_400_000))
   }
 }
