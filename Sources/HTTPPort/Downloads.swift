@@ -94,12 +94,12 @@ public final class Downloads: Sendable {
     }
   }
 
-  /// What became of a request for a place.
+  /// The outcome of a request for a place.
   private struct Outcome {
     var place: Int?
     var refusal = Refusal.ofAll
     var ended: [Holder] = []
-    /// The number of earlier lines that were not logged; nil if no line is to be logged now.
+    /// The number of earlier lines that were not logged; nil if no line must be logged now.
     var unlogged: Int?
   }
 

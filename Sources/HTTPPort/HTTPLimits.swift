@@ -48,7 +48,7 @@ enum HTTPLimits {
   static let downloadsLeast = 64
   static let downloadsMost = 4_096
   /// The share of them that one network may have. A half is hundreds of them for a school or an office behind one address, and
-  /// leaves the other half to all others, so that nobody is cut off for their sake; 429 beyond it.
+  /// leaves the other half to all others, so that their downloads cut off nobody else's; 429 beyond it.
   static let downloadsNetworkShare = 2
   /// The value of `Retry-After` in these answers, in seconds: most downloads have ended by then.
   static let downloadRetrySeconds = 5

@@ -45,7 +45,7 @@ public struct HTTPRoute: Sendable {
 /// A WebSocket (RFC 6455) at a path, for one subprotocol.
 public struct HTTPSocket: Sendable {
   /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragmented messages arrive joined. The last
-  /// argument is to be called on the same loop when the client has logged in: until then the connection may give way to others.
+  /// argument must be called on the same loop when the client has logged in: until then the connection may give way to others.
   public typealias Opening = @Sendable (any Channel, HTTPPeer, @escaping @Sendable () -> Void) throws -> Void
 
   public let path: String

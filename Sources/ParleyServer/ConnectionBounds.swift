@@ -18,7 +18,7 @@ struct ConnectionBounds: Hashable, Sendable {
   /// The links to other servers, each of which may have a stream.
   var links: Int { max(files / 4, 1) }
 
-  /// What `parley check` says.
+  /// The text of `parley check`.
   var text: String { "The limit of open files is \(files), which allows \(all) connections." }
   /// The warning of a limit that is little even for a small server; nil for others.
   var doubt: String? {

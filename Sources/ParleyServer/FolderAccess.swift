@@ -6,7 +6,7 @@ import ServerConfiguration
 /// (`Files.create`); this is about what has come in another way, such as a copy of root, or a folder of which only the
 /// owner was changed.
 extension DataFolder {
-  /// What the server opens, by its name in the folder, and whether it writes to the file itself. Other files are only read,
+  /// The files that the server opens, by their names in the folder, and whether it writes to the file itself. Other files are only read,
   /// and replaced by renaming, which the folder must permit. What is not named here belongs to the operator.
   private static let opened = [
     "lock": true, "parley.db": true, "parley.db-wal": true, "parley.db-shm": true, "accounts.key": false,

@@ -43,7 +43,7 @@ extension Settings {
       + some.map { "\($0.key.name) cannot be opened at \($0.endpoint.host): this machine has no IPv6." }
   }
 
-  /// What the server of the installed unit will be refused on this machine: errors of `parley check`.
+  /// The errors of `parley check` about accesses that this machine will refuse to the server of the installed unit.
   public var refusals: [String] {
     let conditions = StartConditions.current
     return conditions.isCertain(self) ? conditions.doubts(self) : []
@@ -56,7 +56,7 @@ extension Settings {
       + [conditions.shortage(self)].compactMap { $0 } + (conditions.isCertain(self) ? [] : conditions.doubts(self))
   }
 
-  /// What `parley check` says of the connections that the limit of open files allows; nil if that is not known.
+  /// The remark of `parley check` on the connections that the limit of open files allows; nil if that is not known.
   public var capacity: String? { StartConditions.current.capacity(self) }
 
   /// The remarks of `parley check`: what is in order, and not for everybody who connects.

@@ -108,7 +108,7 @@ public struct Settings: Hashable, Sendable {
   public let acme: ACME?
   /// nil if uploads are off.
   public let uploads: Uploads?
-  /// What one user may send.
+  /// The settings of the amount that one user may send.
   public let sending: SendingPolicy
   public let allowsRegistration: Bool
   /// Whether every user may invite others.

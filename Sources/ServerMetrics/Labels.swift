@@ -110,7 +110,7 @@ public enum RefusingRate: Int, Series {
   }
 }
 
-/// What an account has sent too much of, so that it was not read for a while.
+/// The bound that an account has reached, so that it was not read for a while.
 public enum SendingBound: Int, Series {
   case stanzas, bytes
   public static let labels = ["bound"]

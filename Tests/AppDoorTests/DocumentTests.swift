@@ -1,9 +1,10 @@
-import enum Dialogs.ReservedWords
 import FoundationEssentials
 import HTTPPort
 import JSON
 import Testing
 import Yams
+
+import enum Dialogs.ReservedWords
 
 @testable import AppDoor
 

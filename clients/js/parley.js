@@ -281,7 +281,7 @@ export class Parley {
     return this.connected.promise;
   }
 
-  /** Whoever waits for the connection gets the error. */
+  /** Callers that wait for the connection get the error. */
   disconnect(error = aborted()) {
     this.connected?.reject(error);
     this.connected = undefined;

@@ -21,7 +21,7 @@ final class OpenSession {
   /// The last durable cursor sent to the client.
   var cursor: String
   let attended: Position
-  /// What the user may still send, shared with the user's other sessions.
+  /// The user's budget, which the user's other sessions share.
   private(set) lazy var sending = rendering.parley.sending.budget(
     of: caller.user, from: handle.peer, now: rendering.parley.clock.now)
 

@@ -22,7 +22,7 @@ extension Parley {
     /// Whether every user may invite others (XEP-0401), not admins alone.
     public var allowsInvitations = false
     public var guests = GuestPolicy.none
-    /// What one user may send.
+    /// The settings of the amount that one user may send.
     public var sending = SendingPolicy()
     /// The policy and store of files; `nil` if this server takes none.
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?

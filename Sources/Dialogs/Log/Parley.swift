@@ -19,7 +19,7 @@ public final class Parley: Sendable {
   public var metrics: Metrics { registries.metrics }
   /// The spans of requests and stanzas; `nil` if the server does not trace.
   public var traces: Traces? { registries.traces }
-  /// What accounts may still send.
+  /// The budgets of all accounts.
   public var sending: SendingBudgets { registries.sending }
   /// The files of users; `nil` if this server accepts none.
   public let blobs: Blobs?

@@ -4,7 +4,7 @@ import Logging
 import ServerMetrics
 import Synchronization
 
-/// What one user may send, over all of the user's sessions of both doors.
+/// The amount that one user may send over all of the user's sessions of both doors.
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
@@ -46,7 +46,7 @@ public struct SendingPolicy: Hashable, Sendable {
   }
 }
 
-/// What sends: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
+/// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
   case domain(String)
@@ -85,7 +85,7 @@ struct SendingRates: Sendable {
   let bytes: Rate
 }
 
-/// What one account may still send: stanzas or messages, and bytes. All sessions of a user share it, and all streams of
+/// The amount that one account may still send, in stanzas or messages, and in bytes. All sessions of a user share it, and all streams of
 /// a domain, so that one account takes no more of the server over many connections than over one.
 ///
 /// Requests and messages of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for

@@ -49,7 +49,7 @@ public enum RoomIntent: Sendable {
   case abandon(RoomReference)
   case topic(RoomReference, text: String, stanza: RoomMessageDraft?)
   case invite(RoomReference, to: BareJID, reason: String?, continuing: Invitation.Continuation? = nil)
-  /// Declines an invitation (7.8.2): the inviter's sessions are told, once. `id` and `extras` are the id and the
+  /// Declines an invitation (7.8.2): the inviter's sessions are notified, once. `id` and `extras` are the id and the
   /// children of the message that the room sends to an inviter elsewhere who is not in the room.
   case decline(RoomReference, to: BareJID, reason: String?, id: String? = nil, extras: [UInt8] = [])
   /// Asks the moderators for voice, by a visitor (8.6).

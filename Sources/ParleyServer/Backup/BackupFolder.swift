@@ -34,7 +34,7 @@ struct BackupFolder {
     Folder.names(path).compactMap { BackupName(file: $0, ending: ".db") }.sorted().map { "\(path)/\($0).db" }
   }
 
-  /// What is in the folder and none of its backups.
+  /// The files of the folder that are none of its backups.
   private enum Other: String, CaseIterable {
     case database = "a database without a name like parley-<time>.db; parley restore takes it by its path"
     case incomplete = "not complete"

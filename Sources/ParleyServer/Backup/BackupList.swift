@@ -6,7 +6,7 @@ package import ServerConfiguration
 /// The backups that are in a place, as `parley backup --list` shows them.
 package struct BackupList: Sendable {
   package let rows: [Row]
-  /// What is there and no backup: names, each line with the reason.
+  /// A line for each file that is no backup: its name and the reason.
   package let leftOut: [String]
 
   package struct Row: Encodable, Sendable {

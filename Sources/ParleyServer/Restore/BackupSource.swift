@@ -24,7 +24,7 @@ package enum BackupOrigin: Sendable {
 protocol BackupSource {
   /// Its name, for the operator.
   var name: String { get }
-  /// What is in its place and was not considered, each line with the reason; empty if the backup was named.
+  /// A line for each file in its place that was not considered, with the reason; empty if the backup was named.
   var leftOut: [String] { get }
   /// The folder of users' files; nil if there is none on this machine.
   var blobs: String? { get }

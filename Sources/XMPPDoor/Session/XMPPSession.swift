@@ -67,7 +67,7 @@ final class XMPPSession {
   /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
-  /// What the user may still send, shared with the user's other sessions.
+  /// The user's budget, which the user's other sessions share.
   private(set) lazy var sending = parley.sending.budget(
     of: party, from: handle.peer, now: parley.clock.now)
   /// The requests of others that the client was sent and has not answered.

@@ -21,7 +21,7 @@ class RemoteConnection: ChannelInboundHandler {
   private let contentNamespace: StaticString
   /// The bytes that may wait for a peer that reads none; then the connection is closed.
   private let unreadBytesMax: Int
-  /// What the peer may still send. A subclass replaces it when the peer has proved who it is.
+  /// The budget of the peer. A subclass replaces it when the peer has proved who it is.
   final var sending: SendingBudget
   private(set) var context: ChannelHandlerContext?
   private(set) var isOver = false

@@ -11,7 +11,7 @@ extension ImportRecords {
     let intents: [Intent]
   }
 
-  /// What a record is about.
+  /// The thing that a record is about, and whose it is.
   private struct Subject: Hashable {
     let owner: ImportNotes.Owner
     let thing: ImportedThing

@@ -6,7 +6,7 @@ func path(_ parts: String...) -> String {
   return parts.map { "/" + ($0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "") }.joined()
 }
 
-/// What took longer than it may.
+/// An error for an operation that took longer than it may.
 struct TimeoutError: LocalizedError {
   var errorDescription: String? { "It took too long." }
 }

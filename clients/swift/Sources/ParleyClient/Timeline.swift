@@ -12,7 +12,7 @@ struct Timeline: Equatable, Sendable {
   /// How many messages may be held; grows by what is loaded on purpose.
   private var bound = Limits.liveMessages
 
-  /// What an event does to the messages.
+  /// The changes that an event makes to the messages.
   enum Change: Sendable {
     case arrived(Message)
     case changed(Message)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ParleyClient
 
-/// What waits for a network or a server that answers nothing, and what waits when the client is closed or the login ends.
+/// Tests of waits for a network or a server that answers nothing, and of waits at the end of a client or a login.
 struct WaitingTests {
   /// The storage of somebody who is signed in and has a place in the log.
   func signedIn() async throws -> MemoryStorage {
