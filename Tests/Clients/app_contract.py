@@ -8,7 +8,8 @@ says, and nothing more. Every WebSocket frame, in either direction, is checked t
 status of success, every command and every event (but those that only a stopping or overtaxed server sends) must have been
 seen; those around codes and links where `--hook` says to which port of this machine the server posts them, signed with which
 secret; an invitation where `--invitation` gives one; identities where the server has the backend that BACKEND names (`identity.backends`). Two accounts are registered, or
-given where registration is off. Needs websockets, jsonschema, PyYAML.
+given where registration is off. The server must let one user send 12 MB at once (`sending.bytes_per_second`: 2 MB or more). Needs
+websockets, jsonschema, PyYAML.
 """
 import contextlib
 import http.client
