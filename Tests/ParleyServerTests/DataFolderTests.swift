@@ -64,14 +64,13 @@ import Testing
 
   /// Another user puts links in the place of the folder in which root creates: whatever root creates has the owner of the
   /// folder that it is in. An owner that is asked for by the path is wrong for some in a hundred of the files. Only root gives
-  /// files away.
-  @Test(.enabled(if: geteuid() == 0))
-  func whatRootCreatesBelongsToTheOwnerOfTheFolderAlsoWhenALinkTakesItsPlace() throws {
+  /// files away; for another user's test both folders have one owner, and it shows that nothing is lost between the links.
+  @Test func whatRootCreatesBelongsToTheOwnerOfTheFolderAlsoWhenALinkTakesItsPlace() throws {
     try withScratchFolder { scratch in
       let (own, other) = (scratch + "/own", scratch + "/other")
       let (place, next) = (scratch + "/place", scratch + "/next")
       for folder in [own, other] { try Files.makeFolder(folder, mode: 0o700) }
-      #expect(chown(other, 65_534, 65_533) == 0)
+      if geteuid() == 0 { #expect(chown(other, 65_534, 65_533) == 0) }
       #expect(symlink(own, place) == 0)
       let (isDone, ended) = (Flag(), DispatchSemaphore(value: 0))
       Thread.detachNewThread {
