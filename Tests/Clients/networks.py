@@ -2,6 +2,7 @@
 as many again, at the ports of XMPP and HTTP; others log in, and who is logged in stays. Then no descriptor is left at all.
 """
 import base64
+import itertools
 import json
 import os
 import resource
@@ -163,10 +164,11 @@ def both(checks, server, neighbour):
 def without_descriptors(checks, server, neighbour):
     with checks.check("networks: a port without descriptors says why, serves who is there, and goes on when there are some"):
         process = server.process.pid
-        used = len(os.listdir(f"/proc/{process}/fd"))
-        resource.prlimit(process, resource.RLIMIT_NOFILE, (used, FILES))
+        # The limit is of numbers and not of their count: the attacks before have left free ones below the highest.
+        used = {int(number) for number in os.listdir(f"/proc/{process}/fd")}
+        free = next(number for number in itertools.count() if number not in used)
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (free, FILES))
         try:
-            # Some may find a number that was free below the limit.
             with Attack(server.xmpp, 40), socket.create_connection(("127.0.0.1", server.xmpp), PATIENCE) as juliet:
                 juliet.sendall(HEADER.encode())
                 server.log.until("the reason", lambda text: WAITS in text)
