@@ -64,7 +64,9 @@ export interface Dialog {
   id: string; type: "private" | "group" | "public"; jid?: string; memberIds?: string[]; memberCount?: number; ownerId?: PersonId;
   name?: string; about?: string; topic?: string; avatarHash?: string; metadata?: JSONObject; historyVisibility?: "all" | "sinceJoin";
   slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean; retentionDays?: number;
-  temporary?: true; externalId?: string;
+  temporary?: true;
+  /** The id that the backend has given, or else the user as the creator: two dialogs may have the same one. It is no key. */
+  externalId?: string;
   createdAt?: Time; updatedAt?: Time;
   /** Of a private dialog: the other user. */
   user?: User;

@@ -168,6 +168,7 @@ export class Store {
   applyDialog({ dialog, message }) {
     const isKnown = this.changeDialog(dialog.id, (old) => ({
       ...dialog, me: old.me, user: old.user, ownerId: dialog.ownerId ?? old.ownerId, createdAt: dialog.createdAt ?? old.createdAt,
+      externalId: dialog.externalId ?? old.externalId,
       lastMessage: (dialog.lastMessage?.seq ?? 0) >= (old.lastMessage?.seq ?? 0) ? dialog.lastMessage : old.lastMessage,
     }));
     if (!isKnown) this.hooks.missing(dialog.id);

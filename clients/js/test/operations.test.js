@@ -49,6 +49,20 @@ test("the list of dialogs: in pages, filtered, public ones that are joined and l
   await juliet.removeMember(id, "me");
   assert.deepEqual((await romeo.listMembers(id)).items.map((each) => each.userId), ["romeo"]);
 
+  // One's own id of a dialog: the same one again, another for others, and an event, which does not have it, leaves it.
+  const externalId = `market-${Date.now()}`, own = await romeo.createDialog({ type: "group", externalId, memberIds: ["juliet"] });
+  assert.equal((await romeo.createDialog({ type: "group", externalId })).id, own.id);
+  const hers = await juliet.createDialog({ type: "group", externalId });
+  assert.notEqual(hers.id, own.id);
+  assert.equal((await juliet.request("GET", `/dialogs/${own.id}`)).externalId, undefined);
+  const named = romeo.next("dialog.updated", ({ dialog }) => dialog.id === own.id);
+  await romeo.request("PATCH", `/dialogs/${own.id}`, { body: { name: "Stall" } });
+  assert.equal((await named).dialog.externalId, undefined);
+  assert.equal((await romeo.dialog(own.id)).externalId, externalId);
+  assert.equal((await romeo.dialog(own.id)).name, "Stall");
+  await juliet.deleteDialog(hers.id, "everyone");
+  await romeo.deleteDialog(own.id, "everyone");
+
   const updated = juliet.next("dialog.updated", ({ dialog }) => dialog.avatarHash);
   await romeo.setDialogAvatar(street, png);
   await updated;

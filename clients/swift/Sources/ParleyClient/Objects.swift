@@ -175,6 +175,7 @@ public struct Dialog: Codable, Hashable, Sendable, Identifiable {
   /// `admins` or `members`.
   public var whoPins: String?
   public var acceptsRemote, temporary: Bool?
+  /// The id that the backend has given, or else the user as the creator: two dialogs may have the same one. It is no key.
   public var externalId: String?
   public var createdAt, updatedAt: Date?
   /// Of a private dialog: the other user.

@@ -130,6 +130,7 @@ struct Store: Equatable, Sendable {
       next.me = old.me
       next.user = old.user
       next.ownerId = dialog.ownerId ?? old.ownerId
+      next.externalId = dialog.externalId ?? old.externalId
       next.createdAt = dialog.createdAt ?? old.createdAt
       if (dialog.lastMessage?.seq ?? 0) < (old.lastMessage?.seq ?? 0) { next.lastMessage = old.lastMessage }
       old = next

@@ -57,6 +57,22 @@ extension LiveTests {
 
     #expect(try await romeo.putMember(feast, "juliet", role: .admin).role == .admin)
     #expect(try await romeo.listMembers(feast, role: .admin).items.map(\.userId) == ["juliet"])
+    // One's own id of a dialog is nobody else's, and an event, which does not have it, leaves it.
+    let own = JSONObject([("externalId", .string("market-\(UUID().uuidString)"))])
+    let stall = try await romeo.createDialog(.group, name: "Stall", memberIds: ["juliet"], more: own)
+    #expect(try await romeo.createDialog(.group, more: own).id == stall.id)
+    let hers = try await juliet.createDialog(.group, more: own).id
+    #expect(hers != stall.id)
+    #expect(try await juliet.request("GET", "/dialogs/\(stall.id)").object?["externalId"] == nil)
+    let stalls = await romeo.events()
+    _ = try await romeo.request("PATCH", "/dialogs/\(stall.id)", body: ["name": "Booth"])
+    let booth = try await told(stalls) { event -> Dialog? in
+      if case .dialogUpdated(let change) = event, change.dialog.name == "Booth" { change.dialog } else { nil }
+    }
+    #expect(booth.externalId == nil && stall.externalId != nil)
+    #expect(await romeo.dialogs.first { $0.id == stall.id }?.externalId == stall.externalId)
+    try await juliet.deleteDialog(hers, for: .everyone)
+    try await romeo.deleteDialog(stall.id, for: .everyone)
     let market = try await romeo.createDialog(.public, name: "Market of Verona").id
     #expect(try await juliet.listDialogs(scope: "public", query: "Verona").items.map(\.id).contains(market))
     #expect(try await juliet.putMember(market, "me", nick: "Rosaline").nick == "Rosaline")
