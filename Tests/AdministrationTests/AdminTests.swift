@@ -288,6 +288,57 @@ import Testing
     }
   }
 
+  /// An id that a user has given is in no backend's way, and the backend finds the user's dialog by both names.
+  @Test func externalIDsOfUsersAreNoneOfTheBackends() async throws {
+    try await withCore { core, context, _ in
+      for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }
+      func found(_ id: String = "order-17", of creator: String? = nil) async throws -> [String] {
+        try await ListDialogs.perform(
+          ListDialogs.Input(domain: nil, matching: nil, after: nil, limit: 10, externalId: id, creator: creator),
+          in: context
+        ).items.map(\.jid)
+      }
+      let alice = try await context.user("alice@localhost").party
+      let bob = try BareJID("bob@localhost")
+      let draft = RoomDraft(
+        externalID: .user(alice.id, "order-17"), settings: .group,
+        members: [MemberDraft(address: bob, affiliation: .owner)])
+      let own = try #require(try await core.parley.post(.room(.create(draft)), by: alice).room).address.description
+      #expect(try await found().isEmpty)
+      let team = try await create("team", context, owner: "bob@localhost", externalId: "order-17").jid
+      #expect(try await found() == [team])
+      #expect(try await found(of: "alice@localhost") == [own])
+      for creator in ["bob@localhost", "nobody@localhost"] { #expect(try await found(of: creator).isEmpty) }
+      #expect(try await found("order-18").isEmpty)
+      #expect(try await found("order-18", of: "alice@localhost").isEmpty)
+
+      let (backends, alices) = (
+        try await ShowDialog.perform(ShowDialog.Input(dialog: team), in: context),
+        try await ShowDialog.perform(ShowDialog.Input(dialog: own), in: context)
+      )
+      #expect([backends.externalId, backends.userExternalId, backends.creator] == ["order-17", nil, nil])
+      #expect([alices.externalId, alices.userExternalId, alices.creator] == [nil, "order-17", "alice@localhost"])
+
+      let incomplete = try await problem {
+        _ = try await ListDialogs.perform(
+          ListDialogs.Input(domain: nil, matching: nil, after: nil, limit: 10, creator: "alice@localhost"), in: context)
+      }
+      #expect(incomplete.code == "external-id-missing")
+      // A dialog outlives its creator, and is not found any more once it is deleted itself.
+      _ = try await DeleteUser.perform(DeleteUser.Input(jid: "alice@localhost", erase: false), in: context)
+      #expect(try await found(of: "alice@localhost") == [own])
+      for dialog in [team, own] {
+        _ = try await DeleteDialog.perform(DeleteDialog.Input(dialog: dialog, reason: nil), in: context)
+      }
+      #expect(try await found().isEmpty)
+      #expect(try await found(of: "alice@localhost").isEmpty)
+      let late = try await problem {
+        _ = try await create("other", context, owner: "bob@localhost", externalId: "order-17")
+      }
+      #expect(late.code == "room-destroyed")
+    }
+  }
+
   @Test func dialogsRefuseWhatIsWrong() async throws {
     try await withCore { _, context, _ in
       for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }

@@ -38,7 +38,7 @@ import Testing
     let dialog = try await CreateDialog.perform(
       .init(
         dialog: "crypt@conference.other.example", owner: "paris@other.example", name: mark, about: nil, topic: nil,
-        isPublic: true, externalId: nil, members: ["rosaline@other.example"]), in: context)
+        isPublic: true, externalId: mark, members: ["rosaline@other.example"]), in: context)
     (things.dialog, things.dialogID) = (dialog.jid, dialog.id)
     let posted = await AdminOperations.answer(
       "messages.post",
@@ -116,7 +116,9 @@ import Testing
         #"{"rows":[{\#(user),"contact":"tybalt@localhost","groups":[]}],"mutual":false}"#,
         #"{"rows":[{"jid":"tybalt@localhost","contact":"paris@other.example","groups":[]}],"mutual":true}"#,
       ],
-      "dialogs.list": own(#""limit":100"#), "dialogs.show": ["{\(dialog)}", "{\(byID)}"],
+      "dialogs.list": own(#""limit":100"#) + own(#""limit":100,"externalId":"\#(mark)""#)
+        + own(#""limit":100,"externalId":"\#(mark)","creator":"paris@other.example""#),
+      "dialogs.show": ["{\(dialog)}", "{\(byID)}"],
       "dialogs.create": [
         #"{"owner":"paris@other.example","isPublic":true}"#,
         #"{"dialog":"tomb@conference.other.example","owner":"tybalt@localhost","isPublic":true}"#,

@@ -263,6 +263,34 @@ async def conversations(checks, server, key):
         expect(key.do("GET", "/users/romeo")["user"]["state"] == "active", "romeo was deleted")
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
+    with checks.check("external ids: a user takes none of the backend's, and the backend finds both"):
+        def found(query):
+            return [row["id"] for row in key.do("GET", "/dialogs?externalId=order-17" + query)["items"]]
+
+        def own(app, **more):
+            status, made = app.call("POST", "/v1/dialogs", {"type": "group", "externalId": "order-17", **more})
+            return status, made["id"]
+
+        # The nurse is first, with the victim in it.
+        nurse, victim = App(server, "nurse"), juliet
+        status, squatted = own(nurse, memberIds=["juliet"])
+        expect(status == 201 and found("") == [], f"{status} {found('')}")
+        made = key.do("POST", "/dialogs", {"owner": "juliet", "externalId": "order-17", "name": "Order 17"})["id"]
+        key.refused("POST", "/dialogs", 409, "external-id-taken", {"owner": "juliet", "externalId": "order-17"})
+        status, hers = own(victim)
+        expect(status == 201 and len({squatted, made, hers}) == 3, f"{status} {squatted} {made} {hers}")
+        expect((own(victim), own(nurse)) == ((200, hers), (200, squatted)), "a repeat is another dialog")
+        expect((found(""), found("&creator=nurse"), found("&creator=juliet"), found("&creator=romeo"))
+               == ([made], [squatted], [hers], []), "the backend finds others")
+        (backends, nurses) = (key.do("GET", f"/dialogs/{dialog}") for dialog in (made, squatted))
+        expect(backends["externalId"] == "order-17" and not {"userExternalId", "creator"} & set(backends), f"{backends}")
+        expect((nurses.get("externalId"), nurses["userExternalId"], nurses["creator"]) == (None, "order-17", "nurse@localhost"), f"{nurses}")
+        key.refused("GET", "/dialogs?creator=juliet", 400, "external-id-missing")
+        # Members see the backend's id, and of the ids of users their own.
+        seen = [victim.call("GET", f"/v1/dialogs/{dialog}")[1].get("externalId") for dialog in (made, hers, squatted)]
+        expect(seen == ["order-17", "order-17", None], f"{seen}")
+        for dialog in (squatted, made, hers):
+            key.do("DELETE", f"/dialogs/{dialog}")
     with checks.check("who is online: by page, of a user, for the operator's command too, until the sessions are ended"):
         listed = key.do("GET", "/sessions?limit=1")
         (first,) = listed["items"]

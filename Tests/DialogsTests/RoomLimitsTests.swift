@@ -54,7 +54,7 @@ import Testing
       (1, true), (Limits.externalIDBytesMax, true), (0, false), (Limits.externalIDBytesMax + 1, false),
     ] {
       var draft = RoomDraft(settings: .group)
-      draft.externalID = text(count)
+      draft.externalID = .user(romeo.id, text(count))
       let made = draft
       let refused = try await problem { try await stage.act(.create(made), by: romeo) }
       #expect((refused == nil) == isAllowed)

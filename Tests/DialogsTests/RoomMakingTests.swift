@@ -15,7 +15,7 @@ import Testing
     var draft = RoomDraft(
       settings: .group.with { $0.name = "Verona" }, topic: "Feuds",
       members: [juliet, paris, romeo].map { MemberDraft(address: $0.address, affiliation: nil) })
-    draft.externalID = "42"
+    draft.externalID = .user(romeo.id, "42")
     let receipt = try await stage.parley.post(.room(.create(draft)), by: romeo)
     let room = try #require(receipt.room)
     #expect(room.memberCount == 3)
@@ -31,22 +31,87 @@ import Testing
     // A user who has only XMPP clients is invited.
     #expect(commitLoop.effects() == [.invited(room.address.description)])
 
-    // The same externalID is the same room: for its members.
+    // The same externalID is the same room.
     let again = try await stage.parley.post(.room(.create(draft)), by: romeo)
     #expect(again.isRepeat)
     #expect(again.room?.name == room.name)
-    let tybalt = try await stage.user("tybalt")
-    let refused = try await problem { try await stage.parley.post(.room(.create(draft)), by: tybalt) }
-    #expect(refused?.code == "external-id-taken")
+  }
 
-    // A public one is everybody's to know of; to know it is not to be in it.
-    var open = RoomDraft(settings: .open, members: [])
-    open.externalID = "43"
-    let square = try #require(try await stage.parley.post(.room(.create(open)), by: romeo).room)
-    let found = try await stage.parley.post(.room(.create(open)), by: tybalt)
-    #expect(found.isRepeat)
-    #expect(found.room?.name == square.name)
-    #expect(try await stage.member(tybalt, of: square.name) == nil)
+  private func make(
+    _ id: ExternalID, by author: Party, settings: RoomSettings = .group, with members: [Party] = [], _ stage: Stage
+  ) async throws -> Receipt {
+    let drafts = members.map { MemberDraft(address: $0.address, affiliation: .member) }
+    return try await stage.parley.post(
+      .room(.create(RoomDraft(externalID: id, settings: settings, members: drafts))), by: author)
+  }
+
+  /// What a stranger has called so is in nobody's way, and nobody gets it in place of their own.
+  @Test(arguments: [RoomSettings.group, .open])
+  func anExternalIDIsThatOfItsGiverAlone(_ settings: RoomSettings) async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let strangers = try await make(
+      .user(paris.id, "order-17"), by: paris, settings: settings, with: [romeo], stage)
+    var rooms = [strangers.room?.id]
+    // The victim, who is a member of the stranger's room, somebody else, and the backend in the victim's name.
+    for (id, author) in [
+      (ExternalID.user(romeo.id, "order-17"), romeo), (ExternalID.user(juliet.id, "order-17"), juliet),
+      (ExternalID.backend("order-17"), romeo),
+    ] {
+      let made = try await make(id, by: author, settings: settings, stage)
+      #expect(!made.isRepeat)
+      let again = try await make(id, by: author, settings: settings, stage)
+      #expect(again.isRepeat && again.room?.id == made.room?.id)
+      rooms.append(made.room?.id)
+    }
+    #expect(Set(rooms.compactMap { $0 }).count == 4)
+    let repeated = try await make(.user(paris.id, "order-17"), by: paris, settings: settings, stage)
+    #expect(repeated.isRepeat && repeated.room?.id == rooms[0])
+  }
+
+  @Test func anExternalIDIsOneRoomInEachSpaceAlsoAtOnce() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let ids = [ExternalID.user(juliet.id, "x"), .backend("x")]
+    let made = try await withThrowingTaskGroup(of: Receipt.self) { group in
+      for id in ids + ids + ids {
+        group.addTask {
+          try await stage.parley.post(.room(.create(RoomDraft(externalID: id, settings: .group))), by: juliet)
+        }
+      }
+      return try await group.reduce(into: [Receipt]()) { $0.append($1) }
+    }
+    let spaces = Dictionary(grouping: made) { $0.room?.externalID == nil }
+    #expect(spaces.count == 2)
+    for receipts in spaces.values {
+      #expect(receipts.count == 3)
+      #expect(receipts.count { !$0.isRepeat } == 1)
+      #expect(Set(receipts.map { $0.room?.id }).count == 1)
+    }
+  }
+
+  /// Nobody else gets the id, and the creator learns nothing more of a group that they have left.
+  @Test func anExternalIDIsNotFreeAgain() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let id = ExternalID.user(romeo.id, "42")
+    for (settings, code) in [(RoomSettings.group, "external-id-taken"), (.open, nil)] as [(RoomSettings, String?)] {
+      let id = ExternalID.user(romeo.id, "left \(code == nil)")
+      let room = try #require(try await make(id, by: romeo, settings: settings, with: [juliet], stage).room).name
+      try await stage.act(
+        .members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: .owner)]), by: romeo)
+      try await stage.act(
+        .members(.dialog(room.dialog), [MemberDraft(address: romeo.address, affiliation: Affiliation.none)]), by: romeo)
+      let refused = try await problem {
+        let again = try await make(id, by: romeo, settings: settings, stage)
+        #expect(again.isRepeat && again.room?.id == room.dialog)
+      }
+      #expect(refused?.code == code)
+      #expect(try await stage.member(romeo, of: room)?.affiliation.isMember != true)
+    }
+    let room = try #require(try await make(id, by: romeo, stage).room)
+    try await stage.act(.destroy(.dialog(room.id), reason: nil, alternate: nil), by: romeo)
+    #expect(try await problem { _ = try await make(id, by: romeo, stage) } == .roomDestroyed)
   }
 
   @Test func nobodyIsAMemberTwice() async throws {

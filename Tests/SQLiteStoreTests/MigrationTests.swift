@@ -56,6 +56,7 @@ import Testing
       "0054-files-by-age": 2_824_946_862_017_195_250,
       "0055-retracted": 7_426_596_520_852_386_257,
       "0056-shared-names": 15_452_604_281_819_478_819,
+      "0057-user-external-ids": 6_276_584_488_032_248_357,
       "0047-audit": 18_097_677_706_522_916_724,
       "0049-contact-groups": 12_668_667_710_023_917_250,
     ]
@@ -232,6 +233,82 @@ import Testing
       for user in [UserID(1), UserID(2)] {
         #expect(try reader.rosterVersion(of: user) == Position(5))
         #expect(try reader.contactChanges(of: user, after: Position(4)) == nil)
+      }
+    }
+    try store.close()
+  }
+
+  /// Rooms with the one id that a realm gave out: made by a user, by nobody whom the log still names, and without an id.
+  @Test func anExternalIDOfBeforeIsTheBackendsAndTheCreators() throws {
+    let folder = try Folder()
+    try makeFirst(folder)
+    let (romeo, juliet) = (UserID(1), UserID(2))
+    let created = FactCoding.encode(.room(RoomChange(sequence: 1, change: .created)))
+    try folder.edit { before in
+      try Migration.migrate(before, to: Migration.all.filter { $0.number <= 56 })
+      for (room, id, expired) in [(7, "x", 0), (8, "y", 23), (9, "z", 23), (10, nil, 0)] as [(Int64, String?, Int64)] {
+        try before.once(
+          """
+          INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created, expired)
+          VALUES (?, 2, 0, 0, 1, 1, 0, 0, 24, 50, ?)
+          """
+        ) { try $0.bind(room, expired).run() }
+        try before.once(
+          """
+          INSERT INTO rooms (dialog, realm, localpart, external_id, settings, listed, member_count, version, destroyed)
+          VALUES (?, 1, 'room' || ?1, ?, ?, 0, 1, 2, 0)
+          """
+        ) { try $0.bind(room, id, FactCoding.encode(settings: .group)).run() }
+      }
+      // Of the first, everything is there, and a notice of a history that was imported before it.
+      for (position, room, author, detail) in [
+        (20, 7, juliet, FactCoding.encode(.room(RoomChange(sequence: 2, change: .created)))),
+        (21, 7, romeo, created), (22, 10, romeo, created),
+      ] as [(Int64, Int64, UserID, [UInt8]?)] {
+        try before.once(
+          """
+          INSERT INTO payloads (position, dialog, author, peer, kind, time, detail) VALUES (?, ?, ?, 0, ?, 50, ?)
+          """
+        ) { try $0.bind(position, room, author, Fact.Kind.room.rawValue, detail).run() }
+        try before.once("INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (?, ?, 7, 0, 0)") {
+          try $0.bind(room, position).run()
+        }
+      }
+      // Of the others the beginning has gone. The second one's creator is its owner as ever, beside a founding member;
+      // the third one's has left, and its other owner is not taken for them.
+      try before.execute(
+        """
+        INSERT INTO affiliations (room, user, affiliation, since, joined, version)
+          VALUES (8, 1, 5, 20, 50, 20), (8, 2, 5, 18, 50, 19), (9, 1, 5, 20, 50, 20), (9, 2, 0, 22, 60, 22);
+        UPDATE realms SET rooms = 'rooms.verona.example';
+        UPDATE log SET position = 24, time = 60;
+        """)
+    }
+    let store = try folder.open()
+    let realm = RealmID(1)
+    try store.write { writer in
+      for (id, room) in [("x", DialogID(7)), ("y", DialogID(8)), ("z", DialogID(9))] {
+        #expect(try writer.room(externalID: .backend(id), in: realm)?.id == room)
+      }
+      let rooms = [DialogID(7), DialogID(8), DialogID(9), DialogID(10)]
+      let creators: [UserID?] = [romeo, juliet, nil, nil]
+      #expect(try rooms.map { try writer.room($0)?.creator } == creators)
+      #expect(try writer.room(externalID: .user(romeo, "x"), in: realm)?.id == DialogID(7))
+      #expect(try writer.room(externalID: .user(juliet, "y"), in: realm)?.id == DialogID(8))
+      for (user, id) in [(juliet, "x"), (romeo, "y"), (romeo, "z"), (juliet, "z")] {
+        #expect(try writer.room(externalID: .user(user, id), in: realm) == nil)
+      }
+      // Whoever has no such id may give it.
+      let room = try writer.insertRoom(
+        localpart: "new", in: realm, externalID: .user(juliet, "x"), settings: .group,
+        createdAt: Timestamp(milliseconds: 70))
+      #expect(try writer.room(externalID: .user(juliet, "x"), in: realm) == room)
+      for taken in [ExternalID.backend("x"), .user(romeo, "x")] {
+        #expect(throws: StoreConflict.self) {
+          try writer.insertRoom(
+            localpart: "other", in: realm, externalID: taken, settings: .group,
+            createdAt: Timestamp(milliseconds: 70))
+        }
       }
     }
     try store.close()

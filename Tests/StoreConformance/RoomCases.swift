@@ -44,7 +44,7 @@ extension StoreConformance {
   private static let roomItself: [Case] = [
     Case(name: "a room is found by number, address and external id") { scene in
       let (room, other) = try scene.write { writer in
-        let room = try scene.make("orchard", externalID: "Ext 1", settings: whole(), writer)
+        let room = try scene.make("orchard", externalID: .backend("Ext 1"), settings: whole(), writer)
         try equal(try writer.room(room.id), room, "in the same transaction")
         return (room, try scene.make("b\u{e1}lcony", writer))
       }
@@ -57,7 +57,7 @@ extension StoreConformance {
       try scene.read { reader in
         for found in [
           try reader.room(room.id), try reader.room(at: room.address),
-          try reader.room(externalID: "Ext 1", in: scene.realm.id),
+          try reader.room(externalID: .backend("Ext 1"), in: scene.realm.id),
         ] { try equal(found, room) }
         let name = try reader.roomName(room.id)
         try equal(name?.address, room.address)
@@ -66,8 +66,8 @@ extension StoreConformance {
         try equal(try reader.room(at: BareJID("nowhere@rooms.verona.example")), nil)
         try equal(try reader.room(at: BareJID("orchard@verona.example")), nil)
         try equal(try reader.room(at: BareJID("rooms.verona.example")), nil)
-        try equal(try reader.room(externalID: "ext 1", in: scene.realm.id), nil)
-        try equal(try reader.room(externalID: "Ext 1", in: RealmID(99)), nil)
+        try equal(try reader.room(externalID: .backend("ext 1"), in: scene.realm.id), nil)
+        try equal(try reader.room(externalID: .backend("Ext 1"), in: RealmID(99)), nil)
         try equal(try reader.room(DialogID(99)), nil)
         try equal(try reader.roomName(DialogID(99)), nil)
         try equal(try reader.dialog(room.id), nil, "a room is no private dialog")
@@ -87,23 +87,63 @@ extension StoreConformance {
     },
     Case(name: "a room's address and external id are given out once, also after it is gone") { scene in
       try scene.write { writer in
-        var room = try scene.make("orchard", externalID: "x", writer)
+        var room = try scene.make("orchard", externalID: .backend("x"), writer)
         try conflicts("the address") { _ = try scene.make("orchard", writer) }
         room.isDestroyed = true
         try writer.update(room)
-        try conflicts("the address") { _ = try scene.make("orchard", externalID: "y", writer) }
-        try conflicts("the external id") { _ = try scene.make("balcony", externalID: "x", writer) }
+        try conflicts("the address") { _ = try scene.make("orchard", externalID: .backend("y"), writer) }
+        try conflicts("the external id") { _ = try scene.make("balcony", externalID: .backend("x"), writer) }
         // The refusals have left nothing.
-        _ = try scene.make("balcony", externalID: "y", writer)
+        _ = try scene.make("balcony", externalID: .backend("y"), writer)
         _ = try scene.make("tomb", writer)
         _ = try scene.make("cell", writer)
         let mantua = try writer.insertRealm(domain: "mantua.example", rooms: "rooms.mantua.example", key: [1], epoch: 1)
         let other = try writer.insertRoom(
-          localpart: "orchard", in: mantua.id, externalID: "x", settings: .open, createdAt: scene.time)
+          localpart: "orchard", in: mantua.id, externalID: .backend("x"), settings: .open, createdAt: scene.time)
         try equal(other.address, try BareJID("orchard@rooms.mantua.example"))
         try equal(try writer.room(at: room.address)?.isDestroyed, true)
-        try equal(try writer.room(externalID: "x", in: scene.realm.id)?.id, room.id)
-        try equal(try writer.room(externalID: "x", in: mantua.id), other)
+        try equal(try writer.room(externalID: .backend("x"), in: scene.realm.id)?.id, room.id)
+        try equal(try writer.room(externalID: .backend("x"), in: mantua.id), other)
+      }
+    },
+    Case(name: "the external ids of the backend and of each user are spaces of their own") { scene in
+      try scene.write { writer in
+        func find(_ id: ExternalID) throws -> Room? { try writer.room(externalID: id, in: scene.realm.id) }
+        let ids: [ExternalID] = [.backend("x"), .user(scene.romeo.id, "x"), .user(scene.juliet.id, "x")]
+        var rooms: [Room] = []
+        for (index, id) in ids.enumerated() {
+          try equal(try find(id), nil)
+          rooms.append(try scene.make("room\(index)", externalID: id, writer))
+        }
+        for (room, id) in zip(rooms, ids) {
+          try equal(try find(id), room)
+          try conflicts("\(id)") { _ = try scene.make("other", externalID: id, writer) }
+        }
+        try equal(rooms.map(\.externalID), ["x", nil, nil])
+        try equal(rooms.map(\.creator), [nil, scene.romeo.id, scene.juliet.id])
+        try equal(rooms.map(\.userExternalID), [nil, "x", "x"])
+        try equal(rooms.map { $0.externalID(for: scene.romeo.id) }, ["x", "x", nil])
+        for id in [ExternalID.user(scene.romeo.id, "X"), .user(UserID(99), "x")] { try equal(try find(id), nil) }
+        // It is given once in its space, also after the room is gone.
+        rooms[1].isDestroyed = true
+        try writer.update(rooms[1])
+        try equal(try find(ids[1]), rooms[1])
+        try conflicts("the id of a room that is gone") { _ = try scene.make("other", externalID: ids[1], writer) }
+        _ = try scene.make("other", externalID: .user(scene.romeo.id, "y"), writer)
+        for (index, party) in [scene.romeo, scene.juliet].enumerated() {
+          try scene.join(party, rooms[2 * index].id, writer)
+        }
+      }
+      // A member's list has all that the room itself has.
+      for (party, id) in [
+        (scene.romeo, ExternalID.backend("x")), (scene.juliet, ExternalID.user(scene.juliet.id, "x")),
+      ] {
+        try scene.read { reader in
+          let views = try reader.rooms(of: party.id, before: .end, limit: 9)
+          try equal(views.map { Optional($0.room) }, [try reader.room(externalID: id, in: scene.realm.id)])
+          try equal(views.map(\.member.party.id), [party.id])
+          try equal(views.map { Optional($0.mark) }, [try reader.mark(party.id, in: views[0].room.id)])
+        }
       }
     },
     Case(name: "a room's settings come back as they were, every field") { scene in
@@ -266,7 +306,7 @@ extension StoreConformance {
         try equal(try reader.memberships(of: scene.romeo.id).count, 0)
         try equal(try reader.value(of: number, node: "n", item: "i"), nil)
       }
-      let next = try scene.write { try scene.make("balcony", externalID: "x", $0) }
+      let next = try scene.write { try scene.make("balcony", externalID: .backend("x"), $0) }
       try equal(try scene.read { try $0.roomName(next.id)?.address }, try BareJID("balcony@rooms.verona.example"))
       try equal(try scene.read { try $0.room(next.id) }, next)
     },

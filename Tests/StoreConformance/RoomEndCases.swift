@@ -7,7 +7,7 @@ extension StoreConformance {
   static let roomEnds: [Case] = [
     Case(name: "the address of a room that has given it up is another room's") { scene in
       try scene.write { writer in
-        var room = try scene.make("orchard", externalID: "x", writer)
+        var room = try scene.make("orchard", externalID: .backend("x"), writer)
         _ = try scene.make("balcony", writer)
         room.isDestroyed = true
         room.isAddressFree = true
@@ -15,7 +15,7 @@ extension StoreConformance {
         try equal(try writer.room(at: room.address), nil)
         try equal(try writer.room(room.id), room)
         try equal(try writer.roomName(room.id)?.address, room.address)
-        try conflicts("the external id") { _ = try scene.make("cell", externalID: "x", writer) }
+        try conflicts("the external id") { _ = try scene.make("cell", externalID: .backend("x"), writer) }
         var other = try scene.make("orchard", writer)
         try equal(try writer.room(at: room.address), other)
         try conflicts("the address") { _ = try scene.make("orchard", writer) }

@@ -3,7 +3,7 @@ import Dialogs
 /// The hand that writes as the core does, in rooms.
 extension Scene {
   func make(
-    _ localpart: String, externalID: String? = nil, settings: RoomSettings = .group,
+    _ localpart: String, externalID: ExternalID? = nil, settings: RoomSettings = .group,
     _ writer: any StoreWriter
   ) throws -> Room {
     try writer.insertRoom(

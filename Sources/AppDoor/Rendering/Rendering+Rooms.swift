@@ -40,6 +40,7 @@ extension Rendering {
   func dialog(_ view: RoomView, _ reader: any StoreReader) throws -> DialogBody {
     var body = dialog(view.room)
     let naming = ParticipantNaming(of: view.room, for: view.member, parley)
+    body.externalId = view.room.externalID(for: view.member.party.id)
     body.ownerId = try owner(view.owners, naming, reader)
     body.updatedAt = view.lastMessage?.time ?? view.room.createdAt
     body.lastMessage = view.lastMessage.flatMap { message($0, naming) }

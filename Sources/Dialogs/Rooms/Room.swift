@@ -115,8 +115,13 @@ public struct RoomSettings: Hashable, Sendable {
 /// A group or public dialog as stored.
 public struct Room: Hashable, Sendable {
   public let name: RoomName
-  /// A foreign system's id for get-or-create, unique in the realm.
+  /// The id that the app's backend has given it, unique in the realm (`ExternalID.backend`).
   public let externalID: String?
+  /// The user who has given `userExternalID`; `nil` if there is none.
+  public let creator: UserID?
+  /// The id that its creator has given it (`ExternalID.user`). A room of an earlier release may have both ids: its log
+  /// does not say whether the backend or its owner has given the one it had.
+  public let userExternalID: String?
   public let createdAt: Timestamp
   public var settings: RoomSettings
   public var topic: Topic?
@@ -137,12 +142,15 @@ public struct Room: Hashable, Sendable {
   public var isAddressFree: Bool
 
   public init(
-    name: RoomName, externalID: String?, createdAt: Timestamp, settings: RoomSettings, topic: Topic? = nil,
+    name: RoomName, externalID: String?, creator: UserID? = nil, userExternalID: String? = nil, createdAt: Timestamp,
+    settings: RoomSettings, topic: Topic? = nil,
     sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, memberCount: Int = 0,
     version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false
   ) {
     self.name = name
     self.externalID = externalID
+    self.creator = creator
+    self.userExternalID = userExternalID
     self.createdAt = createdAt
     self.settings = settings
     self.topic = topic
@@ -157,6 +165,11 @@ public struct Room: Hashable, Sendable {
 
   public var id: DialogID { name.dialog }
   public var address: BareJID { name.address }
+
+  /// Returns the id that a member may see: the backend's, or the one that the member has given as the creator.
+  public func externalID(for member: UserID) -> String? {
+    externalID ?? (member == creator ? userExternalID : nil)
+  }
 
   /// Returns whether a user of this affiliation may see addresses (XEP-0045 4.2: in a semi-anonymous room moderators
   /// may); `nil` for a user unknown to the room.

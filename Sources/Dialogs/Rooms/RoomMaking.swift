@@ -8,7 +8,7 @@ extension Judge {
     let author = post.author
     try require(.rooms, of: author)
     if let externalID = draft.externalID {
-      guard !externalID.isEmpty, externalID.utf8.count <= Limits.externalIDBytesMax else {
+      guard !externalID.text.isEmpty, externalID.text.utf8.count <= Limits.externalIDBytesMax else {
         throw Problem(
           .malformed, "external-id-invalid", "An externalId has 1 to \(Limits.externalIDBytesMax) bytes.",
           field: "externalId")
@@ -16,7 +16,7 @@ extension Judge {
       if let known = try writer.room(externalID: externalID, in: author.realm) {
         let state = rooms.states[known.id] ?? rooms.put(known)
         if known.isDestroyed { throw Problem.roomDestroyed }
-        // Anyone may know of a listed room: creating it by this id again returns it, and joins.
+        // The owner may have left the room since, and may not know of it any more unless it is listed.
         guard try state.room.settings.isListed || affiliation(of: author.id, in: state).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
@@ -81,7 +81,7 @@ extension Judge {
   }
 
   private mutating func make(
-    _ post: Post, localpart: String, externalID: String?, settings: RoomSettings, nick: String?
+    _ post: Post, localpart: String, externalID: ExternalID?, settings: RoomSettings, nick: String?
   ) throws -> RoomCache.State {
     guard let realm = realms.realm(post.author.realm), localpart.utf8.count <= Limits.roomNameBytesMax,
       let address = try? BareJID(local: localpart, domain: realm.rooms), let local = address.local

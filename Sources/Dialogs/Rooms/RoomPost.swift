@@ -107,14 +107,14 @@ public struct DeliveryError: Hashable, Sendable {
 public struct RoomDraft: Sendable {
   /// The localpart; `nil` for a random one.
   public var localpart: String?
-  public var externalID: String?
+  public var externalID: ExternalID?
   public var settings: RoomSettings
   public var topic: String?
   /// The first members. The author is owner in any case.
   public var members: [MemberDraft]
 
   public init(
-    localpart: String? = nil, externalID: String? = nil, settings: RoomSettings, topic: String? = nil,
+    localpart: String? = nil, externalID: ExternalID? = nil, settings: RoomSettings, topic: String? = nil,
     members: [MemberDraft] = []
   ) {
     self.localpart = localpart

@@ -6,7 +6,8 @@ public protocol RoomReader {
   func room(_ id: DialogID) throws -> Room?
   /// Returns the room of an address, also a destroyed one whose address is not free.
   func room(at address: BareJID) throws -> Room?
-  func room(externalID: String, in realm: RealmID) throws -> Room?
+  /// Returns a room, even a destroyed one: its id is never given again in its space.
+  func room(externalID: ExternalID, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
   /// Returns the temporary rooms behind `after`, by number: those that exist, and those that have ended and are not
   /// removed yet (`RoomWriter.removeContent`).
@@ -32,9 +33,10 @@ public protocol RoomReader {
 
 /// Changes rooms and their members.
 public protocol RoomWriter {
-  /// Creates a room. Throws `StoreConflict` if the address is taken and not free, or the `externalID` is or was taken.
+  /// Creates a room. Throws `StoreConflict` if the address is taken and not free, or the `externalID` is or was taken
+  /// in its space.
   func insertRoom(
-    localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
+    localpart: String, in realm: RealmID, externalID: ExternalID?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room
   /// Updates sequence, ordinal and last, which each message changes.
   func updateCounters(of room: Room) throws

@@ -13,9 +13,11 @@ extension Reader {
     return try connection(.roomByAddress, address.domain, local).first { try room($0) }
   }
 
-  /// Returns a room, even a destroyed one: its id is never issued again.
-  func room(externalID: String, in realm: RealmID) throws -> Room? {
-    try connection(.roomByExternalID, realm, externalID).first { try room($0) }
+  func room(externalID: ExternalID, in realm: RealmID) throws -> Room? {
+    switch externalID {
+    case .backend(let id): return try connection(.roomByExternalID, realm, id).first { try room($0) }
+    case .user(let user, let id): return try connection(.roomByUserExternalID, user, id).first { try room($0) }
+    }
   }
 
   func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
@@ -38,6 +40,7 @@ extension Reader {
     }
     return Room(
       name: try known(DialogID(row.int(0))), externalID: row.textOrNil(1),
+      creator: row.intOrNil(13).map { UserID($0) }, userExternalID: row.textOrNil(14),
       createdAt: Timestamp(milliseconds: row.int(2)), settings: try FactCoding.decode(settings: row.bytes(3)),
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
       memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0,
@@ -92,8 +95,8 @@ extension Reader {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
-        room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 23, user),
-        settings: try Self.settings($0, 32)
+        room: try room($0), member: try member($0, from: 15), mark: mark($0, from: 25, user),
+        settings: try Self.settings($0, 34)
       )
     }
     return try found.map { room, member, mark, settings in
@@ -144,19 +147,28 @@ extension Reader {
 
 extension Writer {
   func insertRoom(
-    localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
+    localpart: String, in realm: RealmID, externalID: ExternalID?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room {
+    let (backendsID, creator, creatorsID): (String?, UserID?, String?) =
+      switch externalID {
+      case .backend(let id)?: (id, nil, nil)
+      case .user(let user, let id)?: (nil, user, id)
+      case nil: (nil, nil, nil)
+      }
     // Checked before anything is written: a refusal does not end the transaction.
-    let isTaken = try connection(.takenRoom, realm, localpart, externalID)
+    let isTaken = try connection(.takenRoom, realm, localpart, backendsID, creator, creatorsID)
       .first { $0.int(0) != 0 }
     if isTaken == true { throw StoreConflict() }
     let id = try connection(.insertRoomDialog, Self.roomKind, createdAt)
       .first { DialogID($0.int(0)) }
     guard let id else { throw StoreFailure.corrupt("a new room got no number") }
     try connection(
-      .insertRoom, id, realm, localpart, externalID, FactCoding.encode(settings: settings), settings.name?.lowercased()
-    ).bind(settings.isListed, settings.lifetime == .temporary, settings.retentionDays.map { Int64($0) }).run()
-    return Room(name: try known(id), externalID: externalID, createdAt: createdAt, settings: settings)
+      .insertRoom, id, realm, localpart, backendsID, FactCoding.encode(settings: settings), settings.name?.lowercased()
+    ).bind(settings.isListed, settings.lifetime == .temporary, settings.retentionDays.map { Int64($0) })
+      .bind(creator, creatorsID).run()
+    return Room(
+      name: try known(id), externalID: backendsID, creator: creator, userExternalID: creatorsID, createdAt: createdAt,
+      settings: settings)
   }
 
   func updateCounters(of room: Room) throws {
@@ -207,7 +219,7 @@ extension Writer {
 extension Query {
   private static let columns = """
     d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
-    r.member_count, r.version, r.destroyed
+    r.member_count, r.version, r.destroyed, r.creator, r.user_external_id
     """
   private static let memberColumns =
     "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked, a.nick_registered"
@@ -222,6 +234,11 @@ extension Query {
   fileprivate static let roomByExternalID = Query(
     """
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.realm = ?1 AND r.external_id = ?2
+    """)
+  fileprivate static let roomByUserExternalID = Query(
+    """
+    SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog
+    WHERE r.creator = ?1 AND r.user_external_id = ?2
     """)
   fileprivate static let temporaryRooms = Query(
     """
@@ -246,6 +263,7 @@ extension Query {
     """
     SELECT EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND localpart = ?2 AND destroyed < 2)
       OR EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND external_id = ?3)
+      OR EXISTS (SELECT 1 FROM rooms WHERE creator = ?4 AND user_external_id = ?5)
     """)
   fileprivate static let insertRoomDialog = Query(
     """
@@ -255,8 +273,8 @@ extension Query {
   fileprivate static let insertRoom = Query(
     """
     INSERT INTO rooms (dialog, realm, localpart, external_id, settings, folded_name, listed, member_count, version,
-      destroyed, temporary, retention_days)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9)
+      destroyed, temporary, retention_days, creator, user_external_id)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9, ?10, ?11)
     """)
   fileprivate static let updateRoom = Query(
     """

@@ -11,11 +11,16 @@ struct DialogList: ListCommand {
         parley dialog list
         parley dialog list --matching team
         parley dialog list --domain example.org --json
+        parley dialog list --external-id order-17
+        parley dialog list --external-id order-17 --creator alice@localhost
       """)
 
   @Option(name: .long, help: "Dialogs of this domain; else of the first.") var domain: String?
   @Option(name: .long, help: ArgumentHelp("Names with this text, or addresses that begin with it.", valueName: "text"))
   var matching: String?
+  @Option(name: .customLong("external-id"), help: ArgumentHelp("The one with this id of the backend.", valueName: "id"))
+  var externalID: String?
+  @Option(name: .long, help: "With --external-id: the one to which this user gave that id.") var creator: String?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no dialogs."
@@ -24,7 +29,9 @@ struct DialogList: ListCommand {
   ])
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input {
-    .init(domain: domain, matching: matching, after: cursor, limit: 500)
+    .init(
+      domain: domain, matching: matching, after: cursor, limit: 500, externalId: externalID,
+      creator: creator.map(context.address))
   }
 
   func cells(_ dialog: DialogRow) -> [String] {

@@ -21,6 +21,7 @@ struct DialogShow: AdminCommand {
     var table = TextTable("Dialog", shown.dialog.jid)
     table.add(["id", shown.dialog.id])
     table.add(["external id", shown.externalId ?? ""])
+    if let id = shown.userExternalId { table.add(["its creator's id", "\(id), by \(shown.creator ?? "")"]) }
     table.add(["name", shown.dialog.name ?? ""])
     table.add(["about", shown.about ?? ""])
     table.add(["topic", shown.topic ?? ""])

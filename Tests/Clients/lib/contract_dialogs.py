@@ -247,6 +247,14 @@ def groups(juliet, romeo, js, rs):
     expect(group["ownerId"] == juliet.name and group["memberCount"] == 2 and group["me"]["role"] == "owner", f"made {group}")
     expect(juliet.call("POST", "/v1/dialogs", wanted, 200)["id"] == group["id"], "an externalId made two dialogs")
     path = f"/v1/dialogs/{group['id']}"
+    # The id is the creator's: a member neither sees nor gets the dialog by it, and may call one of their own so.
+    expect("externalId" not in romeo.call("GET", path), "a member sees the creator's id")
+    other = romeo.call("POST", "/v1/dialogs", {"type": "group", "externalId": wanted["externalId"]}, 201)
+    expect(other["id"] != group["id"] and other["externalId"] == wanted["externalId"], f"his own is {other}")
+    expect(rs.event("dialog.created", lambda data: data["dialog"]["id"] == other["id"])["data"]["dialog"].get("externalId") is None, "an event has it")
+    expect(juliet.call("POST", "/v1/dialogs", wanted, 200)["id"] == group["id"], "another's dialog took the place of hers")
+    romeo.call("DELETE", f"/v1/dialogs/{other['id']}?for=everyone", status=204)
+    rs.event("dialog.deleted", lambda data: data["dialogId"] == other["id"])
     expect(js.event("dialog.created")["data"]["dialog"]["id"] == group["id"], "the group was not told")
     added = rs.event("member.updated", lambda data: data["dialogId"] == group["id"])["data"]
     expect(added["member"]["role"] == "admin" and added["dialog"]["name"] == "Balcony", f"added {added}")

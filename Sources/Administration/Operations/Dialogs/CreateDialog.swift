@@ -18,6 +18,7 @@ package enum CreateDialog: AdminOperation {
     let topic: String?
     /// Whether all users may find and join it; otherwise its members add members.
     let isPublic: Bool
+    /// The backend's id of it, which no user can take.
     let externalId: String?
     let members: [String]?
     package init(
@@ -58,7 +59,8 @@ package enum CreateDialog: AdminOperation {
       members.append(MemberDraft(address: try await context.user(jid).address, affiliation: .member))
     }
     let draft = RoomDraft(
-      localpart: localpart, externalID: input.externalId, settings: settings, topic: input.topic, members: members)
+      localpart: localpart, externalID: input.externalId.map { .backend($0) }, settings: settings, topic: input.topic,
+      members: members)
     let receipt: Receipt
     do throws(Problem) {
       receipt = try await context.parley.post(.room(.create(draft)), by: owner.party)

@@ -18,7 +18,11 @@ package enum ShowDialog: AdminOperation {
     package let dialog: DialogRow
     package let about: String?
     package let topic: String?
+    /// The id that a backend or an operator has given.
     package let externalId: String?
+    /// The id that the user `creator` has given, for whom alone it names this dialog.
+    package let userExternalId: String?
+    package let creator: String?
     /// `all` or `sinceJoin`.
     package let history: String
     package let slowModeSeconds: Int
@@ -31,18 +35,20 @@ package enum ShowDialog: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let room = try await context.dialog(input.dialog)
-    let (owners, admins) = try await context.parley.read { reader in
+    let (owners, admins, creator) = try await context.parley.read { reader in
       func people(_ affiliation: Affiliation) throws -> [String] {
         try reader.members(of: .server(room.id, .administration).only([affiliation]), after: nil, limit: Limits.pageMax)
           .map {
             $0.party.address.description
           }
       }
-      return (try people(.owner), try people(.admin))
+      let creator = try room.creator.flatMap { try reader.party($0) }
+      return (try people(.owner), try people(.admin), creator?.address.description)
     }
     return Output(
       dialog: DialogRow(room, in: context), about: room.settings.about,
       topic: room.topic.flatMap { $0.text.isEmpty ? nil : $0.text }, externalId: room.externalID,
+      userExternalId: room.userExternalID, creator: creator,
       history: room.settings.history == .all ? "all" : "sinceJoin", slowModeSeconds: room.settings.slowModeSeconds,
       messages: room.sequence, owners: owners, admins: admins)
   }

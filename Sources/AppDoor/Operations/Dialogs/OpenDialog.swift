@@ -5,7 +5,7 @@ import HTTPPort
 import JSON
 
 /// Opens the private dialog with a user, existing or new; or creates a group or public dialog, with the caller as
-/// owner. An `externalId` makes this idempotent: members get the dialog again, and anyone gets a public one.
+/// owner. An `externalId` makes this idempotent: its creator gets the dialog again. Others have ids of their own.
 enum OpenDialog: ServedOperation {
   typealias Input = OpenDialogInput
   typealias Output = DialogBody
@@ -55,8 +55,8 @@ enum OpenDialog: ServedOperation {
     settings.metadata = input.metadata?.text
     if let visibility = input.historyVisibility { settings.history = try Checks.history(visibility) }
     let draft = RoomDraft(
-      externalID: input.externalId, settings: settings, topic: try Checks.line(input.topic, field: "topic"),
-      members: try members(input, call.realm))
+      externalID: input.externalId.map { .user(caller.user.id, $0) }, settings: settings,
+      topic: try Checks.line(input.topic, field: "topic"), members: try members(input, call.realm))
     if let id = input.externalId { try Checks.text(id, field: "externalId") }
     let receipt = try await call.parley.post(.room(.create(draft)), by: caller.user)
     guard let room = receipt.room else { throw DialogResolver.unknown }

@@ -1,8 +1,8 @@
 import Basics
 import JSON
 
-/// A dialog. Events, which are the same for every viewer, omit `user`, `me`, `ownerId` and `lastMessage`; `GET
-/// /v1/dialogs/{dialogId}` has them.
+/// A dialog. Events, which are the same for every viewer, omit `user`, `me`, `ownerId`, `lastMessage` and an `externalId`
+/// that the creator has given; `GET /v1/dialogs/{dialogId}` has them.
 struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   /// The type: `private` for two users; `group` is members-only and non-anonymous; anyone may join a `public` one.
   enum Kind: String, Sendable, CaseIterable {
@@ -78,7 +78,7 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   var retentionDays: Int?
   /// True if the dialog ends as soon as nobody is in it, as an XMPP user has made it so. Otherwise absent.
   var temporary: Bool?
-  /// Another system's id; shown to members only.
+  /// The id that the backend has given, for members, or else the one that the caller has given as the creator.
   var externalId: String?
   var createdAt: Timestamp?
   /// The time of the last entry.

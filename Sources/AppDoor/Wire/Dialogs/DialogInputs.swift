@@ -22,7 +22,7 @@ struct OpenDialogInput: Decodable, Hashable, Sendable {
   var members: [NewMember]?
   /// A `DialogBody.HistoryVisibility`; absent for `all`.
   var historyVisibility: String?
-  /// The id of the app's own backend: one dialog is created for each.
+  /// The caller's own id of it: one dialog is created for each. Other users' ids, and the backend's, are others.
   var externalId: String?
 }
 
