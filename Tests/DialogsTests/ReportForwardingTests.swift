@@ -144,6 +144,17 @@ import Testing
     #expect(try await cast.report().forwarding?.state == .waiting)
   }
 
+  @Test func aReportThatIsRolledBackIsNotCounted() async throws {
+    let cast = try await Cast()
+    for _ in 0..<Limits.reportsForwardedPerUserPerHour - 1 { _ = try await cast.report() }
+    for _ in 0..<3 {
+      cast.stage.store.failNext(1)
+      await #expect(throws: Problem.storage) { _ = try await cast.report() }
+    }
+    #expect(try await cast.report().forwarding?.state == .waiting)
+    #expect(try await cast.report().forwarding?.state == .limited)
+  }
+
   @Test func noDomainIsToldMoreThanItsBoundWhoeverReports() {
     var counts = ForwardedReportCounts()
     let time = Timestamp(milliseconds: 7_200_000)

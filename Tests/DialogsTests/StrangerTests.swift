@@ -139,6 +139,57 @@ import Testing
     }
   }
 
+  /// The transaction of a batch may fail although each act in it was accepted: what it counted is taken back.
+  @Test func whatIsRolledBackCountsForNobody() async throws {
+    let (stage, _) = try stage(strangers: .limit)
+    let hosts = try await cast(stage)
+    let juliet = try party("juliet@capulet.example", stage)
+    func write(to host: Party) async throws { _ = try await stage.say("hi", from: juliet, to: host) }
+    for _ in 0...Limits.conversationsPerStranger {
+      stage.store.failNext(1)
+      await #expect(throws: Problem.storage) { try await write(to: hosts.paris) }
+    }
+    #expect(try await stored(juliet, stage) == nil)
+    // The addresses elsewhere to which a user here writes.
+    for number in 0...Limits.addressesPerYoungAccount {
+      let nobody = try party("nobody\(number)@mantua.example", stage)
+      stage.store.failNext(1)
+      await #expect(throws: Problem.storage) { _ = try await stage.say("hi", from: hosts.romeo, to: nobody) }
+    }
+    var others: [Party] = []
+    for number in 0..<Limits.conversationsPerStranger { others.append(try await stage.user("host\(number)")) }
+    for host in others { try await write(to: host) }
+    #expect(try await problem { try await write(to: hosts.paris) }?.code == "strangers-limited")
+    _ = try await stage.say("hi", from: hosts.romeo, to: try party("friar@mantua.example", stage))
+  }
+
+  @Test func aBatchThatIsRolledBackTakesBackWhatItCountedAlone() throws {
+    let time = Timestamp(milliseconds: 7_200_000)
+    let (host, home) = (try BareJID("romeo@localhost"), RealmID(1))
+    var counts = StrangerCounts()
+    func stranger(_ number: Int) throws -> BareJID { try BareJID("bot\(number)@spam.example") }
+    func begin(_ number: Int, at time: Timestamp) throws {
+      try counts.begin(
+        from: stranger(number), to: host, home: home, atMost: Limits.conversationsPerStranger, at: time)
+    }
+    for number in 0..<Limits.conversationsPerDomain - 1 { try begin(number, at: time) }
+    counts.settled()
+    let last = Limits.conversationsPerDomain
+    try begin(last, at: time)
+    // This one was counted before.
+    try begin(0, at: time)
+    #expect(throws: Problem.self) { try begin(last + 1, at: time) }
+    counts.rollBack()
+    try begin(last + 1, at: time)
+    #expect(throws: Problem.self) { try begin(last + 2, at: time) }
+    counts.settled()
+    // An hour that begins in a batch stays empty after it.
+    try begin(0, at: time + .seconds(3_600))
+    counts.rollBack()
+    for number in 0..<Limits.conversationsPerDomain { try begin(number, at: time + .seconds(3_600)) }
+    #expect(throws: Problem.self) { try begin(last, at: time + .seconds(3_600)) }
+  }
+
   // MARK: What is stored nowhere
 
   @Test func whereStrangersAreRefusedWhatIsStoredNowhereIsToo() async throws {

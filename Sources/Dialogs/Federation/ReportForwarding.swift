@@ -116,6 +116,8 @@ struct ForwardedReportCounts {
   private var all = 0
   private var byReporter: [UserID: Int] = [:]
   private var byDomain: [String: Int] = [:]
+  /// What the batch has counted so far.
+  private var batch: [(reporter: UserID, domain: String)] = []
 
   /// Counts one more report. Returns `false`, and counts nothing, if it is one too many.
   mutating func count(by reporter: UserID, to domain: String, at time: Timestamp) -> Bool {
@@ -128,6 +130,20 @@ struct ForwardedReportCounts {
     all += 1
     byReporter[reporter, default: 0] += 1
     byDomain[domain, default: 0] += 1
+    batch.append((reporter, domain))
     return true
+  }
+
+  /// Keeps what was counted, as the batch is durable.
+  mutating func settled() { batch.removeAll(keepingCapacity: true) }
+
+  /// Takes back what the batch has counted.
+  mutating func rollBack() {
+    for (reporter, domain) in batch {
+      all = max(0, all - 1)
+      StrangerCounts.takeBack(reporter, from: &byReporter)
+      StrangerCounts.takeBack(domain, from: &byDomain)
+    }
+    batch = []
   }
 }

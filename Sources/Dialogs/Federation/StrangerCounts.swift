@@ -6,7 +6,8 @@ import Basics
 ///
 /// A user elsewhere gets a row with their first act that is accepted, or with that of a user here towards them, and
 /// keeps it: entries name it. The counts are of an hour or a day that ends for all at once, and are in memory alone: a
-/// restart begins new ones. Only the committer's thread uses them.
+/// restart begins new ones. What a batch has counted is taken back if its transaction is rolled back. Only the
+/// committer's thread uses them.
 struct StrangerCounts {
   private struct Sender: Hashable {
     let home: RealmID
@@ -31,6 +32,15 @@ struct StrangerCounts {
   private var conversationsBySender: [Sender: Int] = [:]
   /// The domains of acquaintances who have been heard since the start.
   private var known: Set<Sender> = []
+
+  private enum Change {
+    case heard(Sender)
+    case wrote(UserID)
+    case began(Conversation)
+    case met(Sender)
+  }
+  /// What the batch has counted so far.
+  private var batch: [Change] = []
 
   private mutating func turn(to time: Timestamp) {
     let hour = time.milliseconds / 3_600_000
@@ -58,6 +68,7 @@ struct StrangerCounts {
     }
     bySender[sender, default: 0] += 1
     byHome[home, default: 0] += 1
+    batch.append(.heard(sender))
   }
 
   /// Counts an address elsewhere that nobody of the home has known, to which a user writes.
@@ -69,6 +80,7 @@ struct StrangerCounts {
         retryAfter: Self.rest(of: time, 3600))
     }
     byHost[host, default: 0] += 1
+    batch.append(.wrote(host))
   }
 
   /// Counts a conversation of a stranger, once an hour.
@@ -93,12 +105,43 @@ struct StrangerCounts {
     conversations.insert(conversation)
     byStranger[one, default: 0] += 1
     conversationsBySender[sender, default: 0] += 1
+    batch.append(.began(conversation))
   }
 
   /// Notes that an acquaintance of somebody here has been heard.
   mutating func met(_ acquaintance: BareJID, home: RealmID) {
     if known.count >= Limits.knownDomains { known = [] }
-    known.insert(Sender(home: home, domain: acquaintance.domain))
+    let sender = Sender(home: home, domain: acquaintance.domain)
+    if known.insert(sender).inserted { batch.append(.met(sender)) }
+  }
+
+  // MARK: The batch
+
+  /// Keeps what was counted, as the batch is durable.
+  mutating func settled() { batch.removeAll(keepingCapacity: true) }
+
+  /// Takes back what the batch has counted. Counts that have ended meanwhile have nothing of it any more.
+  mutating func rollBack() {
+    for change in batch {
+      switch change {
+      case .heard(let sender):
+        Self.takeBack(sender, from: &bySender)
+        Self.takeBack(sender.home, from: &byHome)
+      case .wrote(let host): Self.takeBack(host, from: &byHost)
+      case .began(let conversation):
+        guard conversations.remove(conversation) != nil else { continue }
+        let (stranger, home) = (conversation.stranger, conversation.home)
+        Self.takeBack(Stranger(address: stranger, home: home), from: &byStranger)
+        Self.takeBack(Sender(home: home, domain: stranger.domain), from: &conversationsBySender)
+      case .met(let sender): known.remove(sender)
+      }
+    }
+    batch = []
+  }
+
+  static func takeBack<Key: Hashable>(_ key: Key, from counts: inout [Key: Int]) {
+    guard let count = counts[key] else { return }
+    counts[key] = count > 1 ? count - 1 : nil
   }
 
   /// Returns the seconds until the hour or day ends.

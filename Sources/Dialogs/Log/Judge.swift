@@ -191,6 +191,8 @@ struct Judge {
     outbox = nil
     isGathering = false
     sharedContacts = [:]
+    strangers.rollBack()
+    forwardedReports.rollBack()
   }
 
   mutating func take() -> [Effect] {
@@ -203,6 +205,8 @@ struct Judge {
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
     sharedContacts.removeAll(keepingCapacity: true)
+    strangers.settled()
+    forwardedReports.settled()
     defer { effects = [] }
     return effects
   }
