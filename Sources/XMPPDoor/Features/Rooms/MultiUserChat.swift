@@ -11,7 +11,9 @@ struct MultiUserChat: Feature {
     note: """
       A room that an app has created, or to which an app has added a member, stays persistent. Private messages are in \
       the archives of both users. Users of other servers and of components cannot create rooms. A configuration with \
-      public logs, without an archive or with hidden presence of a role is refused. [All choices](xep-0045.md).
+      public logs, without an archive or with hidden presence of a role is refused. A new occupant gets the subject, even \
+      an empty one, after the history and in a message of its own (7.2.15), before live messages (7.2.16); `test_set_topic` \
+      of aioxmpp takes that message for the one with the new subject. [All choices](xep-0045.md).
       """)
 
   func register(in table: inout FeatureTable) {
