@@ -103,6 +103,9 @@ public enum Limits {
   /// Imported messages of a dialog of the same millisecond: each is compared with those before it. Further ones are
   /// refused.
   static let importedAtOnceMax = 10_000
+  /// Entries that get an earlier time in one transaction, to make way for history: some ten milliseconds in which others
+  /// wait. A million in one are two seconds.
+  static let timesSetAtOnce = 2_000
 
   /// The traced entries whose spans later work finds, such as a webhook's: some seconds of a busy server. Older ones are
   /// forgotten.

@@ -113,8 +113,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     try connection(.setHead, position, time).run()
   }
 
-  func setTimes(behind position: Position, to time: Timestamp) throws {
-    try connection(.setTimes, position, time).run()
+  func setTimes(behind position: Position, through last: Position, to time: Timestamp) throws {
+    try connection(.setTimes, position, last, time).run()
   }
 
   func erase(_ position: Position, in dialog: DialogID) throws {
@@ -217,7 +217,8 @@ extension Query {
   fileprivate static let deletePayload = Query("DELETE FROM payloads WHERE position = ?1")
   fileprivate static let setHead = Query(
     "UPDATE log SET position = ?1, time = max(time, ?2) WHERE position < ?1")
-  fileprivate static let setTimes = Query("UPDATE payloads SET time = ?2 WHERE position > ?1 AND time > ?2")
+  fileprivate static let setTimes = Query(
+    "UPDATE payloads SET time = ?3 WHERE position > ?1 AND position <= ?2 AND time > ?3")
 
   fileprivate static let insertDialog = Query(
     """

@@ -131,6 +131,66 @@ import Testing
     #expect(late?.text.contains("\(Timestamp(milliseconds: Self.start + 2_000))") == true)
   }
 
+  /// A history, and settings of later behind it; with the end of each.
+  private func settingsBehindHistory(
+    _ stage: Stage, _ romeo: Party, _ juliet: Party
+  ) async throws -> (end: Position, head: Position) {
+    let said = try await stage.parley.post(message("one", at: Self.start, with: juliet.address), by: romeo)
+    for number in 0..<12 {
+      try await stage.parley.post(.contact(address: juliet.address, name: "\(number)", groups: []), by: romeo)
+    }
+    let end = try #require(said.entry).position
+    let head = try await stage.parley.read { try $0.head().position }
+    #expect(head.number == end.number + 12)
+    return (end, head)
+  }
+
+  /// The last entry that is not later than the history that comes next.
+  private func lastBefore(_ past: Timestamp, _ stage: Stage) async throws -> Position {
+    try await stage.parley.read { try $0.position(before: past + .milliseconds(1)) }
+  }
+
+  /// So that many entries behind the history do not hold up everybody. Wherever it ends, the log is in order.
+  @Test func theWayForHistoryIsMadeInPieces() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (end, head) = try await settingsBehindHistory(stage, romeo, juliet)
+    let past = Timestamp(milliseconds: Self.start + 1_000)
+    let two = message("two", at: past.milliseconds, with: juliet.address)
+    // Few are left to the post, and a message that the log has or that is too late needs no way.
+    try await stage.parley.makeWay(for: [two], atOnce: 12)
+    for early in [Self.start - 1, Self.start - 1_000] {
+      try await stage.parley.makeWay(for: [message("zero", at: early, with: juliet.address)], atOnce: 5)
+    }
+    #expect(try await lastBefore(past, stage) == end)
+    stage.store.failNext(1, after: 1)
+    await #expect(throws: Problem.storage) { try await stage.parley.makeWay(for: [two], atOnce: 5) }
+    #expect(try await lastBefore(past, stage) == Position(end.number + 5))
+    try await stage.parley.makeWay(for: [message("one", at: Self.start, with: juliet.address), two], atOnce: 5)
+    #expect(try await lastBefore(past, stage) == head)
+    #expect(try await lastBefore(Timestamp(milliseconds: past.milliseconds - 1), stage) == head)
+    let entry = try #require(try await stage.parley.post(two, by: romeo).entry)
+    #expect(entry.time == past && entry.position == head.next)
+    #expect(try await lastBefore(past, stage) == entry.position)
+    #expect(try await texts(of: romeo, stage) == ["one", "two"])
+  }
+
+  @Test func aConversationThatBeginsMeanwhileEndsTheWayOfHistory() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (end, _) = try await settingsBehindHistory(stage, romeo, juliet)
+    let past = Timestamp(milliseconds: Self.start + 1_000)
+    let draft = MessageDraft(
+      to: juliet.address, content: Content(kind: .text, text: "new"), envelope: Envelope(type: .chat),
+      traits: [.counts, .archived], key: nil)
+    stage.store.afterNextRead {
+      _ = stage.parley.submit(Post(author: romeo, intent: .message(draft), completion: .none))
+    }
+    try await stage.parley.makeWay(for: [message("two", at: past.milliseconds, with: juliet.address)], atOnce: 5)
+    #expect(try await texts(of: romeo, stage) == ["one", "new"])
+    #expect(try await lastBefore(past, stage) == end)
+  }
+
   @Test func aRestartGoesOnWhereTheHistoryEnded() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -56,13 +56,22 @@ extension StoreConformance {
       try equal(end.position, said.position)
       try equal(end.time, said.time)
       let past = said.time + .milliseconds(1)
-      try scene.write { try $0.setTimes(behind: end.position, to: past) }
+      // In pieces, from the first entry on.
+      for last in 1...3 as ClosedRange<Int64> {
+        let (before, through) = (Position(said.position.number + last - 1), Position(said.position.number + last))
+        try equal(try scene.read { try $0.position(before: past + .milliseconds(1)) }, before)
+        try scene.write { try $0.setTimes(behind: before, through: through, to: past) }
+        try equal(try scene.read { try $0.position(before: past + .milliseconds(1)) }, through)
+      }
       try equal(try scene.read { try $0.entry(said.position, in: said.dialog)?.time }, said.time)
       try equal(try scene.read { try $0.position(before: past) }, said.position)
-      try equal(try scene.read { try $0.position(before: past + .milliseconds(1)) }, Position(said.position.number + 3))
+      try equal(try scene.read { try $0.hasConversation(behind: .zero) }, true)
+      try equal(try scene.read { try $0.hasConversation(behind: said.position) }, false)
       // A notice in a room that has begun is of a conversation.
       let joined = try scene.write { try scene.join(scene.juliet, room.id, $0) }
       try equal(try scene.read { try $0.endOfConversations().position }, joined.position)
+      try equal(try scene.read { try $0.hasConversation(behind: said.position) }, true)
+      try equal(try scene.read { try $0.hasConversation(behind: joined.position) }, false)
     },
     Case(name: "the entries of a dialog are found between positions, also those that are not shown") { scene in
       let entries = try scene.write { writer in

@@ -354,7 +354,7 @@ struct Judge {
   }
 
   /// Makes way in the log for an entry of the past: the entries behind the last one of a conversation, such as those of
-  /// contacts, get its time, since time never decreases with position.
+  /// contacts, get its time, since time never decreases with position. If they are many, `Parley.makeWay` was first.
   ///
   /// - Returns: `nil`, or the time of something newer in a conversation: then there is no way.
   mutating func makeWay(for past: Timestamp) throws -> Timestamp? {
@@ -368,7 +368,7 @@ struct Judge {
       lastSaid = last
     }
     if past < last.time { return last.time }
-    try writer.setTimes(behind: last.position, to: past)
+    try writer.setTimes(behind: last.position, through: head, to: past)
     lastTime = past
     return nil
   }

@@ -9,6 +9,8 @@ public protocol LogReader {
   /// Returns the last entry of a conversation (`Fact.Kind.isOfConversation`), except notices with which rooms begin;
   /// position and time are 0 if there is none.
   func endOfConversations() throws -> (position: Position, time: Timestamp)
+  /// Returns whether such an entry is behind a position.
+  func hasConversation(behind position: Position) throws -> Bool
   /// Returns the dialog or room that was created last; 0 if there is none.
   func lastDialog() throws -> DialogID
   func dialog(_ id: DialogID) throws -> Dialog?
@@ -95,9 +97,9 @@ public protocol LogWriter {
   func indexMessages(limit: Int) throws -> Bool
   /// Assigns a position without an entry (a mark that no archive contains).
   func setHead(_ position: Position, time: Timestamp) throws
-  /// Sets the time of the entries behind a position that are later than `time`, where none is of a conversation
-  /// (`endOfConversations`): time still never decreases with position.
-  func setTimes(behind position: Position, to time: Timestamp) throws
+  /// Sets the time of the entries behind a position, up to `last`, that are later than `time`, where none is of a
+  /// conversation (`endOfConversations`). Time never decreases with position if the entries in front are not later.
+  func setTimes(behind position: Position, through last: Position, to time: Timestamp) throws
   /// Deletes payload and feed rows of a transient message.
   func erase(_ position: Position, in dialog: DialogID) throws
 }

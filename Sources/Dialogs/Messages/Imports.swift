@@ -73,6 +73,54 @@ public struct ImportedMessage: Sendable {
   }
 }
 
+extension Intent {
+  /// The time of the history that this imports.
+  fileprivate var past: Timestamp? {
+    switch self {
+    case .imported(.message(let message)): message.time
+    case .imported(.roomMessage(let message)): message.time
+    case .imported(.room(let room)): room.time
+    default: nil
+    }
+  }
+}
+
+extension Parley {
+  /// Makes way in the log for history that is posted next (`Judge.makeWay`), where a single post would hold up all others
+  /// for long: the entries behind the last one of a conversation get the earlier time in pieces, each a transaction.
+  ///
+  /// The pieces go from the first entry to the last, so that time never decreases with position after any of them, and it
+  /// does not matter where they end: whatever is left, a post does.
+  public func makeWay(for intents: [Intent]) async throws(Problem) {
+    try await makeWay(for: intents, atOnce: Limits.timesSetAtOnce)
+  }
+
+  func makeWay(for intents: [Intent], atOnce count: Int) async throws(Problem) {
+    let times = intents.compactMap(\.past)
+    guard let latest = times.max() else { return }
+    let found = try await read { reader -> (head: Position, end: Position, past: Timestamp)? in
+      // A repeated import ends here, without a look at what is behind the history.
+      if try reader.hasConversation(behind: reader.position(before: latest + .milliseconds(1))) { return nil }
+      let (head, end) = (try reader.head().position, try reader.endOfConversations())
+      guard head.number - end.position.number > Int64(count) else { return nil }
+      return times.filter { $0 >= end.time }.min().map { (head: head, end: end.position, past: $0) }
+    }
+    guard let (head, end, past) = found else { return }
+    var done = end
+    while done < head {
+      let (first, last) = (done, min(head, Position(done.number + Int64(count))))
+      let isFree = try await work(keepingCaches: true) { writer -> Bool in
+        // A room may have begun whose first notice is among these entries.
+        if try writer.hasConversation(behind: head) { return false }
+        try writer.setTimes(behind: first, through: last, to: past)
+        return true
+      }
+      if !isFree { return }
+      done = last
+    }
+  }
+}
+
 /// The rules of imports (docs/decisions/0036): what a user had elsewhere becomes entries like their own, but nobody is
 /// told, no push is sent, and no other server hears of it.
 extension Judge {

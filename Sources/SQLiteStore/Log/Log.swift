@@ -35,6 +35,10 @@ extension Reader {
     return (Position(last.0), Timestamp(milliseconds: last.1))
   }
 
+  func hasConversation(behind position: Position) throws -> Bool {
+    try connection(.conversationBehind, position).first { $0.int(0) } == 1
+  }
+
   // MARK: Dialogs and marks
 
   func dialog(_ id: DialogID) throws -> Dialog? {
@@ -192,13 +196,15 @@ extension Query {
   private static let kindsOfConversations = Fact.Kind.allCases.filter(\.isOfConversation).map { "\($0.rawValue)" }
     .joined(separator: ", ")
   /// The first entry of a room is the notice that it was created.
-  fileprivate static let endOfConversations = Query(
-    """
-    SELECT p.position, p.time FROM payloads p
-    WHERE p.kind IN (\(kindsOfConversations)) AND (p.kind <> \(Fact.Kind.room.rawValue) OR EXISTS (
+  private static let isOfConversation = """
+    p.kind IN (\(kindsOfConversations)) AND (p.kind <> \(Fact.Kind.room.rawValue) OR EXISTS (
       SELECT 1 FROM entries e WHERE e.dialog = p.dialog AND e.position < p.position))
-    ORDER BY p.position DESC LIMIT 1
-    """)
+    """
+  fileprivate static let endOfConversations = Query(
+    "SELECT p.position, p.time FROM payloads p WHERE \(isOfConversation) ORDER BY p.position DESC LIMIT 1")
+  /// It looks from the position on, and ends at the first one.
+  fileprivate static let conversationBehind = Query(
+    "SELECT EXISTS (SELECT 1 FROM payloads p WHERE p.position > ?1 AND \(isOfConversation))")
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
   /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
