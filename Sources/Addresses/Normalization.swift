@@ -32,6 +32,15 @@ enum Normalization {
     return out
   }
 
+  /// Returns form D.
+  static func formD(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    if scalars.allSatisfy({ $0.value < 0xA0 }) { return scalars }
+    var out: [Unicode.Scalar] = []
+    for scalar in scalars { appendDecomposition(scalar, false, to: &out) }
+    order(&out)
+    return out
+  }
+
   /// Replaces a full-width or half-width form by its decomposition mapping (RFC 8264 5.2.1).
   static func appendWidthMapped(_ scalar: Unicode.Scalar, to out: inout [Unicode.Scalar]) {
     if scalar.value >= 0x3000, appendStep(scalar, to: &out, if: { $0 == .width }) { return }

@@ -36,7 +36,7 @@ enum JoiningType: UInt8 {
   case transparent = 4
 }
 
-/// The Script, as far as RFC 5892 A.4-A.7 need it.
+/// The scripts that RFC 5892 A.4-A.7 need; the table numbers all others too.
 enum ScriptGroup: UInt8 {
   case other = 0
   case greek = 1
@@ -56,6 +56,15 @@ extension Unicode.Scalar {
   }
   var scriptGroup: ScriptGroup {
     ScriptGroup(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.script)) ?? .other
+  }
+  /// The number of the script, 0 for what is common to several. Those that Chinese, Japanese and Korean are written in
+  /// together count as one.
+  var nickScript: UInt8 {
+    switch UnicodeTables.value(of: self, in: UnicodeTables.script) {
+    // Hiragana, Katakana and Han; Hangul; Bopomofo.
+    case 3...5: 3
+    case let script: script
+    }
   }
   var combiningClass: UInt8 { value < 0x300 ? 0 : UnicodeTables.value(of: self, in: UnicodeTables.combining) }
   var isMark: Bool { UnicodeTables.value(of: self, in: UnicodeTables.marks) == 1 }
@@ -108,6 +117,16 @@ extension UnicodeTables {
       if table[middle] < bound { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+
+  /// Appends the prototype of a confusable character (UTS #39, 4): the character itself if it has none.
+  static func appendPrototype(of scalar: Unicode.Scalar, to out: inout [Unicode.Scalar]) {
+    let index = firstIndex(in: skeletons, notBelow: UInt64(scalar.value) << 43)
+    guard index < skeletons.count, skeletons[index] >> 43 == UInt64(scalar.value) else { return out.append(scalar) }
+    let length = Int(skeletons[index] >> 22 & 0x1F_FFFF)
+    let first = Int(skeletons[index] & 0x3F_FFFF)
+    let values = length == 1 ? [UInt32(first)] : Array(skeletonPool[first..<first + length])
+    out += values.compactMap { Unicode.Scalar($0) }
   }
 
   /// Returns the simple lower-case mapping.

@@ -2,16 +2,22 @@
 """Writes Tables.swift from the Unicode Character Database.
 
 Usage: generate-tables.py [FOLDER] > Tables.swift
-FOLDER holds UnicodeData.txt and its companions; the default is where Debian's `unicode-data` package puts them.
+       generate-tables.py --web [FOLDER] > ../../clients/web/lookalikes.js
+FOLDER holds UnicodeData.txt and its companions; the default is where Debian's `unicode-data` package puts them. That
+package lacks confusables.txt (UTS #39), so the skeletons of single characters are taken from ICU (Debian: `libicu72`),
+which must have the same version of Unicode.
 
 The tables are generated, not read from the standard library's Unicode data, so that an address stored today is still
 normalised the same way after a toolchain update: a new Unicode version is a deliberate change of this one file.
 """
+import ctypes
+import ctypes.util
 import os
 import re
 import sys
 
-UCD = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
+IS_WEB = "--web" in sys.argv
+UCD = next((each for each in sys.argv[1:] if each != "--web"), "/usr/share/unicode")
 LAST = 0x10FFFF
 
 
@@ -214,7 +220,97 @@ BIDI = {"R": 1, "AL": 1, "AN": 2, "EN": 3, "ES": 4, "CS": 4, "ET": 4, "ON": 4, "
 joining = by_code_point("extracted/DerivedJoiningType.txt")
 JOINING = {"L": 1, "D": 2, "R": 3, "T": 4}
 script = by_code_point("Scripts.txt")
-SCRIPT = {"Greek": 1, "Hebrew": 2, "Hiragana": 3, "Katakana": 3, "Han": 3}
+SCRIPT = {"Common": 0, "Inherited": 0, "Greek": 1, "Hebrew": 2, "Hiragana": 3, "Katakana": 3, "Han": 3, "Hangul": 4,
+          "Bopomofo": 5, "Latin": 6}
+SCRIPT.update({name: 7 + index for index, name in enumerate(sorted(set(script.values()) - set(SCRIPT)))})
+assert max(SCRIPT.values()) < 256
+
+# --- Skeletons (UTS #39, 4). ------------------------------------------------------------------------------------------
+
+
+def skeletons():
+    """The prototypes of the characters that a nick may have, as far as they differ from it. A character that has a
+    decomposition needs none, as skeletons are made of decomposed text; nor do those that PRECIS refuses or replaces."""
+    library = ctypes.util.find_library("icui18n")
+    number = re.search(r"\.so\.(\d+)", library).group(1)
+    icu = ctypes.CDLL(library)
+    unicode_version = (ctypes.c_uint8 * 4)()
+    getattr(ctypes.CDLL(library.replace("i18n", "uc")), f"u_getUnicodeVersion_{number}")(unicode_version)
+    found = ".".join(map(str, unicode_version[:3]))
+    assert found == version, f"ICU has Unicode {found}, {UCD} has {version}"
+    error = ctypes.c_int(0)
+    start = getattr(icu, f"uspoof_open_{number}")
+    start.restype = ctypes.c_void_p
+    checker = ctypes.c_void_p(start(ctypes.byref(error)))
+    skeleton = getattr(icu, f"uspoof_getSkeletonUTF8_{number}")
+    out = ctypes.create_string_buffer(256)
+    prototypes = {}
+    for cp in sorted(category):
+        if precis(cp) not in (VALID, FREEFORM, CONTEXT_J, CONTEXT_O) or cp in step or S <= cp < S + 11172:
+            continue
+        text = chr(cp).encode()
+        size = skeleton(checker, 0, text, len(text), out, len(out), ctypes.byref(error))
+        assert error.value <= 0, hex(cp)
+        prototype = out.raw[:size].decode()
+        if prototype != chr(cp):
+            prototypes[cp] = [ord(each) for each in prototype]
+    return prototypes
+
+
+confusable = skeletons()
+
+
+def skeleton_entries():
+    """cp << 43 | length << 22 | the only scalar, or the pool's offset of more."""
+    entries, pool = [], []
+    for cp in sorted(confusable):
+        prototype = confusable[cp]
+        entries.append(cp << 43 | len(prototype) << 22 | (prototype[0] if len(prototype) == 1 else len(pool)))
+        if len(prototype) > 1:
+            pool += prototype
+    assert len(pool) < 1 << 22
+    return entries, pool
+
+
+# UAX #31, table 5: the scripts in everyday use.
+RECOMMENDED = """Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul
+Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai
+Tibetan""".split()
+
+
+def web_look_alikes():
+    """Letters and digits that look like those of another script in everyday use, or like ASCII; the marks of prototypes
+    are left out, since the web client compares names without marks."""
+    def is_letter(cp):
+        return category.get(cp, "Cn")[0] in "LN"
+
+    groups = {}
+    for cp in sorted(confusable):
+        parts = [out for each in confusable[cp] for out in decompose(each, True)]
+        prototype = "".join(chr(each) for each in parts if is_letter(each))
+        if cp > 0x7F and is_letter(cp) and prototype and prototype != chr(cp):
+            groups.setdefault(prototype, []).append(chr(cp))
+    for prototype, letters in sorted(groups.items()):
+        scripts = {script[ord(each)] for each in [*letters, *prototype]} & set(RECOMMENDED)
+        if len(scripts) > 1 or prototype.isascii():
+            yield prototype + (":" if len(prototype) > 1 else "") + "".join(letters)
+
+
+if IS_WEB:
+    print(f"""// Generated by Sources/Addresses/generate-tables.py from Unicode {version}. Do not edit.
+//
+// Copyright © 1991-2022 Unicode, Inc. All rights reserved. Distributed under the Terms of Use in
+// https://www.unicode.org/copyright.html (Unicode License Agreement - Data Files and Software). The data has been
+// modified: it is a part, without marks.
+
+const GROUPS = "{" ".join(web_look_alikes())}";
+
+/** Letters and digits that look like those of another script, or like ASCII, each with its prototype (UTS 39, 4). */
+export const PROTOTYPES = new Map(GROUPS.split(" ").flatMap((group) => {{
+  const [, prototype, letters] = /^(.+):(.+)$/u.exec(group) ?? /^(.)(.+)$/u.exec(group);
+  return [...letters].map((letter) => [letter, prototype]);
+}}));""")
+    sys.exit()
 
 
 def lower_runs():
@@ -291,7 +387,8 @@ print(f"""// Generated by generate-tables.py from the Unicode Character Database
 
 // swift-format-ignore-file
 
-/// Unicode properties that PRECIS (RFC 8264), IDNA (RFC 5892, RFC 5893) and the normalisation forms (UAX #15) need.
+/// Unicode properties that PRECIS (RFC 8264), IDNA (RFC 5892, RFC 5893), the normalisation forms (UAX #15) and skeletons
+/// (UTS #39) need.
 ///
 /// Unless said otherwise a table holds ranges, `first << 32 | last << 8 | value`, sorted; a scalar in no range has
 /// value 0.
@@ -309,7 +406,8 @@ emit("unsettled", "1 for what keeps a string from being in form C at a glance: N
 emit("combining", "Canonical_Combining_Class.", ranges(lambda cp: combining.get(cp, 0)))
 emit("bidi", "`BidiClass`, by the groups RFC 5893 2 distinguishes.", ranges(lambda cp: BIDI.get(bidi.get(cp, "L"), 6)))
 emit("joining", "`JoiningType`, as far as RFC 5892 A.1 asks.", ranges(lambda cp: JOINING.get(joining.get(cp), 0)))
-emit("script", "`Script`, as far as RFC 5892 A.4-A.7 ask.", ranges(lambda cp: SCRIPT.get(script.get(cp), 0)))
+emit("script", "The script as a number, 0 for Common and Inherited; `ScriptGroup` names the first ones.",
+     ranges(lambda cp: SCRIPT.get(script.get(cp), 0)))
 emit("lowercase", "Simple mappings to lower case: start << 43 | end << 22 | every other << 21 | delta + 0x100000.",
      lower_runs())
 emit("decompositions", "One-step mappings: start << 43 | count << 31 | rising << 30 | kind << 28 | length << 22 | offset "
@@ -317,4 +415,7 @@ emit("decompositions", "One-step mappings: start << 43 | count << 31 | rising <<
 emit("decompositionPool", "The scalars of the mappings.", pool, "UInt32")
 emit("compositions", "Canonical pairs: first << 42 | second << 21 | composite.",
      sorted(a << 42 | b << 21 | cp for (a, b), cp in pairs.items()))
+entries, skeleton_pool = skeleton_entries()
+emit("skeletons", "Prototypes of confusable characters: scalar << 43 | length << 22 | the only scalar or the offset.", entries)
+emit("skeletonPool", "The scalars of longer prototypes.", skeleton_pool, "UInt32")
 print("}")

@@ -1,0 +1,57 @@
+/// What a nick looks like, by the skeletons of UTS #39, to refuse copies of the nicks in a room (decision 0048).
+///
+/// Two nicks look alike if their skeletons are equal: as they are written, or both in lower case, or both in upper case,
+/// since nicks are compared without regard to case. Two people may have such nicks. Which of them is a copy is decided by
+/// the scripts: letters of several scripts in one nick, or characters outside ASCII that look like others of the same
+/// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), and one in ASCII beside one in ASCII
+/// ("Al" beside "AI") are names of their own.
+public struct NickLook: Sendable {
+  // The hashes of skeletons: a room keeps one of these for each member. They are compared in one process only.
+  private let written: Int
+  private let lower: Int
+  private let upper: Int
+  /// The only script of the letters, Latin if there are no letters; `nil` for several (UTS #39, 5.1).
+  private let script: UInt8?
+  private let isASCII: Bool
+
+  /// - Parameter nick: a nick by the profile Nickname (`Precis.nickname`).
+  public init(_ nick: String) {
+    let scalars = Array(nick.unicodeScalars)
+    written = Self.hash(scalars)
+    lower = Self.hash(scalars.map { UnicodeTables.lowercase(of: $0) })
+    upper = Self.hash(scalars.map { Self.uppercase($0) })
+    var scripts = Set(scalars.map(\.nickScript))
+    scripts.remove(0)
+    script = scripts.count > 1 ? nil : scripts.first ?? ("a" as Unicode.Scalar).nickScript
+    isASCII = scalars.allSatisfy(\.isASCII)
+  }
+
+  /// Whether this nick copies one that somebody has already. A nick of several scripts has no right to the looks of
+  /// another, but does not keep that one out either: who has the name that was copied may come later.
+  public func isCopy(of other: NickLook) -> Bool {
+    guard written == other.written || lower == other.lower || upper == other.upper else { return false }
+    guard let script else { return true }
+    return script == other.script && !(isASCII && other.isASCII)
+  }
+
+  /// Returns the skeleton (UTS #39, 4).
+  static func skeleton(of scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    var skeleton: [Unicode.Scalar] = []
+    for scalar in Normalization.formD(scalars) where !scalar.properties.isDefaultIgnorableCodePoint {
+      UnicodeTables.appendPrototype(of: scalar, to: &skeleton)
+    }
+    return Normalization.formD(skeleton)
+  }
+
+  private static func hash(_ scalars: [Unicode.Scalar]) -> Int {
+    var hasher = Hasher()
+    for scalar in skeleton(of: scalars) { hasher.combine(scalar) }
+    return hasher.finalize()
+  }
+
+  /// Returns the upper-case form. Where it has several characters the letter stays: "Weiß" and "Weiss" are two names.
+  private static func uppercase(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    let mapped = scalar.properties.uppercaseMapping.unicodeScalars
+    return mapped.count == 1 ? mapped.first ?? scalar : scalar
+  }
+}
