@@ -160,7 +160,8 @@ enum Features {
       0, "", "RFC 7622: addresses (PRECIS)",
       note: """
         Characters of resources and nicknames that show nothing are removed, not refused \
-        ([decision 0030](decisions/0030-own-precis.md)).
+        ([decision 0030](decisions/0030-own-precis.md)). A room refuses copies of nicks by the skeletons of UTS #39 \
+        ([decision 0048](decisions/0048-nicks-that-look-alike.md)).
         """),
     XEP(4, "2.13.2", "Data Forms", note: "A form without `type` counts as submitted."),
     XEP(59, "1.0", "Result Set Management", note: "Counts only for the items of a node. No index attributes."),

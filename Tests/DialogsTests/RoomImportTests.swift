@@ -103,6 +103,23 @@ import Testing
     #expect(Set(authors).count == 3)
   }
 
+  @Test func nicksThatLookAlikeStay() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let hall = try address(stage)
+    let made = try await stage.parley.post(room(hall, owners: [romeo.address]), by: Parley.nobody)
+    let name = try #require(made.room?.name)
+    let copy = "R\u{43E}my"
+    for intent in [
+      person(hall, romeo.address, .owner, nick: "Romy"), person(hall, juliet.address, .member, nick: copy),
+    ] {
+      _ = try await stage.parley.post(intent, by: Parley.nobody)
+    }
+    #expect(try await stage.member(juliet, of: name)?.nick == copy)
+    // Whoever has it enters with it.
+    #expect(try await stage.enter(name, RecordingSession(juliet), copy)?.own.nick == copy)
+  }
+
   @Test func whatDoesNotFitIsRefusedAndChangesNothing() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

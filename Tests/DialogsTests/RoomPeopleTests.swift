@@ -351,6 +351,49 @@ import Testing
     try await stage.enter(room, hall, String(repeating: "x", count: Limits.nickBytesMax))
   }
 
+  /// UTS #39; `Tests/Vectors/names.json` has more pairs.
+  @Test func aCopyOfANickIsRefusedAndOneThatLooksAlikeEnters() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let (tybalt, nurse) = (try await stage.user("tybalt"), try await stage.user("nurse"))
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let (street, hall) = (RecordingSession(paris), RecordingSession(tybalt))
+    // Romeo and Juliet are away: his nick is in the store before the first comparison, hers is reserved after it.
+    #expect(try await problem { try await stage.enter(room, street, "r\u{43E}meo") } == .nickTaken)
+    try await stage.act(.register(.dialog(room.dialog), nick: "alice"), by: juliet)
+    for nick in ["\u{430}lice", "alic\u{435}", "al\u{131}ce", "\u{251}lice", "\u{410}LICE"] {
+      #expect(try await problem { try await stage.enter(room, street, nick) } == .nickTaken)
+      #expect(
+        try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nick), by: paris) } == .nickTaken)
+    }
+    // Two names that look alike enter, in ASCII and in two scripts; an occupant's nick is not copied by another one.
+    try await stage.enter(room, street, "Al")
+    try await stage.enter(room, hall, "AI")
+    #expect(try await problem { try await stage.enter(room, hall, "\u{410}l", isJoin: false) } == .nickTaken)
+    try await stage.enter(room, street, "Oca", isJoin: false)
+    try await stage.enter(room, hall, "\u{41E}\u{441}\u{430}", isJoin: false)
+    // Now nobody has it.
+    try await stage.enter(room, hall, "\u{410}l", isJoin: false)
+    // One's own nick is no obstacle; one's other device is the same occupant.
+    let balcony = RecordingSession(juliet)
+    #expect(try await stage.enter(room, balcony, "alice")?.own.nick == "alice")
+    #expect(try await stage.enter(room, RecordingSession(juliet), "\u{430}lice")?.own.nick == "alice")
+    // A reservation ends with the membership.
+    try await stage.act(.register(.dialog(room.dialog), nick: "Rose"), by: nurse)
+    #expect(try await problem { try await stage.enter(room, hall, "R\u{43E}se", isJoin: false) } == .nickTaken)
+    try await stage.affiliate(nurse, .none, in: room, by: romeo)
+    try await stage.enter(room, hall, "R\u{43E}se", isJoin: false)
+    // What the server chooses gets a number.
+    let lady = try await stage.user("lady")
+    let drafts = [
+      MemberDraft(address: nurse.address, affiliation: .member, nick: "Sun"),
+      MemberDraft(address: lady.address, affiliation: .member, nick: "\u{405}un"),
+    ]
+    try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo)
+    #expect(try await stage.member(nurse, of: room)?.nick == "Sun")
+    #expect(try await stage.member(lady, of: room)?.nick == "\u{405}un 2")
+  }
+
   @Test func anotherNickIsToldAsGoingAndComing() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

@@ -29,7 +29,13 @@ struct Occupants: Equatable {
 
   struct Occupant: Equatable {
     let party: Party
-    var nick: String { didSet { presenceCache = PresenceCache() } }
+    var nick: String {
+      didSet {
+        presenceCache = PresenceCache()
+        look = NickLook(nick)
+      }
+    }
+    private(set) var look: NickLook
     var affiliation: Affiliation { didSet { presenceCache = PresenceCache() } }
     var role: Role { didSet { presenceCache = PresenceCache() } }
     /// The sessions, never empty. The one that sent presence last is last.
@@ -44,6 +50,7 @@ struct Occupants: Equatable {
     init(party: Party, nick: String, affiliation: Affiliation, role: Role, sessions: [OccupantSession], isShown: Bool) {
       self.party = party
       self.nick = nick
+      look = NickLook(nick)
       self.affiliation = affiliation
       self.role = role
       self.sessions = sessions

@@ -12,6 +12,8 @@ struct RoomCache {
     var members: [UserID: Member?] = [:]
     var marks: [UserID: Mark] = [:]
     var dirtyMarks: Set<UserID> = []
+    /// What the members' reserved nicks look like; `nil` if not read yet.
+    var looks: [UserID: NickLook]?
     /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
     /// The banned addresses that are no user's; `nil` if not read yet.
@@ -120,6 +122,11 @@ struct RoomCache {
   mutating func remember(_ member: Member?, of user: UserID, in state: State) {
     if state.members[user] == nil { cachedRows += 1 }
     state.members[user] = .some(member)
+  }
+
+  mutating func remember(_ looks: [UserID: NickLook], in state: State) {
+    cachedRows += looks.count - (state.looks?.count ?? 0)
+    state.looks = looks
   }
 
   mutating func remember(_ people: [Member]?, in state: State) {

@@ -145,7 +145,8 @@ extension Judge {
     var nick: String?
     if affiliation.isMember, let wish = draft.nick {
       let (shown, key) = try Self.nick(wish)
-      guard try isFree(key: key, for: person.id, in: state) else { throw Problem.nickTaken }
+      // Nicks that looked alike where the room comes from stay: each has been somebody's there.
+      guard try isUnheld(key: key, for: person.id, in: state) else { throw Problem.nickTaken }
       nick = shown
     }
     if affiliation.isMember, was == nil { state.room.memberCount += 1 }

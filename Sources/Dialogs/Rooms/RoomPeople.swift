@@ -103,8 +103,7 @@ extension Judge {
     }
     if let nick = draft.nick, !nick.isEmpty {
       guard after.isMember else { throw Problem.nickInvalid }
-      let (_, key) = try Self.nick(nick)
-      guard try isFree(key: key, for: party.id, in: state) else { throw Problem.nickTaken }
+      guard try isFree(Self.nick(nick), for: party.id, in: state) else { throw Problem.nickTaken }
     }
     if after.isMember, !before.isMember {
       try checkRemote(party, after, in: state.room)
@@ -567,8 +566,7 @@ extension Judge {
       try checkRooms(of: post.author, for: post.author)
     }
     if let nick {
-      let (_, key) = try Self.nick(nick)
-      guard try isFree(key: key, for: post.author.id, in: state) else { throw Problem.nickTaken }
+      guard try isFree(Self.nick(nick), for: post.author.id, in: state) else { throw Problem.nickTaken }
     }
     let post = Post(post, from: try known(post.author))
     let readmitted = try readmit(post, to: state)

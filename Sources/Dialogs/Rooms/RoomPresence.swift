@@ -82,7 +82,7 @@ extension Judge {
     beside companion: Occupants.Occupant?, in state: RoomCache.State
   ) throws -> (nick: String, key: String) {
     if let companion { return try Self.nick(companion.nick) }
-    if try isFree(key: wish.key, for: author.id, in: state) { return wish }
+    if try isFree(wish, for: author.id, in: state) { return wish }
     guard let reserved = member?.nick else { throw Problem.nickTaken }
     return try Self.nick(reserved)
   }
@@ -167,7 +167,7 @@ extension Judge {
       return settle(post)
     }
 
-    guard try isFree(key: wish.key, for: post.author.id, in: state) else { throw Problem.nickTaken }
+    guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
     try reserve(wish.nick, for: member, in: state)
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),

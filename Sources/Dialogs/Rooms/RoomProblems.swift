@@ -16,7 +16,8 @@ extension Problem {
     .unauthenticated, "room-password", "This room has a password, and this is not it.", field: "password")
   public static let roomFull = Problem(.overloaded, "room-full", "This room is full.", retryAfter: 60)
   public static let nickTaken = Problem(
-    .conflict, "nick-taken", "Somebody else has this nickname in this room.", field: "nick")
+    .conflict, "nick-taken", "Somebody else has this nickname in this room, or one that it is a copy of.",
+    field: "nick")
   public static let nickMissing = Problem(
     .malformed, "nick-missing", "Entering a room takes a nickname: room@service/nickname.", field: "nick")
   public static let nickInvalid = Problem(

@@ -130,8 +130,7 @@ extension Judge {
   // MARK: Nicks
 
   /// Returns the nick as the room shows it, and its comparison key (RFC 8266). The profile decides what a nick is, and
-  /// not the rule for other names (`ShownText`): XMPP clients and servers expect it. Nicks that only look alike are two
-  /// nicks; clients mark them where they are shown.
+  /// not the rule for other names (`ShownText`): XMPP clients and servers expect it.
   static func nick(_ text: String) throws(Problem) -> (nick: String, key: String) {
     guard let nick = try? Precis.nickname(text), let key = try? Precis.nicknameKey(text),
       nick.utf8.count <= Limits.nickBytesMax, (try? Precis.resource(nick)) == nick
@@ -140,7 +139,7 @@ extension Judge {
   }
 
   /// Returns whether no other occupant and no absent member holds the nick.
-  mutating func isFree(
+  mutating func isUnheld(
     key: String, for user: UserID, in state: RoomCache.State
   ) throws -> Bool {
     if let occupant = rooms.occupants(of: state.room.id)?.byKey[key], occupant.party.id != user { return false }
@@ -148,6 +147,34 @@ extension Judge {
       return false
     }
     return true
+  }
+
+  /// Returns whether the user may take the nick: nobody else holds it, and it is no copy of one that somebody holds
+  /// (`NickLook`). Other nicks that look alike are two nicks; clients mark them where they are shown.
+  mutating func isFree(
+    _ wish: (nick: String, key: String), for user: UserID, in state: RoomCache.State
+  ) throws -> Bool {
+    guard try isUnheld(key: wish.key, for: user, in: state) else { return false }
+    // What is reserved for a member was compared when it was reserved.
+    if try member(user, in: state)?.nick == wish.nick { return true }
+    let look = NickLook(wish.nick)
+    if let occupants = rooms.occupants(of: state.room.id),
+      occupants.byKey.values.contains(where: { $0.party.id != user && look.isCopy(of: $0.look) })
+    {
+      return false
+    }
+    return try !looks(in: state).contains { $0.key != user && look.isCopy(of: $0.value) }
+  }
+
+  /// Returns what the members' reserved nicks look like. They are read once while the room is cached.
+  private mutating func looks(in state: RoomCache.State) throws -> [UserID: NickLook] {
+    if let known = state.looks { return known }
+    let members = try writer.members(
+      of: .server(state.room.id, .rules), after: nil, limit: 2 * Limits.membersMax)
+    var looks: [UserID: NickLook] = [:]
+    for member in members { looks[member.party.id] = member.nick.map { NickLook($0) } }
+    rooms.remember(looks, in: state)
+    return looks
   }
 
   /// Returns a free nick for a member: the one wished for, their name, or their localpart; with a number if it is
@@ -159,13 +186,13 @@ extension Judge {
     // In a semi-anonymous room no one gets a nick that reveals their address.
     if state.room.settings.showsAddresses { names += [party.name, Self.cut(party.name, Limits.nickBytesMax)] }
     let base = names.lazy.compactMap { $0 }.compactMap { try? Self.nick($0) }.first
-    if let base, try isFree(key: base.key, for: party.id, in: state) { return base.nick }
+    if let base, try isFree(base, for: party.id, in: state) { return base.nick }
     // The number of attempts is bounded: a thousand people may have the same name.
     let stem = base.map { Self.cut($0.nick, Limits.nickBytesMax - 16) } ?? "Guest"
     let numbers = Array(2...9) + (1...12).map { Int.random(in: 10...Int(1e3) * $0 * $0 * $0) }
     for number in numbers {
-      guard let (nick, key) = try? Self.nick("\(stem) \(number)") else { continue }
-      if try isFree(key: key, for: party.id, in: state) { return nick }
+      guard let wish = try? Self.nick("\(stem) \(number)") else { continue }
+      if try isFree(wish, for: party.id, in: state) { return wish.nick }
     }
     return Self.randomName()
   }
@@ -196,6 +223,7 @@ extension Judge {
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
+    state.looks?[member.party.id] = member.affiliation.isMember ? member.nick.map { NickLook($0) } : nil
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
     if member.affiliation.isMember, !wasMember {
       let settings = try begin(state.room.id, at: state.room.address, for: member.party)
