@@ -138,6 +138,9 @@ static const uint8_t web_invite_js[] = {
 static const uint8_t web_list_js[] = {
 #embed "../../clients/web/list.js"
 };
+static const uint8_t web_lookalikes_js[] = {
+#embed "../../clients/web/lookalikes.js"
+};
 static const uint8_t web_manifest_webmanifest[] = {
 #embed "../../clients/web/manifest.webmanifest"
 };
@@ -258,6 +261,7 @@ static const parley_web_file files[] = {
     ENTRY("web/info.js", web_info_js),
     ENTRY("web/invite.js", web_invite_js),
     ENTRY("web/list.js", web_list_js),
+    ENTRY("web/lookalikes.js", web_lookalikes_js),
     ENTRY("web/manifest.webmanifest", web_manifest_webmanifest),
     ENTRY("web/messageactions.js", web_messageactions_js),
     ENTRY("web/nearby.js", web_nearby_js),

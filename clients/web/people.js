@@ -1,7 +1,7 @@
 // Who is who: names, pictures, contacts, blocks, presence.
 
 import { h } from "./dom.js";
-import { cleanAddress, cleanName, cut, look } from "./text.js";
+import { cleanAddress, cleanName, cut, looks } from "./text.js";
 import { moment, t } from "./i18n.js";
 
 /** The most people and groups whose names are compared: those of the longest list of dialogs. */
@@ -10,9 +10,12 @@ const COMPARED_MAX = 5000;
 const LOOKS_MAX = 12;
 /** The characters of a name beside which an address is shown. */
 const BESIDE_MAX = 40;
+/** What the id of somebody in a group that hides its members begins with: one person has another such id in each group. */
+const HIDDEN = "occupant:";
+/** The digits of such an id that are shown: 32 bits, which nobody obtains by trying accounts. */
+const HIDDEN_SHOWN = 8;
 
-/** Whether an id is that of somebody in a group that hides its members: one person has another such id in each group. */
-const isHidden = (id) => id.startsWith("occupant:");
+const isHidden = (id) => id.startsWith(HIDDEN);
 
 /** Keeps what the screens show of people, and tells when it has changed. */
 export class People {
@@ -93,12 +96,13 @@ export class People {
 
   /**
    * Returns the name of a user, and the address if somebody else has a name or an address that looks like it: the address
-   * distinguishes the two, and no screen cuts it off. Only the client adds it: no server knows which names a user sees beside each other.
+   * distinguishes the two, and no screen cuts it off. Where it is hidden the occupant id does (XEP-0421), which nobody chooses. Only the
+   * client adds it: no server knows which names a user sees beside each other.
    */
   markedNameOf(id, nick, given = undefined) {
     const title = this.plainNameOf(id, nick, given);
     if (!id) return { title };
-    const address = isHidden(id) ? t("address.hidden") : cleanAddress(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
+    const address = isHidden(id) ? t("address.hidden", { id: cut(cleanAddress(id.slice(HIDDEN.length)), HIDDEN_SHOWN) }) : cleanAddress(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
     return this.isAlike(id, title, isHidden(id) ? "" : address) ? { title: cut(title, BESIDE_MAX), address } : { title };
   }
 
@@ -121,23 +125,24 @@ export class People {
     }
     for (const text of [title, address, address.split("@")[0]]) {
       if (known.has(text) || known.size >= LOOKS_MAX) continue;
-      const each = look(text);
-      known.set(text, each);
-      if (!each) continue;
-      const others = this.alike.get(each) ?? new Map();
-      this.alike.set(each, others.set(id, (others.get(id) ?? new Set()).add(text.toLowerCase())));
-      if (others.size > 1) this.changed();
+      known.set(text, looks(text));
+      for (const each of known.get(text)) {
+        const others = this.alike.get(each) ?? new Map();
+        this.alike.set(each, others.set(id, (others.get(id) ?? new Set()).add(text.toLowerCase())));
+        if (others.size > 1) this.changed();
+      }
     }
     // Groups of one name are usual.
     const isGroup = id.startsWith("group:");
-    const others = [...this.alike.get(known.get(title) ?? look(title)) ?? []].filter(([other]) => other !== id && !(isGroup && other.startsWith("group:")));
+    const found = new Map((known.get(title) ?? looks(title)).flatMap((each) => [...this.alike.get(each) ?? []]));
+    const others = [...found].filter(([other]) => other !== id && !(isGroup && other.startsWith("group:")));
     if (!isHidden(id)) return others.some(([other]) => !isHidden(other));
     const same = others.filter(([, texts]) => texts.has(title.toLowerCase()));
     return same.length < others.length && same.every(([other]) => isHidden(other));
   }
 
   forget(id) {
-    for (const each of this.looks.get(id).values()) {
+    for (const each of [...this.looks.get(id).values()].flat()) {
       const others = this.alike.get(each);
       others?.delete(id);
       if (others?.size === 0) this.alike.delete(each);

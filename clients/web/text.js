@@ -1,6 +1,7 @@
 // What others wrote, as nodes: names without marks that imitate, texts with links and mentions. Never markup.
 
 import { h } from "./dom.js";
+import { PROTOTYPES } from "./lookalikes.js";
 
 /** Line breaks and tabs, which are gaps between words. */
 const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
@@ -42,10 +43,9 @@ export function cleanFileName(text) {
 /** Returns an address in the same way, whose end says on which server it is. */
 export const cleanAddress = cleanFileName;
 
-/** Letters that look like Latin ones, each before its Latin letter: the usual ones of Unicode's confusables (UTS 39). */
-const LOOKALIKES = new Map([..."АAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXԌGаaеeѕsіiјjкkоoрpсcтtуyхxһhԁdԛqԝwӏlүyΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXαaγyηnιiκkνvοoρpτtυuχxωwıiɑaɡgօoսuհhոn".matchAll(/(.)(.)/gu)]
-  .map(([, letter, latin]) => [letter, latin]));
-const latin = (text) => [...text].map((letter) => LOOKALIKES.get(letter) ?? letter).join("");
+/** Letters that look like Latin ones in some fonts, or are smaller. */
+const RESEMBLING = new Map([["ĸ", "k"], ["ᴛ", "t"], ["χ", "x"], ["ω", "w"]]);
+const latin = (text) => [...text].map((letter) => PROTOTYPES.get(letter) ?? letter).map((letter) => RESEMBLING.get(letter) ?? letter).join("");
 /** Letter by letter, so that neither the language of the page nor the place in a word (Σ) makes a difference. */
 const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("");
 
@@ -53,13 +53,16 @@ const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("")
 const ADDED = new RegExp(`[${STACKING}${NOTHING}]+`, "gu");
 const OPTIONAL = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
 
+const shape = (text) => lower(latin(text)).replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, "").replaceAll("0", "o").replace(/[1i]/g, "l").replaceAll("rn", "m").replaceAll("vv", "w");
+
 /**
- * Returns a text that is the same for names which look alike: letters of other alphabets, added marks, case and gaps make no difference.
- * The marks of other scripts are the vowels of their words, so that names which differ in them are two names.
+ * Returns what a name looks like, as it is written and in lower case: names look alike if they have one of these texts in common. Letters
+ * of other alphabets (UTS 39), added marks, case and gaps make no difference. The marks of other scripts are the vowels of their words, so
+ * that names which differ in them are two names. Rooms refuse fewer (`NickLook` of the server); Tests/Vectors/names.json has both.
  */
-export function look(text) {
-  return lower(latin(text.normalize("NFKD").replace(ADDED, "").replace(OPTIONAL, "$1"))).replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, "")
-    .replaceAll("0", "o").replace(/[1i]/g, "l").replaceAll("rn", "m").replaceAll("vv", "w");
+export function looks(text) {
+  const plain = text.normalize("NFKD").replace(ADDED, "").replace(OPTIONAL, "$1");
+  return [...new Set([plain, lower(plain)].map(shape))].filter(Boolean);
 }
 
 /**
@@ -103,13 +106,16 @@ export function link(text, shown = text, properties = {}) {
   return host ? [made, h("bdi", { class: "note" }, ` (${host})`)] : made;
 }
 
+/** Letters by which a host imitates another: not those of Latin that have a stroke or are two in one, which are letters of languages (ø, æ). */
+const IMITATING = /[^\p{Script=Latin}]|[ıɑɡ]/gu;
+
 /**
  * Returns the host as it is looked up, if a link looks as if it led elsewhere: by a name before the host, or by letters that imitate
  * Latin ones.
  */
 function hostBehind(text, address) {
   const { host, hostname, username } = new URL(address);
-  const imitates = hostname.includes("xn--") && (/^\w+:\/\/([^/?#]*)/.exec(text.normalize("NFKC"))?.[1] ?? "").split(".").some((label) => /[^\0-\x7f]/.test(label) && /^[\0-\x7f]*$/.test(latin(label)));
+  const imitates = hostname.includes("xn--") && (/^\w+:\/\/([^/?#]*)/.exec(text.normalize("NFKC"))?.[1] ?? "").split(".").some((label) => /[^\0-\x7f]/.test(label) && /^[\0-\x7f]*$/.test(label.replace(IMITATING, latin)));
   return hostname && (username || imitates) ? host : undefined;
 }
 

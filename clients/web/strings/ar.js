@@ -1,7 +1,7 @@
 // Arabic: the strings of en.js, with the same values in each.
 export default {
   direction: "rtl",
-  "address.hidden": "العنوان مخفي",
+  "address.hidden": "العنوان مخفي · {id}",
   "address.sent": "الرمز في الطريق إلى {address}.",
   again: "إعادة المحاولة",
   "app.name": "Parley",

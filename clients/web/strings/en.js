@@ -1,7 +1,7 @@
 // English: every string of the client. `{name}` stands for a value; a list of forms is chosen by `count`.
 export default {
   direction: "ltr",
-  "address.hidden": "address hidden",
+  "address.hidden": "address hidden · {id}",
   "address.sent": "A code is on its way to {address}.",
   again: "Try again",
   "app.name": "Parley",
