@@ -383,8 +383,10 @@ import Testing
     #expect(try await problem { try await stage.enter(room, hall, "R\u{43E}se", isJoin: false) } == .nickTaken)
     try await stage.affiliate(nurse, .none, in: room, by: romeo)
     try await stage.enter(room, hall, "R\u{43E}se", isJoin: false)
-    // What the server chooses gets a number.
+    // A new account empties the cache of rooms: the nicks are read again.
     let lady = try await stage.user("lady")
+    #expect(try await problem { try await stage.enter(room, street, "rome\u{43E}", isJoin: false) } == .nickTaken)
+    // What the server chooses gets a number.
     let drafts = [
       MemberDraft(address: nurse.address, affiliation: .member, nick: "Sun"),
       MemberDraft(address: lady.address, affiliation: .member, nick: "\u{405}un"),
