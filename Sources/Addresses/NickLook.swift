@@ -6,7 +6,7 @@
 /// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), and one in ASCII beside one in ASCII
 /// ("Al" beside "AI") are names of their own.
 public struct NickLook: Sendable {
-  // The hashes of skeletons: a room keeps one of these for each member. They are compared in one process only.
+  // The hashes of skeletons, as a room has many nicks. They are compared in one process only.
   private let written: Int
   private let lower: Int
   private let upper: Int
@@ -20,9 +20,9 @@ public struct NickLook: Sendable {
     written = Self.hash(scalars)
     lower = Self.hash(scalars.map { UnicodeTables.lowercase(of: $0) })
     upper = Self.hash(scalars.map { Self.uppercase($0) })
-    var scripts = Set(scalars.map(\.nickScript))
-    scripts.remove(0)
-    script = scripts.count > 1 ? nil : scripts.first ?? ("a" as Unicode.Scalar).nickScript
+    let scripts = scalars.map(\.nickScript).filter { $0 != 0 }
+    let first = scripts.first ?? ("a" as Unicode.Scalar).nickScript
+    script = scripts.allSatisfy { $0 == first } ? first : nil
     isASCII = scalars.allSatisfy(\.isASCII)
   }
 
@@ -37,7 +37,8 @@ public struct NickLook: Sendable {
   /// Returns the skeleton (UTS #39, 4).
   static func skeleton(of scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
     var skeleton: [Unicode.Scalar] = []
-    for scalar in Normalization.formD(scalars) where !scalar.properties.isDefaultIgnorableCodePoint {
+    for scalar in Normalization.formD(scalars)
+    where scalar.isASCII || !scalar.properties.isDefaultIgnorableCodePoint {
       UnicodeTables.appendPrototype(of: scalar, to: &skeleton)
     }
     return Normalization.formD(skeleton)
@@ -51,6 +52,9 @@ public struct NickLook: Sendable {
 
   /// Returns the upper-case form. Where it has several characters the letter stays: "Weiß" and "Weiss" are two names.
   private static func uppercase(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    if scalar.isASCII {
+      return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) & 0xDF) : scalar
+    }
     let mapped = scalar.properties.uppercaseMapping.unicodeScalars
     return mapped.count == 1 ? mapped.first ?? scalar : scalar
   }
