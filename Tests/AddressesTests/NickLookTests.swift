@@ -54,6 +54,30 @@ private struct Vectors: Decodable {
     }
   }
 
+  /// The web client's letters are a part of the same prototypes, without marks.
+  @Test func theWebClientHasTheSameLetters() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let file = try String(contentsOf: root.appending(path: "clients/web/lookalikes.js"), encoding: .utf8)
+    #expect(file.contains("from Unicode \(UnicodeTables.version)."))
+    let groups = file.split(separator: "\"")[1].split(separator: " ").map { Array($0.unicodeScalars) }
+    #expect(groups.count > 150)
+    for group in groups {
+      let colon = group.firstIndex(of: ":")
+      let prototype = Array(group[..<(colon ?? 1)])
+      for letter in group[(colon.map { $0 + 1 } ?? 1)...] {
+        let found = Normalization.formKD(NickLook.skeleton(of: [letter])).filter { scalar in
+          switch scalar.properties.generalCategory {
+          case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: true
+          case .decimalNumber, .letterNumber, .otherNumber: true
+          default: false
+          }
+        }
+        #expect(found == prototype, "\(letter)")
+      }
+    }
+  }
+
   @Test func scriptsThatAreWrittenTogetherAreOne() {
     // Han and Katakana beside a Latin letter that looks like a Han one: the first is of one script, the second of two.
     let japanese = NickLook("\u{4E00}\u{30CB}")
