@@ -225,6 +225,7 @@ let package = Package(
         nioPosix,
         nioHTTP1, nioWebSocket, nioSSL, logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Crypto", package: "swift-crypto"),
       ], path: "Tests/ParleyTesting", swiftSettings: settings),
     .testTarget(
       name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "JSON", "parley"], swiftSettings: settings),

@@ -3,6 +3,21 @@ public import Dialogs
 /// The bounds of accounts and sign-in: each with its number, its reason, and what happens at it.
 public enum AccountLimits {
   // Registration.
+  /// Accounts that people without an invitation and without a code create in an hour from one network, half of them at
+  /// once, unless `signup.network_hour_max` is another number: a family on one evening, or a few people of an office; a
+  /// class has invitations. A program gets 245 on the first day, instead of the 86,500 of `registrationRate`. Later:
+  /// `tooFast`.
+  public static let networkAccountsPerHour = 10
+  /// Bits of a proof's hash that have to fit: 262,144 hashes on average. The JavaScript SDK does 1.9 million a second on a
+  /// core of a server, which makes 0.14 s, and 1.4 to 2 s on a telephone that is ten to fifteen times as slow.
+  public static let proofBits = 18
+  /// The time within which a proof is used: a person may fill in a form meanwhile. Later: `registration-proof-required`.
+  static let proofLifetime: Duration = .seconds(600)
+  /// Bytes of a proof behind the domain; one of the SDKs has at most 137 there. A longer one proves nothing.
+  static let proofBytesMax = 256
+  /// Used proofs, which are kept until their challenges end: 17 accounts a second. At the bound all open challenges end,
+  /// and clients compute another proof. Some 40 bytes each.
+  static let usedProofsMax = 10_000
   /// Bytes of a display name from an external identity provider that is used as the localpart of a new account; for a
   /// longer one, a random one is used.
   public static let plainNameBytesMax = 64
@@ -50,7 +65,8 @@ public enum AccountLimits {
   public static let appPasswordsPerUserMax = 32
 
   // Accounts, over any door. At a rate's bound: `tooFast`.
-  /// New accounts, per network: each costs key derivation and uses a name permanently.
+  /// Attempts to create an account, per network: each costs key derivation, and a success uses a name permanently. For
+  /// invitations and codes it is the only bound: a class has them, and one address.
   public static let registrationRate = Rate(burst: 100, perSecond: 1)
   /// Reads of invitations, per network: their tokens cannot be guessed; the bound is for the reading.
   public static let inviteRate = Rate(burst: 200, perSecond: 10)

@@ -1,5 +1,6 @@
 import Basics
 public import Dialogs
+import Logging
 import Synchronization
 
 /// Accounts and logins: the one place where passwords and tokens are verified, for both doors and the command line.
@@ -14,6 +15,7 @@ public final class Accounts: Sendable {
   let tokens = TokenCache()
   let loginFailures = LoginFailures()
   let accountPace = AccountPace()
+  let proofs: RegistrationProofs
   let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()
   let startedAt: Timestamp
@@ -27,6 +29,7 @@ public final class Accounts: Sendable {
     public var tokenSecret = TokenSecret.random()
     /// The secret that hashes one-time codes and seals second factors; the same over restarts, like `tokenSecret`.
     public var accountSecret = TokenSecret.random()
+    public var registration = RegistrationPolicy()
     /// The formats of an export of a user's data.
     public var exportForms: [any ExportForm] = []
     /// The threads that derive keys.
@@ -39,6 +42,10 @@ public final class Accounts: Sendable {
     self.parley = parley
     self.options = options
     startedAt = parley.clock.now
+    let logger = parley.logger
+    proofs = RegistrationProofs(bits: options.registration.proofBits ?? AccountLimits.proofBits) {
+      logger.warning("all challenges of registration end, since too many have been used")
+    }
     derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
     common = Mutex((try? parley.store.read { try $0.commonHashes() }) ?? Set(SCRAMHash.allCases))
   }

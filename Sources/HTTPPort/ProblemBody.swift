@@ -21,16 +21,18 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
   public var retryAfter: Int?
   /// The id of this answer in the server's log.
   public var requestId: String?
-  /// The challenge to send with a proof of the second factor.
+  /// The challenge to send with a proof of the second factor, or to compute a proof of work from.
   public var challenge: String?
-  /// The method of that proof: `totp` or `sms`.
+  /// The method of the proof of the second factor: `totp` or `sms`.
   public var secondFactor: String?
+  /// The bits in which the hash of the proof of work has to end, in hexadecimal digits.
+  public var target: String?
 
   public static let typePrefix = "urn:parley:problem:"
 
   public init(
     status: Int, detail: String, code: String, field: String? = nil, retryAfter: Int? = nil, challenge: String? = nil,
-    secondFactor: String? = nil
+    secondFactor: String? = nil, target: String? = nil
   ) {
     type = Self.typePrefix + code
     title = Self.title(status)
@@ -41,6 +43,7 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
     self.retryAfter = retryAfter
     self.challenge = challenge
     self.secondFactor = secondFactor
+    self.target = target
   }
 
   /// Creates a problem's body.
@@ -48,7 +51,7 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
     self.init(
       status: problem.kind.status, detail: problem.text, code: problem.code, field: problem.field,
       retryAfter: problem.retryAfter, challenge: problem.challenge,
-      secondFactor: problem.secondFactor)
+      secondFactor: problem.secondFactor, target: problem.target)
   }
 
   /// Returns the title, which is the same for every problem of a type (RFC 9457 3.1.3): the phrase of the status in RFC
@@ -87,6 +90,7 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("requestId", requestId)
     writer.member("challenge", challenge)
     writer.member("secondFactor", secondFactor)
+    writer.member("target", target)
   }
 }
 

@@ -95,6 +95,9 @@ package struct Core: Sendable {
       accountOptions.signIn = signIn
       accountOptions.tokenSecret = try folder.tokenSecret()
       accountOptions.accountSecret = try folder.accountSecret()
+      accountOptions.registration = RegistrationPolicy(
+        networkHourMax: settings.boundsByNetwork ? settings.networkAccountsPerHour : nil,
+        proofBits: settings.registrationNeedsProof ? AccountLimits.proofBits : nil)
       accountOptions.exportForms = [AppExport(), AccountExport()]
       accountOptions.threads = settings.threads
       let accounts = Accounts(parley, accountOptions)

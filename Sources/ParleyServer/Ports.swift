@@ -40,6 +40,10 @@ struct XMPPService: Service {
     let options = DoorContext.Options(
       domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
       allowsRegistration: settings.allowsRegistration,
+      signUpPages: Dictionary(
+        uniqueKeysWithValues: settings.domains.compactMap { domain in
+          settings.signUpPage(of: domain).map { (domain.name, $0) }
+        }),
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
       commands: ServerCommands.all(
         AdminContext(accounts: accounts, startedAt: parley.clock.now, publicURL: settings.pages)),

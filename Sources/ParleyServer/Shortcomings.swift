@@ -30,7 +30,29 @@ extension Settings {
           + "others out."
       )
     }
+    texts += registrationDoubts
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
+    return texts
+  }
+
+  /// The effects of open registration with these settings.
+  private var registrationDoubts: [String] {
+    guard allowsRegistration else { return [] }
+    var texts: [String] = []
+    if !registrationNeedsProof {
+      texts.append(
+        "registration is true and signup.proof is false: programs create accounts as easily as people, as many as "
+          + "signup.network_hour_max allows for each network.")
+    } else if signUpPage(of: domains[0]) == nil {
+      texts.append(
+        "registration is true with signup.proof, and there is no sign-up page (web.client, or no HTTP port): of the XMPP "
+          + "clients only those with XEP-0158 can register.")
+    }
+    if !boundsByNetwork {
+      texts.append(
+        "registration is true and limits.by_network is false: nothing bounds the accounts that one client creates but "
+          + "the proof of work and the rate of attempts.")
+    }
     return texts
   }
 

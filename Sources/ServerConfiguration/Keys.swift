@@ -1,3 +1,4 @@
+import Accounts
 import Dialogs
 import Logging
 import PushServices
@@ -148,6 +149,10 @@ package struct Keys: Sendable {
   package let outgoingAuthorities = Key.path("outgoing.authorities")
   let signupEmail = Key.flag("signup.email", false)
   let signupPhone = Key.flag("signup.phone", false)
+  let signupProof = Key.flag("signup.proof", true)
+  /// The maximum is more than one machine creates.
+  let signupNetworkHour = Key.number(
+    "signup.network_hour_max", AccountLimits.networkAccountsPerHour, 1...1_000_000, "accounts")
   let mailServer = Key.text("mail.server")
   let mailUser = Key.text("mail.user")
   let mailPassword = Key.text("mail.password", secret: true)

@@ -111,6 +111,10 @@ public struct Settings: Hashable, Sendable {
   /// The settings of the amount that one user may send.
   public let sending: SendingPolicy
   public let allowsRegistration: Bool
+  /// Whether people who register without an invitation or a code prove work.
+  public let registrationNeedsProof: Bool
+  /// The accounts that these people create in an hour from one network.
+  public let networkAccountsPerHour: Int
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
   /// The users who may create nodes at the pubsub services.
@@ -181,6 +185,14 @@ public struct Settings: Hashable, Sendable {
   package func publicURL(of domain: String) -> String? {
     if !isPublicURLDerived { return publicURL }
     return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
+  }
+
+  /// Returns the page of the web client where people create accounts of a domain; nil if there is none. Other domains than
+  /// the first are served under their own names.
+  package func signUpPage(of domain: Domain) -> String? {
+    guard servesWebClient, allowsRegistration else { return nil }
+    let own = https.isOn ? "https://\(domain.name)\(https.port == 443 ? "" : ":\(https.port)")" : nil
+    return (domain == domains[0] ? pages : own).map { "\($0)/#/register" }
   }
 
   /// The form of a line of the log: for people, or an object of JSON for programs.
@@ -310,6 +322,7 @@ struct SettingsReader {
       uploads: uploads,
       sending: sending(among: domains),
       allowsRegistration: read(keys.registration),
+      registrationNeedsProof: read(keys.signupProof), networkAccountsPerHour: read(keys.signupNetworkHour),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),
       identity: identity(among: domains),

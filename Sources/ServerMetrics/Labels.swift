@@ -92,7 +92,8 @@ public enum ReadKind: Int, Series, Sendable {
 public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
-  case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes
+  case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes, newAccounts
+  case registrationProofs
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -103,6 +104,8 @@ public enum RefusingRate: Int, Series {
     case .tokenLogins: ["token-logins"]
     case .contactHashes: ["contact-hashes"]
     case .dayBytes: ["day-bytes"]
+    case .newAccounts: ["new-accounts"]
+    case .registrationProofs: ["registration-proofs"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
       .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes:
       ["\(self)"]

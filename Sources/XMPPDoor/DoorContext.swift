@@ -19,6 +19,8 @@ public final class DoorContext: Sendable {
     public var allowsPlaintext: Bool
     /// Whether anyone may register an account (XEP-0077).
     public var allowsRegistration: Bool
+    /// The pages where people create accounts in a browser, by served domain; a domain without an entry has none.
+    public var signUpPages: [String: String]
     /// The time for which a disconnected session can be resumed, in seconds; 0 disables resumption.
     public var resumptionSeconds: UInt32
     /// The server's version as shown by XEP-0092.
@@ -55,7 +57,8 @@ public final class DoorContext: Sendable {
 
     public init(
       domains: [String], allowsPlaintext: Bool = false, allowsRegistration: Bool = false,
-      resumptionSeconds: UInt32 = 300, version: String, commands: [AdHocCommand] = [], uploads: [String: String] = [:],
+      signUpPages: [String: String] = [:], resumptionSeconds: UInt32 = 300, version: String,
+      commands: [AdHocCommand] = [], uploads: [String: String] = [:],
       contacts: [String: [String]] = [:], outageAddresses: [String] = [], components: [String: Component] = [:],
       pushContent: PushContent = .none, pushResumptionSeconds: UInt32 = 0
     ) {
@@ -64,6 +67,7 @@ public final class DoorContext: Sendable {
       self.commands = commands
       self.uploads = uploads
       self.allowsRegistration = allowsRegistration
+      self.signUpPages = signUpPages
       self.domains = domains
       self.allowsPlaintext = allowsPlaintext
       self.resumptionSeconds = resumptionSeconds

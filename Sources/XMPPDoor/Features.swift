@@ -180,6 +180,12 @@ enum Features {
         """),
     XEP(
       156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "If the HTTP port is reachable over TLS."),
+    XEP(
+      158, "1.0.1", "CAPTCHA Forms",
+      note: """
+        In registration (4), with the challenge `SHA-256` (6.2) alone, if `signup.proof` is true. The answer has the id of the \
+        challenge behind the server's address: otherwise a table with one answer for each label would do for all challenges.
+        """),
     XEP(167, "1.2.3", "Jingle RTP Sessions", note: "Audio and video, in calls between a client and an app (XEP-0166)."),
     XEP(
       175, "1.2", "Best Practices for Use of SASL ANONYMOUS",

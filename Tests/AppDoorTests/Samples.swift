@@ -121,7 +121,7 @@ enum Samples {
   static let problem: ProblemBody = {
     var problem = ProblemBody(
       status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId", retryAfter: 3, challenge: "c",
-      secondFactor: "sms")
+      secondFactor: "sms", target: "2e1de")
     problem.requestId = "r"
     return problem
   }()

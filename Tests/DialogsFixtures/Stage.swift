@@ -21,7 +21,8 @@ package final class Stage: Sendable {
     remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
     domains: [String] = ["localhost"], signIn: SignInPolicy = .none, pushes: PushPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
-    creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy()
+    creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy(),
+    registration: RegistrationPolicy = RegistrationPolicy()
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -44,6 +45,7 @@ package final class Stage: Sendable {
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
     var own = Accounts.Options()
     own.signIn = signIn
+    own.registration = registration
     accounts = Accounts(parley, own)
   }
 

@@ -447,6 +447,23 @@ import Testing
     }
   }
 
+  @Test func whatLetsProgramsRegisterIsAWarning() throws {
+    try withScratchFolder { folder in
+      func texts(_ text: String) throws -> [String] {
+        try load(folder, text).shortcomings.filter { $0.hasPrefix("registration is true") }
+      }
+      #expect(try texts("") == [])
+      #expect(try texts("registration: true\n") == [])
+      #expect(try texts("signup.proof: false\n") == [])
+      let open = try texts("registration: true\nsignup.proof: false\n")
+      #expect(open.count == 1 && open.first?.contains("signup.proof is false") == true)
+      let pageless = try texts("registration: true\nweb.client: false\n")
+      #expect(pageless.count == 1 && pageless.first?.contains("no sign-up page") == true)
+      let unbounded = try texts("registration: true\nlimits.by_network: false\n")
+      #expect(unbounded.count == 1 && unbounded.first?.contains("limits.by_network is false") == true)
+    }
+  }
+
   @Test func aMachineWithoutIPv6ListensOnIPv4() throws {
     try withScratchFolder { folder in
       let settings = try load(folder, "domain: a.example\nxmpp.host: '::1'\nhttp.port: 0\nfederation.enabled: true\n")

@@ -654,6 +654,25 @@ import XMPPDoor
     #expect(try !load("limits.by_network: false").boundsByNetwork)
   }
 
+  @Test func registrationHasItsBoundsAndItsPage() throws {
+    let standard = try load("registration: true")
+    #expect(standard.registrationNeedsProof && standard.networkAccountsPerHour == 10)
+    let other = try load("signup.proof: false\nsignup.network_hour_max: 100")
+    #expect(!other.registrationNeedsProof && other.networkAccountsPerHour == 100)
+    #expect(throws: StartupError.self) { try load("signup.network_hour_max: 0") }
+    func pages(_ text: String) throws -> [String?] {
+      let settings = try load("domain: a.example\ndomains:\n  - name: b.example\nregistration: true\n" + text)
+      return settings.domains.map { settings.signUpPage(of: $0) }
+    }
+    #expect(try pages("") == ["https://a.example:8443/#/register", "https://b.example:8443/#/register"])
+    #expect(
+      try pages("http.url: https://chat.a.example\n")
+        == ["https://chat.a.example/#/register", "https://b.example:8443/#/register"])
+    #expect(try pages("web.client: false\n") == [nil, nil])
+    let closed = try load("")
+    #expect(closed.domains.map { closed.signUpPage(of: $0) } == [nil])
+  }
+
   @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
     let folder = "/" + String(repeating: "d", count: 100)
     #expect(

@@ -1,9 +1,11 @@
+import Accounts
 import Addresses
 import Dialogs
 import DialogsFixtures
 import Testing
 import XMLStream
 import XMPP
+import XMPPFixtures
 
 @testable import XMPPDoor
 
@@ -21,10 +23,12 @@ import XMPP
     expires: someTime)
 
   @Test func strangersRegisterWhereTheyMay() throws {
-    var machine = RegistrationMachine(isOpen: true)
+    var machine = RegistrationMachine(isOpen: true, needsProof: false)
     #expect(machine.received(try iq("get", query("")), domain: "localhost") == .fields(name: nil))
     let set = try iq("set", query("<username>bill</username><password>Calliope</password>"))
-    #expect(machine.received(set, domain: "localhost") == .register(name: "bill", password: "Calliope", invite: nil))
+    #expect(
+      machine.received(set, domain: "localhost")
+        == .register(name: "bill", password: "Calliope", invite: nil, proof: nil))
     let taken = machine.registered(Problem(.conflict, "name-taken", "taken"))
     #expect(condition(taken) == .conflict)
     #expect(condition(machine.registered(Problem(.malformed, "password-refused", ""))) == .notAcceptable)
@@ -35,7 +39,7 @@ import XMPP
   }
 
   @Test func elsewhereOnlyATokenLetsIn() throws {
-    var machine = RegistrationMachine(isOpen: false)
+    var machine = RegistrationMachine(isOpen: false, needsProof: true)
     #expect(condition(machine.received(try iq("get", query("")), domain: "localhost")) == .serviceUnavailable)
     let set = try iq("set", query("<username>juliet</username><password>x</password>"))
     #expect(condition(machine.received(set, domain: "localhost")) == .serviceUnavailable)
@@ -46,7 +50,39 @@ import XMPP
     #expect(machine.received(preauth, domain: "localhost") == .find(token: "TOKEN"))
     #expect(machine.found(invite) == .done)
     #expect(machine.received(try iq("get", query("")), domain: "localhost") == .fields(name: "juliet"))
-    #expect(machine.received(set, domain: "localhost") == .register(name: "juliet", password: "x", invite: invite))
+    #expect(
+      machine.received(set, domain: "localhost")
+        == .register(name: "juliet", password: "x", invite: invite, proof: nil))
+  }
+
+  /// XEP-0158 4; an invitation needs no proof.
+  @Test func aProofIsInAForm() throws {
+    var machine = RegistrationMachine(isOpen: true, needsProof: true)
+    #expect(machine.received(try iq("get", query("")), domain: "localhost") == .challenge)
+    let form = DataForm(
+      .submit, formType: "jabber:iq:register",
+      fields: [
+        DataForm.Field("challenge", nil, "C"), DataForm.Field("username", nil, "bill"),
+        DataForm.Field("password", nil, "Calliope"), DataForm.Field("SHA-256", nil, "localhostC1"),
+      ])
+    let submitted = try element { form.write(into: &$0) }
+    let set = try iq("set", query("\(submitted)"))
+    #expect(
+      machine.received(set, domain: "localhost")
+        == .register(name: "bill", password: "Calliope", invite: nil, proof: "localhostC1"))
+    // The form counts, where there are both (XEP-0077 4).
+    let both = try iq("set", query("<username>bob</username><password>x</password>\(submitted)"))
+    #expect(
+      machine.received(both, domain: "localhost")
+        == .register(name: "bill", password: "Calliope", invite: nil, proof: "localhostC1"))
+    let plain = try iq("set", query("<username>bill</username><password>Calliope</password>"))
+    #expect(
+      machine.received(plain, domain: "localhost")
+        == .register(name: "bill", password: "Calliope", invite: nil, proof: nil))
+    let preauth = try iq("set", "<preauth xmlns='urn:xmpp:pars:0' token='TOKEN'/>")
+    #expect(machine.received(preauth, domain: "localhost") == .find(token: "TOKEN"))
+    #expect(machine.found(invite) == .done)
+    #expect(machine.received(try iq("get", query("")), domain: "localhost") == .fields(name: "juliet"))
   }
 
   @Test(arguments: [
@@ -71,12 +107,42 @@ import XMPP
   func invalidRegistrationRequestsAreRefused(
     _ type: String, _ payload: String, _ expected: StanzaError.Condition
   ) throws {
-    var machine = RegistrationMachine(isOpen: true)
+    var machine = RegistrationMachine(isOpen: true, needsProof: false)
     #expect(condition(machine.received(try iq(type, payload), domain: "localhost")) == expected)
   }
 
+  /// XEP-0158 4 and 12.2.2; for a client that does not know the proof XEP-0077 5.
+  @Test func theFormHasTheChallengeAndThePage() throws {
+    let stage = try Stage()
+    let challenge = stage.accounts.registrationChallenge("localhost", for: "192.0.2.1")
+    #expect(challenge.text == "localhost" + challenge.id)
+    let page = "https://localhost:8443/#/register"
+    let query = try element {
+      RegistrationChallengeForm(challenge, domain: "localhost", page: page).write(asked: "reg1", into: &$0)
+    }
+    let form = try #require(try query.payload(DataForm.self))
+    let registry = FormRegistry(
+      "jabber:iq:register",
+      [
+        "challenge": .hidden, "sid": .hidden, "username": .textSingle, "password": .textPrivate,
+        "SHA-256": .textSingle,
+      ])
+    #expect(registry.faults(of: form) == [])
+    #expect(form.kind == .form && form.value("challenge") == challenge.id && form.value("sid") == "reg1")
+    #expect(form["SHA-256"]?.label == challenge.target)
+    #expect(form.fields.filter(\.isRequired).map(\.name) == ["username", "password", "SHA-256"])
+    let advice = "To create an account on localhost, visit \(page), then log in with this app."
+    #expect(query.first(Name("instructions", NS.register))?.text == advice)
+    #expect(form.instructions == [advice] && form["SHA-256"]?.description == advice)
+    #expect(query.first(Name("x", NS.oob))?.first(Name("url", NS.oob))?.text == page)
+    let pageless = try element {
+      RegistrationChallengeForm(challenge, domain: "localhost", page: nil).write(asked: nil, into: &$0)
+    }
+    #expect(pageless.first(Name("x", NS.oob)) == nil && pageless.first(Name("instructions", NS.register)) != nil)
+  }
+
   @Test func anotherAddressIsNotServed() throws {
-    var machine = RegistrationMachine(isOpen: true)
+    var machine = RegistrationMachine(isOpen: true, needsProof: false)
     for to in ["elsewhere.example", "romeo@localhost"] {
       let request = try iq("get", query(""), to: to)
       #expect(condition(machine.received(request, domain: "localhost")) == .serviceUnavailable)
@@ -84,10 +150,11 @@ import XMPP
   }
 
   @Test func triesAreCounted() throws {
-    var machine = RegistrationMachine(isOpen: true)
+    var machine = RegistrationMachine(isOpen: true, needsProof: false)
     let set = try iq("set", query("<username>bill</username><password>x</password>"))
     for _ in 0..<DoorLimits.registrationTriesMax {
-      #expect(machine.received(set, domain: "localhost") == .register(name: "bill", password: "x", invite: nil))
+      #expect(
+        machine.received(set, domain: "localhost") == .register(name: "bill", password: "x", invite: nil, proof: nil))
       _ = machine.registered(Problem(.conflict, "name-taken", ""))
     }
     #expect(condition(machine.received(set, domain: "localhost")) == .notAcceptable)

@@ -5,8 +5,10 @@ import Synchronization
 
 /// An act whose rate is bounded, over any door.
 public enum PacedAct: Hashable, Sendable {
-  /// A new account, from a network (`LoginAttempt.network`).
+  /// An attempt to create an account, from a network (`LoginAttempt.network`).
   case registration(network: String)
+  /// A new account without an invitation and without a code. An attempt that creates none is given back.
+  case newAccount(network: String, hourMax: Int)
   /// Reading an invitation.
   case invite(network: String)
   case passwordChange(UserID)
@@ -34,6 +36,7 @@ public enum PacedAct: Hashable, Sendable {
   var rate: Rate {
     switch self {
     case .registration: AccountLimits.registrationRate
+    case .newAccount(_, let hourMax): Rate(burst: (hourMax + 1) / 2, perSecond: Double(hourMax) / 3_600)
     case .invite: AccountLimits.inviteRate
     case .passwordChange: AccountLimits.passwordChangeRate
     case .search: AccountLimits.searchRate
@@ -54,6 +57,7 @@ public enum PacedAct: Hashable, Sendable {
   var policy: String {
     switch self {
     case .registration: "registrations"
+    case .newAccount: "new-accounts"
     case .invite: "invitations"
     case .passwordChange: "password-changes"
     case .search: "searches"
@@ -80,14 +84,19 @@ public enum PacedAct: Hashable, Sendable {
   var isShared: Bool {
     switch self {
     case .codeOfHour, .codeOfDay: true
-    case .registration, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor, .tokenLogin, .location,
-      .nearby, .contactMatch, .export:
+    case .registration, .newAccount, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor, .tokenLogin,
+      .location, .nearby, .contactMatch, .export:
       false
     }
   }
 
   func refusal(_ wait: Int) -> Problem {
     switch self {
+    case .newAccount:
+      Problem(
+        .tooFast, "registrations-too-fast",
+        "Too many new accounts from your network. The next one can be created in \((wait + 59) / 60) minutes.",
+        retryAfter: wait)
     case .registration:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)

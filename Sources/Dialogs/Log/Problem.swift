@@ -24,17 +24,21 @@ public struct Problem: Error, Hashable, Sendable {
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).
   public let retryAfter: Int?
 
-  /// The challenge to send with a proof of the second factor (`second-factor-required`).
+  /// The challenge to send with a proof of the second factor (`second-factor-required`), or to compute a proof of work
+  /// from (`registration-proof-required`).
   public let challenge: String?
-  /// The method of that proof.
+  /// The method of the proof of the second factor.
   public let secondFactor: String?
+  /// The bits in which the hash of the proof of work has to end, in hexadecimal digits.
+  public let target: String?
 
   public init(
     _ kind: Kind, _ code: String, _ text: String, field: String? = nil, reason: String? = nil,
-    retryAfter: Int? = nil, challenge: String? = nil, secondFactor: String? = nil
+    retryAfter: Int? = nil, challenge: String? = nil, secondFactor: String? = nil, target: String? = nil
   ) {
     self.challenge = challenge
     self.secondFactor = secondFactor
+    self.target = target
     self.kind = kind
     self.code = code
     self.text = text

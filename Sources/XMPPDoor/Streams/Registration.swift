@@ -12,7 +12,8 @@ extension XMPPConnection {
     perform(registration.received(stanza, domain: machine.domain), stanza)
   }
 
-  private func perform(_ output: RegistrationMachine.Output, _ stanza: Stanza) {
+  /// - Parameter code: the code of the problem behind a refusal; nil for the condition of the error.
+  private func perform(_ output: RegistrationMachine.Output, _ stanza: Stanza, code: String? = nil) {
     // A person types a name and a password meanwhile.
     if registration.isLetIn, !isRegistering {
       isRegistering = true
@@ -34,9 +35,18 @@ extension XMPPConnection {
           }
         }
       }
-    case .refuse(let error): write { error.writeReply(to: stanza, into: &$0) }
+    case .challenge:
+      guard let domain = machine.domain else { return closeConnection() }
+      let form = RegistrationChallengeForm(
+        door.accounts.registrationChallenge(domain, for: peer), domain: domain, page: door.options.signUpPages[domain])
+      write { writer in
+        Self.reply(to: stanza, into: &writer) { form.write(asked: stanza.id, into: &$0) }
+      }
+    case .refuse(let error):
+      door.log(error, of: stanza, code: code, ["peer": peer])
+      write { error.writeReply(to: stanza, into: &$0) }
     case .find(let token): find(token, stanza)
-    case .register(let name, let password, let invite): register(name, password, invite, stanza)
+    case .register(let name, let password, let invite, let proof): register(name, password, invite, proof, stanza)
     }
   }
 
@@ -63,7 +73,9 @@ extension XMPPConnection {
     }
   }
 
-  private func register(_ name: String, _ password: String, _ invite: Invite?, _ stanza: Stanza) {
+  private func register(
+    _ name: String, _ password: String, _ invite: Invite?, _ proof: String?, _ stanza: Stanza
+  ) {
     guard let domain = machine.domain else { return closeConnection() }
     let (accounts, peer) = (door.accounts, peer)
     later { () throws(Problem) in
@@ -71,17 +83,27 @@ extension XMPPConnection {
       do { address = try BareJID(local: name, domain: domain) } catch {
         throw Problem(.malformed, "username-malformed", "This username cannot be used: \(error).", field: "username")
       }
+      guard let invite else {
+        return try await accounts.registerStranger(
+          address, password: password, displayName: nil, proof: proof, from: peer)
+      }
       try accounts.pace(.registration(network: peer))
       return try await accounts.register(address, password: password, displayName: nil, invite: invite)
     } then: { (connection, result: Result<User, Problem>) in
       var problem: Problem?
-      if case .failure(let found) = result { problem = found }
+      if case .failure(let found) = result {
+        // A challenge is in the form alone; an error has the way for people whose client gives no proof.
+        let page = connection.door.options.signUpPages[domain]
+        problem =
+          found.challenge == nil
+          ? found : Problem(.malformed, found.code, RegistrationChallengeForm.advice(domain, page: page))
+      }
       if case .success(let user) = result {
         connection.door.logger.info(
           "registered",
           metadata: ["user": "\(user.address)", "peer": "\(connection.peer)", "invited": "\(invite != nil)"])
       }
-      connection.perform(connection.registration.registered(problem), stanza)
+      connection.perform(connection.registration.registered(problem), stanza, code: problem?.code)
     }
   }
 

@@ -6,23 +6,28 @@ import XMPP
 /// In-band registration before authentication (XEP-0077 3.1, XEP-0445), the server's side. Theory:
 ///
 /// A client with a token may register (`<preauth/>`) for as long as the stream lasts, even if the token expires
-/// meanwhile; a client without one needs a server with open registration. A stream registers one account, and then
-/// authenticates as any other client does. While an answer is awaited the stream is not read.
+/// meanwhile; a client without one needs a server with open registration, which may ask for a proof of work in a data
+/// form (XEP-0158 4). A stream registers one account, and then authenticates as any other client does. While an answer
+/// is awaited the stream is not read.
 struct RegistrationMachine: Sendable, Equatable {
   enum Output: Sendable, Equatable {
     /// Send an empty result.
     case done
     /// Send the fields: both are needed; a name that is fixed by the invitation is filled in (3.1).
     case fields(name: String?)
+    /// Send the form with a challenge (XEP-0158 4).
+    case challenge
     case refuse(StanzaError)
     /// Look the invitation up and call `found`.
     case find(token: String)
     /// Register the account and call `registered`.
-    case register(name: String, password: String, invite: Invite?)
+    case register(name: String, password: String, invite: Invite?, proof: String?)
   }
 
   /// Whether anyone may register.
   private let isOpen: Bool
+  /// Whether those without an invitation prove work.
+  private let needsProof: Bool
   private var invite: Invite?
   private var tries = 0
   private var hasRegistered = false
@@ -31,7 +36,10 @@ struct RegistrationMachine: Sendable, Equatable {
   private static let password = Name("password", NS.register)
   private static let remove = Name("remove", NS.register)
 
-  init(isOpen: Bool) { self.isOpen = isOpen }
+  init(isOpen: Bool, needsProof: Bool) {
+    self.isOpen = isOpen
+    self.needsProof = needsProof
+  }
 
   /// Whether an account may be registered now.
   var isLetIn: Bool { isOpen || invite != nil }
@@ -52,18 +60,33 @@ struct RegistrationMachine: Sendable, Equatable {
         return .find(token: try payload.requiredNonEmpty("token"))
       }
       guard isLetIn else { throw StanzaError(.serviceUnavailable, "new accounts are by invitation") }
-      if stanza.iqType == .get { return .fields(name: invite?.name) }
+      if stanza.iqType == .get {
+        return needsProof && invite == nil ? .challenge : .fields(name: invite?.name)
+      }
       // 3.2: an account cannot be removed before authentication.
       if payload.first(Self.remove) != nil { throw StanzaError(.unexpectedRequest, "log in first") }
       try count()
       // Missing or empty: 3.1, the sixth example.
-      guard let name = try payload.only(Self.username)?.text, let password = try payload.only(Self.password)?.text,
-        !name.isEmpty, !password.isEmpty
-      else { throw StanzaError(.notAcceptable, "a username and a password are needed") }
-      return .register(name: name, password: password, invite: invite)
+      let answers = try Self.answers(payload)
+      guard let name = answers.name, let password = answers.password, !name.isEmpty, !password.isEmpty else {
+        throw StanzaError(.notAcceptable, "a username and a password are needed")
+      }
+      return .register(name: name, password: password, invite: invite, proof: answers.proof)
     } catch {
       return .refuse(error)
     }
+  }
+
+  /// Returns what a client has filled in: in the form, if there is one (XEP-0077 4), otherwise in the elements.
+  private static func answers(
+    _ query: Element
+  ) throws(StanzaError) -> (name: String?, password: String?, proof: String?) {
+    guard let form = try query.payload(DataForm.self) else {
+      return (try query.only(username)?.text, try query.only(password)?.text, nil)
+    }
+    return (
+      try form.single("username"), try form.single("password"), try form.single(RegistrationChallengeForm.proof)
+    )
   }
 
   private mutating func count() throws(StanzaError) {

@@ -96,7 +96,8 @@ final class XMPPConnection: SessionOutlet {
     self.onLoginEnded = onLoginEnded
     machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: door.binding)
-    registration = RegistrationMachine(isOpen: door.options.allowsRegistration)
+    registration = RegistrationMachine(
+      isOpen: door.options.allowsRegistration, needsProof: door.accounts.options.registration.needsProof)
     reading = framing == .document ? .between(HibernatedReader()) : .framed
     heard = .now()
     deadline = .now() + DoorLimits.negotiation

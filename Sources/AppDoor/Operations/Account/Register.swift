@@ -25,8 +25,8 @@ enum Register: ServedOperation {
       guard let address else {
         throw Problem(.malformed, "input-malformed", "username is missing.", field: "username")
       }
-      try call.accounts.pace(.registration(network: call.address))
-      let user = try await call.accounts.register(address, password: input.password, displayName: input.name)
+      let user = try await call.accounts.registerStranger(
+        address, password: input.password, displayName: input.name, proof: input.proof, from: call.address)
       return .created(call.rendering.user(user))
     }
     guard let code = input.code else {

@@ -83,6 +83,8 @@ struct RegisterInput: Decodable, Hashable, Sendable {
   var code: String?
   /// The token of an invitation, by which an account may be created even if registration is off.
   var invitation: String?
+  /// The proof of work for the challenge of `registration-proof-required`.
+  var proof: String?
 }
 
 struct LogInInput: Decodable, Hashable, Sendable {

@@ -7,7 +7,9 @@ import XMPP
 /// XEP-0077 for a user with an account: shows the registration, changes the password, deletes the account.
 /// `RegistrationMachine` handles registration before a login.
 struct InBandRegistration: Feature {
-  static let xep = XEP(77, "2.4", "In-Band Registration", note: "With user name and password, without data forms.")
+  static let xep = XEP(
+    77, "2.4", "In-Band Registration",
+    note: "With user name and password; in a data form for a proof of work (XEP-0158).")
 
   private static let username = Name("username", NS.register)
   private static let password = Name("password", NS.register)

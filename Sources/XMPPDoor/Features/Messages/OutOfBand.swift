@@ -4,7 +4,7 @@ import XMPP
 
 /// XEP-0066 3: a URL beside the message. If the body is nothing but this URL, clients mean a file.
 struct OutOfBand: Feature {
-  static let xep = XEP(66, "1.5", "Out of Band Data", note: "In messages.")
+  static let xep = XEP(66, "1.5", "Out of Band Data", note: "In messages, and in the answer of XEP-0077.")
 
   private static let url = Name("url", NS.oob)
   private static let x = Name("x", NS.oob)
