@@ -104,4 +104,14 @@ import XMLStream
     #expect(try captures.fill("{x}", .none) == "<\"&'>\\")
     #expect(throws: UnknownCapture.self) { try captures.fill("{y}", .none) }
   }
+
+  /// The value is that of `RegistrationProofTests`.
+  @Test func aProofOfWorkIsComputed() throws {
+    let id = "0000018bcfee8fc00123456789abcdefd8a1e61a58218816c424017ef28c0524"
+    let captures = Captures(["text": "localhost" + id, "id": id, "target": "de"])
+    let proof = "localhost\(id)258"
+    #expect(try captures.fill("{proof.text.target}", .none) == proof)
+    #expect(try captures.fill("{proof.localhost.id.target}", .none) == proof)
+    #expect(throws: UnknownCapture.self) { try captures.fill("{proof.text.missing}", .none) }
+  }
 }

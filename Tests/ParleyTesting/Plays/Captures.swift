@@ -1,5 +1,6 @@
 import Accounts
 import Basics
+import Crypto
 import Dialogs
 import FoundationEssentials
 import JSON
@@ -25,7 +26,8 @@ public struct Captures: Hashable, Sendable {
   /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`;
   /// `{bearer.Juliet.token}` of OAUTHBEARER; `{plain.romeo.password}` of PLAIN. And `{totp.secret}`, the code of a
   /// second factor with the secret captured as `secret`; `{totp-next.secret}` the one after it, which counts already.
-  /// And `{in.60}`: a minute from when it is said.
+  /// And `{in.60}`: a minute from when it is said; `{proof.challenge.target}`, the proof of work for what was captured as
+  /// `challenge` and `target`, and `{proof.localhost.id.target}` for a challenge of which only the id was captured.
   private func made(_ name: String) -> String? {
     let parts = name.split(separator: ".", maxSplits: 1)
     guard parts.count == 2 else { return nil }
@@ -47,8 +49,28 @@ public struct Captures: Hashable, Sendable {
     case "totp", "totp-next":
       guard let totp = values[String(parts[1])].flatMap({ TOTP(base32: $0) }) else { return nil }
       return totp.code(at: SystemClock().now, later: parts[0] == "totp" ? 0 : 1)
+    case "proof":
+      var rest = parts[1].split(separator: ".").map { String($0) }
+      let domain = rest.count == 3 ? rest.removeFirst() : ""
+      guard rest.count == 2, let challenge = values[rest[0]], let target = values[rest[1]] else { return nil }
+      return Self.proof(domain + challenge, target)
     default: return nil
     }
+  }
+
+  /// Returns the first text that begins with a challenge, and whose SHA-256 ends in the bits of a target.
+  private static func proof(_ challenge: String, _ target: String) -> String? {
+    guard let value = UInt32(target, radix: 16) else { return nil }
+    let mask = UInt32.max &>> UInt32(value.leadingZeroBitCount)
+    var begun = SHA256()
+    begun.update(data: Array(challenge.utf8))
+    for number in 0..<10_000_000 {
+      var hash = begun
+      hash.update(data: Array("\(number)".utf8))
+      let end = Array(hash.finalize()).suffix(4).reduce(UInt32(0)) { $0 &<< 8 | UInt32($1) }
+      if end & mask == value { return "\(challenge)\(number)" }
+    }
+    return nil
   }
 
   /// Meets everything, keeps nothing.
