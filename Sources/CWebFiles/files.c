@@ -54,6 +54,9 @@ static const uint8_t js_parley_js[] = {
 static const uint8_t js_people_js[] = {
 #embed "../../clients/js/people.js"
 };
+static const uint8_t js_proof_js[] = {
+#embed "../../clients/js/proof.js"
+};
 static const uint8_t js_requests_js[] = {
 #embed "../../clients/js/requests.js"
 };
@@ -233,6 +236,7 @@ static const parley_web_file files[] = {
     ENTRY("js/outbox.js", js_outbox_js),
     ENTRY("js/parley.js", js_parley_js),
     ENTRY("js/people.js", js_people_js),
+    ENTRY("js/proof.js", js_proof_js),
     ENTRY("js/requests.js", js_requests_js),
     ENTRY("js/storage.js", js_storage_js),
     ENTRY("js/store.js", js_store_js),

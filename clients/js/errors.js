@@ -8,7 +8,7 @@ export class ParleyError extends Error {
     this.name = "ParleyError";
     this.code = code;
     this.status = problem.status ?? 0;
-    for (const member of ["field", "retryAfter", "requestId", "challenge", "secondFactor"]) {
+    for (const member of ["field", "retryAfter", "requestId", "challenge", "secondFactor", "target"]) {
       if (problem[member] !== undefined) this[member] = problem[member];
     }
     this.temporary = code === "network" || this.status === 408 || this.status === 429

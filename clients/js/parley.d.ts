@@ -166,6 +166,8 @@ export class ParleyError extends Error {
   /** With `second-factor-required`: for `signIn({ challenge, code })`. */
   readonly challenge?: string;
   readonly secondFactor?: "totp" | "sms";
+  /** With `registration-proof-required`, beside `challenge`: what `signUp` computes a proof of work for. */
+  readonly target?: string;
   /** Whether the same request may succeed later: no answer, too fast, or a server that is not operational at present. */
   readonly temporary: boolean;
 }
@@ -369,7 +371,7 @@ export class Parley {
   info(): Promise<Info>;
   /** Throws `second-factor-required` with a `challenge`, if the user has one: then `signIn({ challenge, code })`. */
   signIn(input: SignInInput): Promise<User>;
-  /** Creates an account and signs in. */
+  /** Creates an account and signs in. Computes the proof of work that a server may ask for, within seconds, while the page goes on. */
   signUp(input: {
     username?: string; password: string; name?: string; email?: string; phone?: string; code?: string; invitation?: string;
   }): Promise<User>;

@@ -206,7 +206,12 @@ export class Parley {
   }
 
   async signUp(input) {
-    const { id } = await this.request("POST", "/users", { body: input, token: false });
+    const create = (proof) => this.request("POST", "/users", { body: { ...input, proof }, token: false });
+    const { id } = await create().catch(async (error) => {
+      if (error.code !== "registration-proof-required") throw error;
+      const { prove } = await import("./proof.js");
+      return create(await prove(error));
+    });
     return this.signIn({ username: id, password: input.password });
   }
 

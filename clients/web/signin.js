@@ -120,6 +120,7 @@ export async function signInScreen(root, parley, notice, came, done) {
       field(t("signin.newPassword"), { name: "password", type: "password", autocomplete: "new-password", minlength: 8, required: true }),
     ], t("signin.registerSubmit"), async ({ name, ...values }) => {
       await parley.signUp({ ...values, ...(name && { name }) });
+      history.replaceState(null, "", "#");
       done();
     }, [way(t("back"), () => password())]);
   }
@@ -160,6 +161,7 @@ export async function signInScreen(root, parley, notice, came, done) {
   const [, kind, token] = location.hash.split("/");
   if (came) fromProvider(came);
   else if (kind === "reset" && token) reset(decodeURIComponent(token));
+  else if (kind === "register" && info.registration) register();
   else if (kind === "invite" && token) invited(decodeURIComponent(token)).catch((error) => { notice = describe(error); password(); });
   else password();
 }

@@ -18,10 +18,12 @@ public struct ParleyError: Error, Codable, Hashable, Sendable, CustomStringConve
   public let challenge: String?
   /// `totp` or `sms`.
   public let secondFactor: String?
+  /// With `registration-proof-required`, beside ``challenge``: what `signUp` computes a proof of work for.
+  public let target: String?
 
   init(_ code: String, _ detail: String, status: Int = 0) {
     (self.code, self.detail, self.status) = (code, detail, status)
-    (field, retryAfter, requestId, challenge, secondFactor) = (nil, nil, nil, nil, nil)
+    (field, retryAfter, requestId, challenge, secondFactor, target) = (nil, nil, nil, nil, nil, nil)
   }
 
   init(_ problem: Problem, status: Int? = nil, retryAfter: Double? = nil) {
@@ -33,6 +35,7 @@ public struct ParleyError: Error, Codable, Hashable, Sendable, CustomStringConve
     requestId = problem.requestId
     challenge = problem.challenge
     secondFactor = problem.secondFactor
+    target = problem.target
   }
 
   /// Whether the same request may succeed later: no answer, too fast, or a server that is not operational at present.
@@ -63,7 +66,7 @@ public struct ParleyError: Error, Codable, Hashable, Sendable, CustomStringConve
 
 /// A problem of an HTTP answer, or of a reply on the WebSocket.
 struct Problem: Decodable {
-  var code, detail, title, field, requestId, challenge, secondFactor: String?
+  var code, detail, title, field, requestId, challenge, secondFactor, target: String?
   var status: Int?
   var retryAfter: Double?
 }

@@ -134,19 +134,26 @@ extension Parley {
     return next.user
   }
 
-  /// Creates an account and signs in.
+  /// Creates an account and signs in. Computes the proof of work that a server may ask for, within seconds.
   @discardableResult public func signUp(
     username: String, password: String, name: String? = nil, email: String? = nil, phone: String? = nil,
     code: String? = nil, invitation: String? = nil
   ) async throws -> User {
-    let user: User = try await ask(
-      "POST", "/users",
-      body: .object(
-        JSONObject([
-          ("username", .string(username)), ("password", .string(password)), ("name", JSONValue(name)),
-          ("email", JSONValue(email)), ("phone", JSONValue(phone)), ("code", JSONValue(code)),
-          ("invitation", JSONValue(invitation)),
-        ])), token: false)
+    var body = JSONObject([
+      ("username", .string(username)), ("password", .string(password)), ("name", JSONValue(name)),
+      ("email", JSONValue(email)), ("phone", JSONValue(phone)), ("code", JSONValue(code)),
+      ("invitation", JSONValue(invitation)),
+    ])
+    let user: User
+    do {
+      user = try await ask("POST", "/users", body: .object(body), token: false)
+    } catch let error as ParleyError where error.code == "registration-proof-required" {
+      guard let challenge = error.challenge, let target = error.target,
+        let proof = Proof(challenge: challenge, target: target)
+      else { throw error }
+      body["proof"] = .string(try await proof.compute())
+      user = try await ask("POST", "/users", body: .object(body), token: false)
+    }
     return try await signIn(.password(username: user.id, password: password))
   }
 
