@@ -145,7 +145,7 @@ def guests(fixture):
 
 def run(checks):
     settings = dict(
-        admins="romeo@localhost", registration="true", invitations="true", guests__domains="localhost", federation__enabled="true",
+        admins="romeo@localhost", registration="true", signup__proof="false", invitations="true", guests__domains="localhost", federation__enabled="true",
         federation__host="127.0.0.1", federation__port=free_port(), https__host="127.0.0.1", https__port=free_port(), component__port=free_port(),
         turn__secret="prospero", turn__servers="stun:relay.example.org,turn:relay.example.org", outage__addresses=OUTAGE, terms__version="1",
         terms__url=TERMS, identity__backends="contract=a secret that nobody else than this test knows", delivery__url="http://127.0.0.1:9/letters",

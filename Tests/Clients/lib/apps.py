@@ -135,6 +135,18 @@ class App:
             self.socket.close()
 
 
+def prove(challenge, target):
+    """A proof of work: a text that begins with the challenge, and whose SHA-256 ends in the bits of the target."""
+    value, begun, number = int(target, 16), hashlib.sha256(challenge.encode()), 0
+    mask = (1 << value.bit_length()) - 1
+    while True:
+        digest = begun.copy()
+        digest.update(str(number).encode())
+        if int.from_bytes(digest.digest()[-4:], "big") & mask == value:
+            return f"{challenge}{number}"
+        number += 1
+
+
 def totp(secret, later=0):
     step = int(time.time()) // 30 + later
     digest = hmac.digest(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1)

@@ -14,7 +14,7 @@ import websockets.exceptions
 import websockets.sync.client
 import yaml
 
-from lib.apps import exchange
+from lib.apps import exchange, prove
 from lib.harness import DOCS, PATIENCE, expect
 
 INSECURE = ssl.create_default_context()
@@ -112,14 +112,25 @@ class Client:
             headers.setdefault("Content-Type", "application/json")
         return exchange(method, self.base + path, body, headers, INSECURE)
 
-    def call(self, method, path, body=None, status=200, code=None, data=None, headers=None):
+    def answered(self, method, path, body=None, data=None, headers=None):
         payload = data if data is not None else None if body is None else json.dumps(body).encode()
         got, fields, answer = self.raw(method, path, payload, headers)
         names = {name.lower() for name in fields.keys()}
-        value = documents.answer(method, path.split("?")[0], got, fields.get_content_type(), answer, names)
-        expect(got == status, f"{method} {path} answered {got}, not {status}: {answer[:300]}")
+        return got, documents.answer(method, path.split("?")[0], got, fields.get_content_type(), answer, names)
+
+    def call(self, method, path, body=None, status=200, code=None, data=None, headers=None):
+        got, value = self.answered(method, path, body, data, headers)
+        expect(got == status, f"{method} {path} answered {got}, not {status}: {str(value)[:300]}")
         if code is not None:
             expect(value["code"] == code, f"{method} {path} answered {value['code']}, not {code}")
+        return value
+
+    def sign_up(self, body):
+        """The user of a new account. A server may ask for a proof of work."""
+        got, value = self.answered("POST", "/v1/users", body)
+        if got == 403 and value["code"] == "registration-proof-required":
+            got, value = self.answered("POST", "/v1/users", {**body, "proof": prove(value["challenge"], value["target"])})
+        expect(got == 201, f"POST /v1/users answered {got}, not 201: {value}")
         return value
 
     def log_in(self, name, password, device=None):

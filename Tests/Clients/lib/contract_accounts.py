@@ -34,7 +34,7 @@ def accounts(base, given):
         return [tuple(account.split(":", 1)) for account in given], info, False
     pair = [("juliet-" + suffix, "Wherefore-" + suffix), ("romeo-" + suffix, "Balcony-" + suffix)]
     for name, password in pair:
-        user = anybody.call("POST", "/v1/users", {"username": name, "password": password, "name": name.title()}, 201)
+        user = anybody.sign_up({"username": name, "password": password, "name": name.title()})
         expect(user["id"] == name and user["jid"] == f"{name}@{info['domain']}", f"registered {user}")
     anybody.call("POST", "/v1/users", {"username": pair[0][0], "password": "other-password"}, 409, "name-taken")
     anybody.call("POST", "/v1/users", {"username": "a b", "password": "x"}, 400, "username-malformed")

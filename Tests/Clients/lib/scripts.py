@@ -60,6 +60,7 @@ SCRIPTS = [
     Script("imports", seconds=45, cores=0.6),
     Script("fast"),
     Script("accounts"),
+    Script("registration", seconds=25, cores=0.7),
     Script("service_slixmpp"),
     Script("calls"),
     Script("calls_jingle", seconds=30, least=1),
