@@ -183,8 +183,10 @@ enum Features {
     XEP(
       158, "1.0.1", "CAPTCHA Forms",
       note: """
-        In registration (4), with the challenge `SHA-256` (6.2) alone, if `signup.proof` is true. The answer has the id of the \
-        challenge behind the server's address: otherwise a table with one answer for each label would do for all challenges.
+        In registration (4), with the challenge `SHA-256` (6.2) alone, if `signup.proof` is true. The form is in the error of a \
+        registration without a proof (as in XEP-0077 3.3): the reply to `get` is the sign-up page, which Gajim and \
+        Conversations show only if there is no form. The proof has the id of the challenge behind the server's address: \
+        otherwise a table with one proof for each label would do for all challenges.
         """),
     XEP(167, "1.2.3", "Jingle RTP Sessions", note: "Audio and video, in calls between a client and an app (XEP-0166)."),
     XEP(

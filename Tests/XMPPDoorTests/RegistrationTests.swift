@@ -117,8 +117,14 @@ import XMPPFixtures
     let challenge = stage.accounts.registrationChallenge("localhost", for: "192.0.2.1")
     #expect(challenge.text == "localhost" + challenge.id)
     let page = "https://localhost:8443/#/register"
-    let query = try element {
-      RegistrationChallengeForm(challenge, domain: "localhost", page: page).write(asked: "reg1", into: &$0)
+    let redirecting = RegistrationChallengeForm(challenge, domain: "localhost", page: page)
+    let advice = "To create an account on localhost, visit \(page), then log in with this app."
+    let answer = try element { redirecting.writeAnswer(asked: "reg1", into: &$0) }
+    #expect(try answer.payload(DataForm.self) == nil)
+    let query = try element { redirecting.writeForm(asked: "reg1", into: &$0) }
+    for each in [answer, query] {
+      #expect(each.first(Name("instructions", NS.register))?.text == advice)
+      #expect(each.first(Name("x", NS.oob))?.first(Name("url", NS.oob))?.text == page)
     }
     let form = try #require(try query.payload(DataForm.self))
     let registry = FormRegistry(
@@ -131,14 +137,12 @@ import XMPPFixtures
     #expect(form.kind == .form && form.value("challenge") == challenge.id && form.value("sid") == "reg1")
     #expect(form["SHA-256"]?.label == challenge.target)
     #expect(form.fields.filter(\.isRequired).map(\.name) == ["username", "password", "SHA-256"])
-    let advice = "To create an account on localhost, visit \(page), then log in with this app."
-    #expect(query.first(Name("instructions", NS.register))?.text == advice)
     #expect(form.instructions == [advice] && form["SHA-256"]?.description == advice)
-    #expect(query.first(Name("x", NS.oob))?.first(Name("url", NS.oob))?.text == page)
     let pageless = try element {
-      RegistrationChallengeForm(challenge, domain: "localhost", page: nil).write(asked: nil, into: &$0)
+      RegistrationChallengeForm(challenge, domain: "localhost", page: nil).writeAnswer(asked: nil, into: &$0)
     }
     #expect(pageless.first(Name("x", NS.oob)) == nil && pageless.first(Name("instructions", NS.register)) != nil)
+    #expect(try pageless.payload(DataForm.self)?["SHA-256"]?.label == challenge.target)
   }
 
   @Test func anotherAddressIsNotServed() throws {

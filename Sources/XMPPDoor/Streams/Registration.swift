@@ -12,8 +12,12 @@ extension XMPPConnection {
     perform(registration.received(stanza, domain: machine.domain), stanza)
   }
 
-  /// - Parameter code: the code of the problem behind a refusal; nil for the condition of the error.
-  private func perform(_ output: RegistrationMachine.Output, _ stanza: Stanza, code: String? = nil) {
+  /// - Parameters:
+  ///   - code: the code of the problem behind a refusal; nil for the condition of the error.
+  ///   - form: the form that goes with the refusal.
+  private func perform(
+    _ output: RegistrationMachine.Output, _ stanza: Stanza, code: String? = nil, form: RegistrationChallengeForm? = nil
+  ) {
     // A person types a name and a password meanwhile.
     if registration.isLetIn, !isRegistering {
       isRegistering = true
@@ -37,17 +41,27 @@ extension XMPPConnection {
       }
     case .challenge:
       guard let domain = machine.domain else { return closeConnection() }
-      let form = RegistrationChallengeForm(
-        door.accounts.registrationChallenge(domain, for: peer), domain: domain, page: door.options.signUpPages[domain])
+      let form = challengeForm(domain)
       write { writer in
-        Self.reply(to: stanza, into: &writer) { form.write(asked: stanza.id, into: &$0) }
+        Self.reply(to: stanza, into: &writer) { form.writeAnswer(asked: stanza.id, into: &$0) }
       }
     case .refuse(let error):
       door.log(error, of: stanza, code: code, ["peer": peer])
-      write { error.writeReply(to: stanza, into: &$0) }
+      guard let form else { return write { error.writeReply(to: stanza, into: &$0) } }
+      write { writer in
+        stanza.openReply(type: IQType.error.text, into: &writer)
+        form.writeForm(asked: stanza.id, into: &writer)
+        error.write(into: &writer)
+        writer.close()
+      }
     case .find(let token): find(token, stanza)
     case .register(let name, let password, let invite, let proof): register(name, password, invite, proof, stanza)
     }
+  }
+
+  private func challengeForm(_ domain: String) -> RegistrationChallengeForm {
+    RegistrationChallengeForm(
+      door.accounts.registrationChallenge(domain, for: peer), domain: domain, page: door.options.signUpPages[domain])
   }
 
   private static func reply(
@@ -91,19 +105,21 @@ extension XMPPConnection {
       return try await accounts.register(address, password: password, displayName: nil, invite: invite)
     } then: { (connection, result: Result<User, Problem>) in
       var problem: Problem?
+      var form: RegistrationChallengeForm?
       if case .failure(let found) = result {
-        // A challenge is in the form alone; an error has the way for people whose client gives no proof.
-        let page = connection.door.options.signUpPages[domain]
-        problem =
-          found.challenge == nil
-          ? found : Problem(.malformed, found.code, RegistrationChallengeForm.advice(domain, page: page))
+        problem = found
+        if found.challenge != nil {
+          let missing = connection.challengeForm(domain)
+          form = missing
+          problem = Problem(.malformed, found.code, missing.advice)
+        }
       }
       if case .success(let user) = result {
         connection.door.logger.info(
           "registered",
           metadata: ["user": "\(user.address)", "peer": "\(connection.peer)", "invited": "\(invite != nil)"])
       }
-      connection.perform(connection.registration.registered(problem), stanza, code: problem?.code)
+      connection.perform(connection.registration.registered(problem), stanza, code: problem?.code, form: form)
     }
   }
 

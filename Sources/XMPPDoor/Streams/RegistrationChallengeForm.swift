@@ -2,8 +2,12 @@ import Accounts
 import XMLStream
 import XMPP
 
-/// The form of those who register without an invitation where they prove work (XEP-0158 4). A client that does not know
-/// the proof shows people the page where a browser gives it (XEP-0077 5): by the URL, or by the text.
+/// What those are answered who register without an invitation where they prove work: the page where a browser gives the
+/// proof (XEP-0077 5), and the form with a challenge for clients that compute one (XEP-0158 4).
+///
+/// Gajim and Conversations show people the page only if the answer has no form, and do not know the proof. So a request for
+/// the fields is answered with the page alone, and a registration without a proof with an error that has the form, as
+/// XEP-0077 3.3 has it for changes of passwords. Without a page the form is the answer to both.
 struct RegistrationChallengeForm {
   /// The field of the proof (XEP-0158 6.2).
   static let proof = "SHA-256"
@@ -19,33 +23,41 @@ struct RegistrationChallengeForm {
     self.page = page
   }
 
-  /// Returns what people do whose client does not know the proof.
-  static func advice(_ domain: String, page: String?) -> String {
+  /// What people do whose client does not know the proof.
+  var advice: String {
     guard let page else {
       return "This app cannot create an account on \(domain), which wants a proof of work that the app does not give."
     }
     return "To create an account on \(domain), visit \(page), then log in with this app."
   }
 
-  private var form: DataForm {
-    let advice = Self.advice(domain, page: page)
+  private func form(asked id: String?) -> DataForm {
+    let sid = id.map { [DataForm.Field("sid", .hidden, $0)] } ?? []
     return DataForm(
       .form, formType: "\(NS.register)", instructions: [advice],
-      fields: [
-        DataForm.Field("challenge", .hidden, challenge.id),
+      fields: [DataForm.Field("challenge", .hidden, challenge.id)] + sid + [
         DataForm.Field("username", .textSingle, label: "Username", isRequired: true),
         DataForm.Field("password", .textPrivate, label: "Password", isRequired: true),
         DataForm.Field(Self.proof, .textSingle, label: challenge.target, description: advice, isRequired: true),
       ])
   }
 
+  /// Writes the answer to a request for the fields.
+  func writeAnswer(asked id: String?, into writer: inout ElementWriter) {
+    write(asked: id, hasForm: page == nil, into: &writer)
+  }
+
+  /// Writes the form, for the error of a registration.
+  ///
   /// - Parameter id: the id of the request, which the form repeats as `sid`.
-  func write(asked id: String?, into writer: inout ElementWriter) {
-    var form = self.form
-    if let id { form.fields.insert(DataForm.Field("sid", .hidden, id), at: 2) }
+  func writeForm(asked id: String?, into writer: inout ElementWriter) {
+    write(asked: id, hasForm: true, into: &writer)
+  }
+
+  private func write(asked id: String?, hasForm: Bool, into writer: inout ElementWriter) {
     writer.element(.register) { writer in
-      writer.element("instructions") { $0.text(Self.advice(domain, page: page)) }
-      form.write(into: &writer)
+      writer.element("instructions") { $0.text(advice) }
+      if hasForm { form(asked: id).write(into: &writer) }
       if let page { OutOfBand.write(page, into: &writer) }
     }
   }

@@ -7,7 +7,7 @@ import XMPP
 ///
 /// A client with a token may register (`<preauth/>`) for as long as the stream lasts, even if the token expires
 /// meanwhile; a client without one needs a server with open registration, which may ask for a proof of work in a data
-/// form (XEP-0158 4). A stream registers one account, and then authenticates as any other client does. While an answer
+/// form (XEP-0158 4, `RegistrationChallengeForm`). A stream registers one account, and then authenticates as any other client does. While an answer
 /// is awaited the stream is not read.
 struct RegistrationMachine: Sendable, Equatable {
   enum Output: Sendable, Equatable {
@@ -15,7 +15,7 @@ struct RegistrationMachine: Sendable, Equatable {
     case done
     /// Send the fields: both are needed; a name that is fixed by the invitation is filled in (3.1).
     case fields(name: String?)
-    /// Send the form with a challenge (XEP-0158 4).
+    /// Send the way to prove work (`RegistrationChallengeForm`).
     case challenge
     case refuse(StanzaError)
     /// Look the invitation up and call `found`.
