@@ -347,6 +347,20 @@ import XMLStream
     #expect(machine.resume(handled: 6) == .resumed(handled: 3, replay: 0))
   }
 
+  /// What cannot be sent again is not counted by the peer.
+  @Test func forgetting() {
+    var machine = Self.enabled()
+    for item in 1...5 { #expect(machine.sending(item, byteCount: item) == true) }
+    #expect(machine.resume(handled: 2) == .resumed(handled: 0, replay: 3))
+    machine.forget { $0 == 4 }
+    #expect(machine.outbound.items.map(\.item) == [3, 5])
+    #expect(machine.outbound.byteCount == 8)
+    #expect(machine.outbound.sent == 4)
+    #expect(machine.sending(6, byteCount: 1) == true)
+    #expect(machine.acknowledged(5) == .released(3))
+    #expect(machine.outbound.byteCount == 0)
+  }
+
   @Test func resumingTooFar() {
     var machine = Self.enabled()
     #expect(machine.sending(1, byteCount: 1) == true)

@@ -84,6 +84,19 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
     return .tooHigh(.handledCountTooHigh(handled: h, sent: sent))
   }
 
+  /// Removes waiting items that cannot be sent again. The items behind them get their numbers, since the peer numbers what
+  /// it gets: none of the waiting items may be on its way to the peer.
+  mutating func forget(where isGone: (Item) -> Bool) {
+    var kept = Ring<Slot>()
+    heldBytes = 0
+    while let slot = slots.popFirst() {
+      if isGone(slot.item) { continue }
+      kept.append(slot)
+      heldBytes += slot.byteCount
+    }
+    slots = kept
+  }
+
   /// Calls `body` with every waiting item, oldest first.
   @inlinable public func forEach(_ body: (Item) throws -> Void) rethrows {
     for offset in 0..<slots.count {

@@ -261,6 +261,9 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     }
   }
 
+  /// Removes items that cannot be sent again, after `resume`: the peer has told what it got, and will count what it gets.
+  public mutating func forget(where isGone: (Item) -> Bool) { queue.forget(where: isGone) }
+
   /// Returns the answer to `<resume/>` without a machine to ask.
   public static func refuse(_ former: FormerSession) -> ResumeDecision {
     switch former {
