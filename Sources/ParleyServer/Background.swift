@@ -1,4 +1,5 @@
 import Accounts
+import Basics
 import Dialogs
 import Logging
 import ServiceLifecycle
@@ -24,7 +25,8 @@ extension Background {
   /// Returns the services that act at the time that rows or clocks say: they remove expired files, guests, and messages
   /// and accounts by their age, resume
   /// the deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end
-  /// calls that rang too long, what servers elsewhere do not take, and typing that was not renewed.
+  /// calls that rang too long, what servers elsewhere do not take, and typing that was not renewed. They also remove the
+  /// stanzas of sessions that nobody has resumed.
   static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
     let parley = accounts.parley
     return [
@@ -50,6 +52,11 @@ extension Background {
           if error.kind == .conflict { return }
           logger.error("retention has failed", metadata: ["reason": "\(error.text)"])
         }
+      },
+      Background(every: ServerLimits.archivedStanzasInterval) {
+        // A failing store is tried again the next time.
+        let time = parley.clock.now + (.zero - ServerLimits.archivedStanzasInterval)
+        try? await parley.work(keepingCaches: true) { try $0.removeStanzas(expiredBefore: time) }
       },
       Background(every: ServerLimits.accountTaskInterval) {
         // Failures are logged there; a failing store is tried again the next time.

@@ -99,30 +99,27 @@ struct XMPPService: Service {
 
   func run() async throws {
     try await federation?.start()
-    let restored = try await restore()
-    do {
-      try await open(settings.xmpp, Keys.shared.xmppPort, directTLS: false)
-      try await open(settings.xmppTLS, Keys.shared.xmppTLSPort, directTLS: true)
-      if let federation, let federated = settings.federation {
-        for (port, key, directTLS) in [
-          (federated.port, Keys.shared.federationPort, false), (federated.tlsPort, Keys.shared.federationTLSPort, true),
-        ] where port != 0 {
-          try await open(Settings.Endpoint(host: federated.host, port: port), key) {
-            try await federation.listen(host: $0, port: $1, directTLS: directTLS)
-          }
+    let restored = try await listener.restore()
+    if restored > 0 { logger.info("restored sessions", metadata: ["count": "\(restored)"]) }
+    try await open(settings.xmpp, Keys.shared.xmppPort, directTLS: false)
+    try await open(settings.xmppTLS, Keys.shared.xmppTLSPort, directTLS: true)
+    if let federation, let federated = settings.federation {
+      for (port, key, directTLS) in [
+        (federated.port, Keys.shared.federationPort, false), (federated.tlsPort, Keys.shared.federationTLSPort, true),
+      ] where port != 0 {
+        try await open(Settings.Endpoint(host: federated.host, port: port), key) {
+          try await federation.listen(host: $0, port: $1, directTLS: directTLS)
         }
       }
-      if settings.component.isOn {
-        try await open(settings.component, Keys.shared.componentPort) {
-          try await listener.listenForComponents(host: $0, port: $1)
-        }
-      }
-    } catch {
-      // No client could resume: the sessions are stored again for the next start. The error to report is the port's,
-      // even if that fails.
-      try? await parley.work { try $0.setSuspended(restored) }
-      throw error
     }
+    if settings.component.isOn {
+      try await open(settings.component, Keys.shared.componentPort) {
+        try await listener.listenForComponents(host: $0, port: $1)
+      }
+    }
+    // Not before: a start that fails must leave the sessions to the next one. A crash from now on must not bring them back
+    // as they were. The stanzas stay until their session is resumed.
+    try await parley.work(keepingCaches: true) { try $0.forgetSuspended() }
     readiness.arrive()
     try? await gracefulShutdown()
     await listener.stopAccepting()
@@ -133,16 +130,6 @@ struct XMPPService: Service {
     } catch {
       logger.error("sessions could not be kept for the next start", metadata: ["reason": "\(error.text)"])
     }
-  }
-
-  /// Takes the stored sessions of the previous process, exactly once: they must not reappear after a crash.
-  private func restore() async throws(Problem) -> [SuspendedSession] {
-    let kept = try await parley.read { try $0.suspended() }
-    if kept.isEmpty { return [] }
-    try await parley.work { try $0.setSuspended([]) }
-    await listener.restore(kept)
-    logger.info("restored sessions", metadata: ["count": "\(kept.count)"])
-    return kept
   }
 
   private func open(_ endpoint: Settings.Endpoint, _ key: Key<Int>, directTLS: Bool) async throws {

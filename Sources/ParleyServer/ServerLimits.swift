@@ -20,6 +20,10 @@ enum ServerLimits {
   static let accountTaskInterval: Duration = .seconds(60)
   /// The interval of runs of retention; the first is at the start. Ages are days.
   static let retentionInterval: Duration = .seconds(3_600)
+  /// The interval of the removal of stanzas of sessions from before a restart that nobody has resumed, and the time that
+  /// they are kept beyond the end of their session as the former process foresaw it: it ends later by as long as the
+  /// restart took.
+  static let archivedStanzasInterval: Duration = .seconds(3_600)
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 

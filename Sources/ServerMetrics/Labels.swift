@@ -119,6 +119,26 @@ public enum SendingBound: Int, Series {
   public static let labels = ["bound"]
 }
 
+/// What becomes of a session over a restart of the server.
+public enum ArchivedSession: Int, Series {
+  case stored
+  /// Not stored: its client would be sent too much again.
+  case tooLarge
+  /// Not stored: all sessions together have too much.
+  case noRoom
+  case restored, resumed
+  /// Not resumed: its stanzas could not be read.
+  case unreadable
+  public static let labels = ["result"]
+  public var values: [String] {
+    switch self {
+    case .tooLarge: ["too-large"]
+    case .noRoom: ["no-room"]
+    case .stored, .restored, .resumed, .unreadable: ["\(self)"]
+    }
+  }
+}
+
 public enum PushProvider: Int, Series {
   case xmpp, apns, fcm, webpush, unifiedpush, webhook
   public static let labels = ["provider"]

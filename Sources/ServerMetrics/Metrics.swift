@@ -28,6 +28,10 @@ public final class Metrics: Sendable {
     "parley_sending_pauses_total",
     "Pauses in reading a session or stream whose account has sent as much as it may (`sending`).")
 
+  public let sessionsArchived = Counter<ArchivedSession>(
+    "parley_sessions_archived_total",
+    "XMPP sessions over a restart: stored by the stop or not, restored by the start, resumed by their clients or not.")
+
   // MARK: Messages
 
   public let stanzas = Counter<StanzaFlow>(

@@ -53,6 +53,26 @@ enum DoorLimits {
   static let waitingTurnsMax = 256
   /// The suspended sessions of the whole server; further sessions cannot be resumed.
   static let suspendedMax = 100_000
+
+  // Sessions over a restart.
+  /// The bytes of stanzas that a session may have to send again after a restart, whether they are stored or read from the
+  /// log: as many as may wait for a client in bytes, since each resumed session reads its own. At the bound the session is
+  /// not stored, and its client logs in anew and reads the archive.
+  static let archivedResentBytesMax = XMPPLimits.unacknowledgedBytesMax
+  /// The bytes that a stop stores for all sessions: an eighth of the memory allowed, and never more than are written within
+  /// two or three seconds by a slow disk. At the bound the largest sessions are not stored.
+  static let archivedBytesMost = 256 << 20
+  static let archivedMemoryShare = 8
+  /// The bytes of the state of one session that a start reads. Those of this release have some kilobytes; that of the
+  /// release before also contains the stanzas, in base 64. A session with more is not restored.
+  static let archivedStateBytesMax = 2 << 20
+  /// The estimated bytes of what is stored: a session without stanzas, the place of an entry, a position in the state, and
+  /// the presence that tells the client that it has left a room.
+  static let archivedStateBytes = 1_024
+  static let archivedEntryBytes = 24
+  static let archivedPositionBytes = 10
+  static let archivedOccupantBytes = 384
+
   // Ad-hoc commands (XEP-0050).
   /// The commands of several stages that one session may have begun and not ended; at the bound the oldest is forgotten.
   /// A person looks at one or two.

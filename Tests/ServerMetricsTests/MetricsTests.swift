@@ -96,6 +96,7 @@ import Testing
       counter parley_refusals_total rate
       counter parley_accept_pauses_total
       counter parley_sending_pauses_total bound
+      counter parley_sessions_archived_total result
       counter parley_stanzas_total direction kind
       counter parley_messages_total door
       gauge parley_inbox_posts

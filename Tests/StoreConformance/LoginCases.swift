@@ -185,13 +185,63 @@ extension StoreConformance {
           user: scene.romeo.id, stream: StreamNonce(high: .max, low: UInt64(index)),
           expires: Timestamp(milliseconds: 77), state: [UInt8](repeating: UInt8(index), count: index * 1_000))
       }
+      func found(_ bytesMax: Int = .max, inAll: Int = .max) throws -> [SuspendedSession] {
+        try scene.read { try $0.suspended(bytesMax: bytesMax, inAll: inAll) }
+      }
       try scene.write { try $0.setSuspended(sessions) }
       try scene.reopen()
-      try equal(try scene.read { try $0.suspended() }, sessions)
+      try equal(try found(), sessions)
+      // The largest are left out.
+      try equal(try found(2_999), Array(sessions[..<2]))
+      try equal(try found(inAll: 5_999), Array(sessions[..<2]))
+      try equal(try found(inAll: 2_999), [sessions[0]])
+      try equal(try found(999), [])
       try scene.write { try $0.setSuspended([sessions[2]]) }
-      try equal(try scene.read { try $0.suspended() }, [sessions[2]])
+      try equal(try found(), [sessions[2]])
       try scene.write { try $0.setSuspended([]) }
-      try equal(try scene.read { try $0.suspended() }, [])
+      try equal(try found(), [])
+    },
+    Case(name: "the stanzas of suspended sessions are read and removed by themselves") { scene in
+      func session(_ number: UInt64, _ stanzas: [UInt8], expires: Int64 = 77) -> SuspendedSession {
+        SuspendedSession(
+          user: number == 3 ? scene.juliet.id : scene.romeo.id, stream: StreamNonce(high: .max, low: number),
+          expires: Timestamp(milliseconds: expires), state: [UInt8(number)], stanzas: stanzas)
+      }
+      func stanzas() throws -> [[[UInt8]]] {
+        try scene.read { reader in
+          try [UInt64(1), 2, 3].map { try reader.stanzas(of: StreamNonce(high: .max, low: $0)) }
+        }
+      }
+      func states() throws -> [[UInt8]] {
+        try scene.read { try $0.suspended(bytesMax: .max, inAll: .max).map(\.state) }
+      }
+      try scene.write {
+        try $0.setSuspended([session(1, [10]), session(2, [20, 21], expires: 99), session(3, [30])])
+      }
+      try scene.reopen()
+      try equal(try stanzas(), [[[10]], [[20, 21]], [[30]]])
+      // The sessions of this process are forgotten, and their stanzas wait.
+      try scene.write { try $0.forgetSuspended() }
+      try equal(try states(), [])
+      try equal(try stanzas(), [[[10]], [[20, 21]], [[30]]])
+      // The next stop: one has nothing more, one has, one is not there any more.
+      try scene.write { try $0.setSuspended([session(1, []), session(2, [22], expires: 99)]) }
+      try equal(try states(), [[1], [2]])
+      try equal(try stanzas(), [[[10]], [[20, 21], [22]], []])
+      try scene.write { try $0.removeSuspended(StreamNonce(high: .max, low: 1)) }
+      try equal(try states(), [[2]])
+      try equal(try stanzas(), [[], [[20, 21], [22]], []])
+      try scene.write { try $0.removeStanzas(expiredBefore: Timestamp(milliseconds: 99)) }
+      try equal(try stanzas(), [[], [[20, 21], [22]], []])
+      try scene.write { try $0.removeStanzas(expiredBefore: Timestamp(milliseconds: 100)) }
+      try equal(try stanzas(), [[], [], []])
+      // What a deleted user was sent is personal data.
+      try scene.write {
+        try $0.setSuspended([session(1, [10]), session(3, [30])])
+        try $0.erasePersonalData(scene.juliet.id)
+      }
+      try equal(try stanzas(), [[[10]], [], []])
+      try equal(try states(), [[1]])
     },
   ]
 }

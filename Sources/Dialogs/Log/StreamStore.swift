@@ -4,26 +4,41 @@ public import Basics
 public protocol StreamReader {
   /// Returns the highest inbound number committed for this stream; `nil` for an unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
-  func suspended() throws -> [SuspendedSession]
+  /// Returns the suspended sessions without their stanzas, in the order in which they were stored. Those with a state of
+  /// more than `bytesMax` are left out; so are the largest, if all states have more than `inAll`.
+  func suspended(bytesMax: Int, inAll: Int) throws -> [SuspendedSession]
+  /// Returns the stanzas of a suspended session, in the parts in which they were stored.
+  func stanzas(of stream: StreamNonce) throws -> [[UInt8]]
 }
 
 /// Changes the state of streams that may be resumed.
 public protocol StreamWriter {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   func removeStreams(before time: Timestamp) throws
+  /// Replaces the suspended sessions. The stanzas of a session become a further part of those that are stored of its
+  /// stream; those of other streams are removed.
   func setSuspended(_ sessions: [SuspendedSession]) throws
+  /// Removes all suspended sessions, and leaves their stanzas.
+  func forgetSuspended() throws
+  /// Removes a suspended session with its stanzas.
+  func removeSuspended(_ stream: StreamNonce) throws
+  /// Removes stanzas of sessions that had expired before `time` when the stanzas were stored.
+  func removeStanzas(expiredBefore time: Timestamp) throws
 }
 
-/// A resumable session across a graceful restart, with opaque bytes of the door.
+/// A resumable session across a graceful restart, with opaque bytes of the door. The state is read at the start, the
+/// stanzas only when the session is resumed.
 public struct SuspendedSession: Hashable, Sendable {
   public var user: UserID
   public var stream: StreamNonce
   public var expires: Timestamp
   public var state: [UInt8]
-  public init(user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8]) {
+  public var stanzas: [UInt8]
+  public init(user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8], stanzas: [UInt8] = []) {
     self.user = user
     self.stream = stream
     self.expires = expires
     self.state = state
+    self.stanzas = stanzas
   }
 }

@@ -9,6 +9,7 @@
 //   MemberAccess                 the members of a room, and whether by address
 //   PresenceAccess               whether a user is online, and when they were last
 //   FileAccess                   a stored file
+//   LogReader.entry(_:in:sentTo:)  what a session of a user was sent already, to be sent again
 //
 // Doors ask for a decision and render what the store then returns. Within one dialog the decision also names the
 // viewer: the store leaves out the messages that they have deleted for themselves.
@@ -51,6 +52,14 @@ public struct MessageAccess: Hashable, Sendable {
 extension Dialog {
   /// Returns the user's access to a private dialog; `nil` if they are not in it.
   public func messages(for user: UserID) -> MessageAccess? { PrivateDialog(self).access(for: user)?.messages }
+}
+
+extension LogReader {
+  /// Returns an entry that a session of this user was sent, to be sent to it again (XEP-0198 5); `nil` if it was removed,
+  /// or if the user has deleted it for themselves.
+  public func entry(_ position: Position, in dialog: DialogID, sentTo user: UserID) throws -> Entry? {
+    try entry(position, in: MessageAccess(dialog, for: user))
+  }
 }
 
 /// The part of a private dialog that never changes: its two users, who may read it.

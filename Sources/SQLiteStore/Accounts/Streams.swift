@@ -9,13 +9,17 @@ extension Reader {
     }
   }
 
-  func suspended() throws -> [SuspendedSession] {
-    try connection(.suspended).all { row in
+  func suspended(bytesMax: Int, inAll: Int) throws -> [SuspendedSession] {
+    try connection(.suspended, Int64(bytesMax), Int64(inAll)).all { row in
       SuspendedSession(
         user: UserID(row.int(0)),
         stream: StreamNonce(high: UInt64(bitPattern: row.int(1)), low: UInt64(bitPattern: row.int(2))),
         expires: Timestamp(milliseconds: row.int(3)), state: row.bytes(4))
     }
+  }
+
+  func stanzas(of stream: StreamNonce) throws -> [[UInt8]] {
+    try connection(.stanzas, stream.high, stream.low).all { $0.bytes(0) }
   }
 }
 
@@ -35,6 +39,23 @@ extension Writer {
         .insertSuspended, session.user, session.stream.high, session.stream.low, session.expires, session.state
       ).run()
     }
+    try connection(.deleteOtherStanzas).run()
+    for session in sessions where !session.stanzas.isEmpty {
+      try connection(
+        .insertStanzas, session.user, session.stream.high, session.stream.low, session.expires, session.stanzas
+      ).run()
+    }
+  }
+
+  func forgetSuspended() throws { try connection(.deleteAllSuspended).run() }
+
+  func removeSuspended(_ stream: StreamNonce) throws {
+    try connection(.deleteSuspended, stream.high, stream.low).run()
+    try connection(.deleteStanzas, stream.high, stream.low).run()
+  }
+
+  func removeStanzas(expiredBefore time: Timestamp) throws {
+    try connection(.deleteExpiredStanzas, time).run()
   }
 }
 
@@ -46,8 +67,29 @@ extension Query {
     ON CONFLICT (high, low) DO UPDATE SET number = ?3, time = ?4
     """)
   fileprivate static let deleteStreams = Query("DELETE FROM streams WHERE time < ?1")
-  fileprivate static let suspended = Query("SELECT user, high, low, expires, state FROM suspended ORDER BY id")
+  /// The length of a value is read without the value.
+  fileprivate static let suspended = Query(
+    """
+    SELECT user, high, low, expires, state FROM suspended WHERE id IN (
+      SELECT s.id FROM (
+        SELECT id, sum(length(state)) OVER (ORDER BY length(state), id) AS bytes FROM suspended
+        WHERE length(state) <= ?1
+      ) s WHERE s.bytes <= ?2)
+    ORDER BY id
+    """)
+  fileprivate static let stanzas = Query(
+    "SELECT stanzas FROM suspended_stanzas WHERE high = ?1 AND low = ?2 ORDER BY id")
   fileprivate static let deleteAllSuspended = Query("DELETE FROM suspended")
+  fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE high = ?1 AND low = ?2")
+  fileprivate static let deleteStanzas = Query("DELETE FROM suspended_stanzas WHERE high = ?1 AND low = ?2")
+  fileprivate static let deleteExpiredStanzas = Query("DELETE FROM suspended_stanzas WHERE expires < ?1")
+  fileprivate static let deleteOtherStanzas = Query(
+    """
+    DELETE FROM suspended_stanzas WHERE NOT EXISTS (
+      SELECT 1 FROM suspended s WHERE s.high = suspended_stanzas.high AND s.low = suspended_stanzas.low)
+    """)
+  fileprivate static let insertStanzas = Query(
+    "INSERT INTO suspended_stanzas (user, high, low, expires, stanzas) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let insertSuspended = Query(
     "INSERT INTO suspended (user, high, low, expires, state) VALUES (?1, ?2, ?3, ?4, ?5)")
 }

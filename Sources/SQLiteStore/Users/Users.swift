@@ -129,8 +129,8 @@ extension Writer {
     for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
     try removeNodesOwned(by: user)
     for query in [
-      Query.deleteContacts, .deleteBlocks, .deleteSuspended, .forgetLastLogin, .deleteAllItems, .deleteNodes,
-      .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
+      Query.deleteContacts, .deleteBlocks, .deleteSuspended, .deleteStanzas, .forgetLastLogin, .deleteAllItems,
+      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
       .deleteScheduledOfUser, .deleteOutboxOfUser,
       // The marks last: the rooms are found by them.
@@ -216,4 +216,5 @@ extension Query {
 
   fileprivate static let deleteContacts = Query("DELETE FROM contacts WHERE owner = ?1")
   fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE user = ?1")
+  fileprivate static let deleteStanzas = Query("DELETE FROM suspended_stanzas WHERE user = ?1")
 }

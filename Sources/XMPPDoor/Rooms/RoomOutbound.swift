@@ -211,9 +211,11 @@ enum RoomOutbound {
   /// Tells a client that nobody has the nick that it probed.
   static func unavailable(_ occupant: String, _ session: XMPPSession) { absent(occupant, codes: [], session) }
 
-  /// Tells a client that the service has been shut down since: code 332 (11.2).
-  static func shutDown(_ occupant: String, _ session: XMPPSession) {
-    absent(occupant, codes: [110, 332], session)
+  /// Returns the stanza that tells a client that the service has been shut down since: code 332 (11.2).
+  static func shutDown(_ occupant: String, to jid: FullJID) -> ByteBuffer {
+    var writer = StreamFraming.writer()
+    writeAbsent(occupant, codes: [110, 332], to: jid, into: &writer)
+    return writer.buffer
   }
 
   /// Tells a client that it is out of a room since something technical failed: code 333 (11.1).
@@ -224,19 +226,23 @@ enum RoomOutbound {
   private static func absent(
     _ occupant: String, codes: [UInt16], reason: String? = nil, _ session: XMPPSession
   ) {
-    session.send { writer in
-      writer.element(.presence) { writer in
-        writer.attribute("from", occupant)
-        writer.attribute("to", session.jid.description)
-        writer.attribute("type", "unavailable" as StaticString)
-        writer.element(.mucUser) { writer in
-          writer.element("item") { writer in
-            writer.attribute("affiliation", "none" as StaticString)
-            writer.attribute("role", "none" as StaticString)
-            RoomReason.write(reason, into: &writer)
-          }
-          for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
+    session.send { writeAbsent(occupant, codes: codes, reason: reason, to: session.jid, into: &$0) }
+  }
+
+  private static func writeAbsent(
+    _ occupant: String, codes: [UInt16], reason: String? = nil, to jid: FullJID, into writer: inout ElementWriter
+  ) {
+    writer.element(.presence) { writer in
+      writer.attribute("from", occupant)
+      writer.attribute("to", jid.description)
+      writer.attribute("type", "unavailable" as StaticString)
+      writer.element(.mucUser) { writer in
+        writer.element("item") { writer in
+          writer.attribute("affiliation", "none" as StaticString)
+          writer.attribute("role", "none" as StaticString)
+          RoomReason.write(reason, into: &writer)
         }
+        for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
       }
     }
   }

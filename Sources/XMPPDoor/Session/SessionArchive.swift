@@ -6,17 +6,28 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Stores resumable sessions as bytes over a graceful restart, so that the next process continues the stream as if
-/// nothing had happened (XEP-0198 5). Unacknowledged stanzas are kept as the bytes that will be sent again.
+/// Stores resumable sessions over a graceful restart, so that the next process continues the stream as if nothing had
+/// happened (XEP-0198 5). Theory:
+///
+/// A session is stored in two parts. Its state, a kilobyte or two, is read at the start: the session is there again for
+/// those who see it. Its unacknowledged stanzas stay in the store until the client resumes (`StoredStanzas`): places of
+/// the log, and bytes of what is in no log. A session whose client would be sent too much again is not stored, nor are the
+/// largest of all if they do not fit (`ArchiveShare`): their clients log in anew, and find in the archive what they missed.
+///
+/// The sessions are removed from the store when this process serves clients, their stanzas when they are resumed. A start
+/// that fails before that has changed nothing; after a crash no session is there, as after any other.
 enum SessionArchive {
   private struct Kept: Codable {
-    var version = 2
+    var version = 3
     var jid: String
     var id: String
     var resumptionSeconds: UInt32
     var acknowledged: UInt64
     var handled: UInt64
-    var items: [KeptBytes]
+    /// The unacknowledged stanzas that are stored beside the state; `nil` in version 2.
+    var stored: KeptStanzas?
+    /// The unacknowledged stanzas in version 2.
+    var items: [KeptBytes]?
     var cursor: KeptCursor
     var untold: KeptUntold?
     var toldUpTo: Int64
@@ -26,8 +37,8 @@ enum SessionArchive {
     var wantsBlocks: Bool
     var interests: [String]
     var presence: KeptPresence?
-    /// The client's occupants: `room@service/nick`.
-    var occupants: [String]
+    /// The client's occupants in version 2: `room@service/nick`. Later versions have the stanza that each is sent.
+    var occupants: [String]?
     /// The credential that the session was opened with.
     var access: KeptAccess?
     /// Bytes in base 64.
@@ -48,6 +59,11 @@ enum SessionArchive {
         var container = encoder.singleValueContainer()
         try container.encode(Base64.string(bytes))
       }
+    }
+    struct KeptStanzas: Codable {
+      var count: Int
+      /// About as many as will be sent.
+      var bytes: Int
     }
     struct KeptCursor: Codable {
       var position: Int64
@@ -81,16 +97,55 @@ enum SessionArchive {
     }
   }
 
-  static func archive(_ session: XMPPSession) -> SuspendedSession? {
+  /// Returns the most bytes that all sessions of a stop may store together.
+  ///
+  /// - Parameter memory: The bytes of memory that the server may use.
+  static func bytesMax(memory: Int) -> Int {
+    min(memory / DoorLimits.archivedMemoryShare, DoorLimits.archivedBytesMost)
+  }
+
+  /// Returns the bytes that a session would store, about; `nil` for one that cannot be resumed, and `Int.max` for one whose
+  /// client would be sent more again than is stored.
+  static func size(of session: XMPPSession) -> Int? {
     // Signals that wait for an inactive client (XEP-0352) are kept too.
     session.isInactive = false
+    guard session.nonce != nil, session.management.id != nil, !session.isEnded else { return nil }
+    let occupants = session.rooms.joinedRooms.count + session.roomsElsewhere.occupants.count
+    let count = (session.stored?.count ?? 0) + session.management.outbound.count + occupants
+    var resent = (session.stored?.byteCount ?? 0) + occupants * DoorLimits.archivedOccupantBytes
+    var stored = DoorLimits.archivedStateBytes + occupants * DoorLimits.archivedOccupantBytes
+    stored += (session.presence?.extras?.count ?? 0) + session.cursor.early.count * DoorLimits.archivedPositionBytes
+    session.management.outbound.forEach { item in
+      resent += item.resentBytes
+      stored += item.storedBytes
+    }
+    guard count <= XMPPLimits.unacknowledgedItemsMax, resent <= DoorLimits.archivedResentBytesMax,
+      stored <= DoorLimits.archivedResentBytesMax
+    else { return .max }
+    return stored
+  }
+
+  static func archive(_ session: XMPPSession) -> SuspendedSession? {
     guard let state = session.state else { return nil }
     let onlineSession = session.parley.hub.onlineSessions(of: session.party.id).first { $0.session === session.handle }
     let snapshot = state.management.snapshot
+    var stored = Kept.KeptStanzas(count: session.stored?.count ?? 0, bytes: session.stored?.byteCount ?? 0)
+    var stanzas = ByteBuffer()
+    func store(_ item: Sent) {
+      StoredStanza(item) { Outbound.bytes(of: $0, $1, for: session) }.write(into: &stanzas)
+      stored.count += 1
+      stored.bytes += item.resentBytes
+    }
+    for (item, _) in snapshot.items { store(item) }
+    // Rooms are empty after a restart, and those elsewhere are told that this server stops: the client is told that it
+    // has left them, and enters again.
+    let occupants =
+      state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) } + state.roomsElsewhere.occupants
+    for occupant in occupants { store(.bytes(RoomOutbound.shutDown(occupant, to: state.jid))) }
     let kept = Kept(
       jid: state.jid.description, id: snapshot.id, resumptionSeconds: snapshot.resumptionSeconds,
-      acknowledged: snapshot.acknowledgedTotal, handled: snapshot.handledTotal,
-      items: snapshot.items.map { Kept.KeptBytes(bytes(of: $0.item, for: session)) },
+      acknowledged: session.stored?.acknowledged ?? snapshot.acknowledgedTotal, handled: snapshot.handledTotal,
+      stored: stored,
       cursor: Kept.KeptCursor(
         position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
         replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
@@ -107,13 +162,12 @@ enum SessionArchive {
           extras: Kept.KeptBytes($0.extras ?? []),
           time: $0.time.milliseconds)
       },
-      occupants: state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) }
-        + state.roomsElsewhere.occupants,
       access: onlineSession?.access.map(Self.kept))
     guard let json = try? JSONValue(encoding: kept) else { return nil }
     return SuspendedSession(
       user: session.party.id, stream: state.nonce,
-      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(json.text.utf8))
+      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(json.text.utf8),
+      stanzas: Array(stanzas.readableBytesView))
   }
 
   private static func kept(_ access: Access) -> Kept.KeptAccess {
@@ -141,32 +195,29 @@ enum SessionArchive {
       since: Timestamp(milliseconds: kept.since), salt: kept.salt?.bytes)
   }
 
-  private static func bytes(of item: Sent, for session: XMPPSession) -> [UInt8] {
-    switch item {
-    case .bytes(let buffer): Array(buffer.readableBytesView)
-    case .entry(let entry, let form): Outbound.bytes(of: entry, form, for: session)
+  /// Restores a session, which waits for its client again with its former presence. Returns whether it could be.
+  static func restore(
+    _ suspended: SuspendedSession, of party: Party?, door: DoorContext, loopContext: LoopContext
+  ) -> Bool {
+    guard let party, suspended.expires > door.parley.clock.now,
+      let json = try? JSONValue(parsing: suspended.state),
+      let kept = try? InputDecoder.decode(Kept.self, from: json), let jid = FullJID(parsing: kept.jid)
+    else { return false }
+    var acknowledged = kept.acknowledged
+    var stored: StoredStanzas?
+    switch kept.version {
+    case 2: break
+    case 3:
+      guard let stanzas = kept.stored, stanzas.count >= 0 else { return false }
+      stored = StoredStanzas(acknowledged: acknowledged, count: stanzas.count, byteCount: stanzas.bytes)
+      acknowledged += UInt64(stanzas.count)
+    default: return false
     }
-  }
-
-  /// Restores a session, which waits for its client again with its former presence.
-  static func restore(_ suspended: SuspendedSession, door: DoorContext, loopContext: LoopContext) {
-    let now = door.parley.clock.now
-    guard suspended.expires > now, let json = try? JSONValue(parsing: suspended.state),
-      let kept = try? InputDecoder.decode(Kept.self, from: json),
-      kept.version == 2, let jid = FullJID(parsing: kept.jid)
-    else { return }
-    let bound = NIOLoopBound(loopContext, eventLoop: loopContext.loop)
-    door.parley.fetch(on: loopContext.lane, { try $0.party(suspended.user) }) { result in
-      guard case .success(let party?) = result else { return }
-      restore(kept, jid, party, suspended, door: door, bound: bound)
-    }
-  }
-
-  private static func restore(
-    _ kept: Kept, _ jid: FullJID, _ party: Party, _ suspended: SuspendedSession, door: DoorContext,
-    bound: NIOLoopBound<LoopContext>
-  ) {
-    let loopContext = bound.value
+    let items = kept.items ?? []
+    // A queue that was cut would count differently from its client.
+    guard items.count <= XMPPLimits.unacknowledgedItemsMax,
+      items.reduce(0, { $0 + $1.bytes.count }) <= XMPPLimits.unacknowledgedBytesMax
+    else { return false }
     let presence = kept.presence.flatMap { kept in
       Presence.Availability(rawValue: kept.availability).map {
         Presence(
@@ -175,9 +226,9 @@ enum SessionArchive {
       }
     }
     let snapshot = ResumptionMachine<Sent>.Snapshot(
-      id: kept.id, resumptionSeconds: kept.resumptionSeconds, acknowledgedTotal: kept.acknowledged,
+      id: kept.id, resumptionSeconds: kept.resumptionSeconds, acknowledgedTotal: acknowledged,
       handledTotal: kept.handled,
-      items: kept.items.map { (item: Sent.bytes(ByteBuffer(bytes: $0.bytes)), byteCount: $0.bytes.count) })
+      items: items.map { (item: Sent.bytes(ByteBuffer(bytes: $0.bytes)), byteCount: $0.bytes.count) })
     let cursor = StreamCursor(
       at: Position(kept.cursor.position), .behind, replay: StreamCursor.Replay(rawValue: kept.cursor.replay) ?? .over,
       replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })
@@ -193,6 +244,7 @@ enum SessionArchive {
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, loopContext: loopContext)
     let session = XMPPSession(door: door, loopContext: loopContext, handle: handle, resuming: state)
+    session.stored = stored
     var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
     onlineSession.presence = presence
     onlineSession.isConnected = false
@@ -204,8 +256,10 @@ enum SessionArchive {
     session.suspend()
     handle.stands(session)
     session.goOnline(as: onlineSession)
-    // Rooms are empty after a restart, and those elsewhere were told that this server stops: the client is told that it
-    // has left them, and enters again.
-    for occupant in kept.occupants { RoomOutbound.shutDown(occupant, session) }
+    for occupant in kept.occupants ?? [] {
+      let buffer = RoomOutbound.shutDown(occupant, to: jid)
+      session.send { $0.raw(buffer) }
+    }
+    return true
   }
 }

@@ -3,16 +3,42 @@ import Dialogs
 import NIOCore
 import XMPP
 
-/// A stanza that is kept until the client acknowledges it: a reference to an entry, which others share, or the bytes of
-/// a stanza that is stored nowhere else.
+/// A stanza that is kept until the client acknowledges it: a reference to an entry, which others share, an entry that was
+/// read from an archive for this session alone, or the bytes of a stanza that is stored nowhere else.
 enum Sent: Sendable {
   case entry(Entry, Form)
+  case result(Entry, ArchiveResult)
   case bytes(ByteBuffer)
 
+  /// A stanza from before a restart that cannot be sent again. It is there only until the client has told, at its
+  /// resumption, whether it got it.
+  static let gone = Sent.bytes(ByteBuffer())
+  var isGone: Bool { if case .bytes(let buffer) = self { buffer.readableBytes == 0 } else { false } }
+
+  /// The memory that it costs.
   var byteCount: Int {
     switch self {
     case .entry: 0
+    case .result(let entry, _): entry.weight
     case .bytes(let buffer): buffer.readableBytes
+    }
+  }
+
+  /// The bytes of the stanza as it would be sent again, about.
+  var resentBytes: Int {
+    switch self {
+    case .entry(let entry, _), .result(let entry, _): max(entry.weight, DoorLimits.archiveResultBytes)
+    case .bytes(let buffer): buffer.readableBytes
+    }
+  }
+
+  /// The bytes that a stop stores of it, about.
+  var storedBytes: Int {
+    switch self {
+    case .entry(let entry, _):
+      if case .marker = entry.fact { resentBytes } else { DoorLimits.archivedEntryBytes }
+    case .result: DoorLimits.archivedEntryBytes
+    case .bytes(let buffer): buffer.readableBytes + DoorLimits.archivedEntryBytes
     }
   }
 }

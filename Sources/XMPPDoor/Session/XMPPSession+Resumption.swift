@@ -1,6 +1,7 @@
 import Addresses
 import Dialogs
 import NIOCore
+import ServerMetrics
 import XMLStream
 import XMPP
 
@@ -62,6 +63,15 @@ extension XMPPSession {
   func handOver(
     handled: UInt32, to new: SessionHandle, _ take: @escaping (Result<SessionState, Refusal>?) -> Void
   ) {
+    if let stored {
+      return unarchive(stored) { [self] isWhole in
+        if isEnded { return take(nil) }
+        if isWhole { return handOver(handled: handled, to: new, take) }
+        let durable = management.inbound.durable
+        end()
+        take(.failure(Refusal(decision: ResumptionMachine<Sent>.refuse(.expired(handled: durable)))))
+      }
+    }
     // A resumed client is active (XEP-0352 5.1), and gets the deferred signals with the rest.
     isInactive = false
     var last = Position.zero
@@ -71,6 +81,7 @@ extension XMPPSession {
       if let nonce { _ = door.suspended.put(handle, under: nonce) }
       return take(.failure(Refusal(decision: decision)))
     }
+    management.forget { $0.isGone }
     successor = Successor(handle: new, take: take)
     paced = []
     let old = outlet
@@ -79,6 +90,48 @@ extension XMPPSession {
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
     confirmed(last)
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
+  }
+
+  /// Reads the stanzas of a session from before a restart, now that its client is back, and removes the session from the
+  /// store: it must not come back after a crash, since the client goes on with it here. Calls `then` with `false` if not
+  /// all can be read.
+  private func unarchive(_ stored: StoredStanzas, then: @escaping (Bool) -> Void) {
+    guard let nonce else { return then(false) }
+    let bound = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
+    let (parley, lane, user) = (parley, loopContext.lane, party.id)
+    @Sendable func done(_ isWhole: Bool) {
+      let (session, then) = bound.value
+      parley.metrics.sessionsArchived.add(isWhole ? .resumed : .unreadable)
+      if !isWhole {
+        session.door.refusals.note(
+          "a resumption", "stanzas-unreadable", isFault: false, ["session": session.jid.description])
+      }
+      then(isWhole)
+    }
+    parley.fetch(on: lane) { reader in
+      try stored.read(of: nonce, to: user, reader)
+    } then: { result in
+      guard case .success(let stanzas?) = result, bound.value.session.takeIn(stanzas, stored) else {
+        return done(false)
+      }
+      parley.work(on: lane, keepingCaches: true) { writer in
+        try writer.removeSuspended(nonce)
+        return true
+      } then: { result in
+        if case .success = result { done(true) } else { done(false) }
+      }
+    }
+  }
+
+  /// Takes in the stanzas that were read from the store. Returns `false` if they are more than may wait, or if the session
+  /// has ended meanwhile.
+  private func takeIn(_ stanzas: [Sent], _ stored: StoredStanzas) -> Bool {
+    guard !isEnded, let waiting = management.snapshot,
+      let machine = stored.machine(with: stanzas, before: waiting)
+    else { return false }
+    management = machine
+    self.stored = nil
+    return true
   }
 
   /// Gives the state to the successor and ends silently. It is called when everything before the handover has been
@@ -110,6 +163,7 @@ extension XMPPSession {
     for item in items {
       switch item {
       case .bytes(let buffer): outlet?.write { $0.raw(buffer) }
+      case .result(let entry, let result): outlet?.write { Archive.write(entry, result, for: self, into: &$0) }
       case .entry(let entry, let form): Outbound.resend(entry, form, to: self)
       }
     }

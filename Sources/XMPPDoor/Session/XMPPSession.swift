@@ -23,6 +23,9 @@ final class XMPPSession {
   weak var outlet: (any SessionOutlet)?
   var management: ResumptionMachine<Sent>
   var nonce: StreamNonce?
+  /// The unacknowledged stanzas that are still in the store; `nil` unless the session is from before a restart and its
+  /// client has not come back. `management` counts them as acknowledged meanwhile.
+  var stored: StoredStanzas?
   private var slots: [ObjectIdentifier: Any] = [:]
 
   /// The presence that was last broadcast; `nil` if unavailable.
@@ -603,7 +606,7 @@ final class XMPPSession {
     guard let outlet else { return }
     switch item {
     case .bytes(let buffer): outlet.write { $0.raw(buffer) }
-    case .entry: outlet.write(body)
+    case .entry, .result: outlet.write(body)
     }
   }
 

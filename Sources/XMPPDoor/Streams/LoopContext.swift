@@ -63,24 +63,38 @@ final class LoopContext {
     for server in Array(servers.values) { server.tick(now) }
   }
 
-  /// Ends every stream. Returns the sessions that can be resumed.
-  func shutDown() -> [SuspendedSession] {
-    timer?.cancel()
+  /// The sizes of the sessions that can be resumed (`SessionArchive.size`).
+  var archivedSizes: [Int] {
+    (allConnections.compactMap(\.session) + suspended.values).compactMap { SessionArchive.size(of: $0) }
+  }
+
+  /// The sessions that are stored, and what is left for others to store.
+  struct Stopped: Sendable {
     var kept: [SuspendedSession] = []
+    var share: ArchiveShare
+  }
+
+  /// Ends every stream. Returns the sessions that can be resumed. Those that are not stored end as lost ones do.
+  func shutDown(_ share: ArchiveShare) -> Stopped {
+    timer?.cancel()
+    var stopped = Stopped(share: share)
+    func leave(_ session: XMPPSession) {
+      guard let size = SessionArchive.size(of: session) else { return }
+      guard let archived = stopped.share.store(size, { SessionArchive.archive(session) }) else { return session.end() }
+      stopped.kept.append(archived)
+      session.abandon()
+    }
     for connection in allConnections {
-      if let session = connection.session, let archived = SessionArchive.archive(session) {
-        kept.append(archived)
-        session.abandon()
-      }
+      if let session = connection.session { leave(session) }
       connection.fail(StreamError(.systemShutdown))
     }
     for component in Array(components.values) { component.fail(StreamError(.systemShutdown)) }
     for server in Array(servers.values) { server.close(StreamError(.systemShutdown)) }
     for session in Array(suspended.values) {
-      if let archived = SessionArchive.archive(session) { kept.append(archived) }
-      session.abandon()
+      leave(session)
+      if !session.isEnded { session.abandon() }
     }
-    return kept
+    return stopped
   }
 
   // MARK: Readers

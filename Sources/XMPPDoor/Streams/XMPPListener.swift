@@ -190,24 +190,59 @@ public final class XMPPListener: Sendable {
     for channel in open { try? await channel.close().get() }
   }
 
-  /// Ends all streams with `system-shutdown`. Returns the resumable sessions as values for the next start.
+  /// Ends all streams with `system-shutdown`. Returns the resumable sessions as values for the next start, as far as they
+  /// are within the bounds of what a stop stores.
   public func shutDown() async -> [SuspendedSession] {
-    var kept: [SuspendedSession] = []
+    var sizes: [Int] = []
     for mounted in loopContexts.values {
       let loopContext = mounted.loopContext
-      let sessions = try? await mounted.loop.submit { loopContext.value.shutDown() }.get()
-      kept += sessions ?? []
+      let ofLoop = try? await mounted.loop.submit { loopContext.value.archivedSizes }.get()
+      sizes += ofLoop ?? []
     }
+    var kept: [SuspendedSession] = []
+    var share = ArchiveShare(sizes: sizes, bytesMax: SessionArchive.bytesMax(memory: AllowedMemory.bytes))
+    for mounted in loopContexts.values {
+      let loopContext = mounted.loopContext
+      let stopped = try? await mounted.loop.submit { [share] in loopContext.value.shutDown(share) }.get()
+      guard let stopped else { continue }
+      kept += stopped.kept
+      share = stopped.share
+    }
+    report(kept.count, share)
     return kept
   }
 
-  /// Restores sessions from before a restart; expired ones end.
-  public func restore(_ sessions: [SuspendedSession]) async {
-    guard let mounted = loopContexts.values.first else { return }
-    let door = door
+  /// Counts and logs what a stop stores, in a line or two.
+  private func report(_ kept: Int, _ share: ArchiveShare) {
+    let archived = door.parley.metrics.sessionsArchived
+    archived.add(.stored, kept)
+    archived.add(.tooLarge, share.tooLarge)
+    archived.add(.noRoom, share.withoutRoom)
+    if kept > 0 {
+      door.logger.info("sessions are stored", metadata: ["count": "\(kept)", "bytes": "\(share.bytes)"])
+    }
+    if share.tooLarge + share.withoutRoom > 0 {
+      door.logger.warning(
+        "sessions are not stored, and their clients log in anew",
+        metadata: ["tooLarge": "\(share.tooLarge)", "withoutRoom": "\(share.withoutRoom)"])
+    }
+  }
+
+  /// Restores the sessions that the former process has stored; expired ones end. Nothing in the store changes. Returns the
+  /// number of the sessions.
+  public func restore() async throws(Problem) -> Int {
+    guard let mounted = loopContexts.values.first else { return 0 }
+    let bytesMax = SessionArchive.bytesMax(memory: AllowedMemory.bytes)
+    let found = try await door.parley.read { reader in
+      try reader.suspended(bytesMax: DoorLimits.archivedStateBytesMax, inAll: bytesMax).map { session in
+        try (session: session, party: reader.party(session.user))
+      }
+    }
     let loopContext = mounted.loopContext
-    try? await mounted.loop.submit {
-      for session in sessions { SessionArchive.restore(session, door: door, loopContext: loopContext.value) }
+    let restored = try? await mounted.loop.submit { [door] in
+      found.count { SessionArchive.restore($0.session, of: $0.party, door: door, loopContext: loopContext.value) }
     }.get()
+    door.parley.metrics.sessionsArchived.add(.restored, restored ?? 0)
+    return restored ?? 0
   }
 }

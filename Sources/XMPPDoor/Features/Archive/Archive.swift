@@ -96,13 +96,11 @@ struct Archive: Feature {
 
   private static func send(_ page: ArchivePage, for request: ArchiveRequest, to turn: Turn) {
     let session = turn.session
-    let (user, to, queryID) = (session.party, session.jid.description, request.queryID)
+    let result = ArchiveResult(queryID: request.queryID, archive: .user)
     // 4.3.4: flipping changes the order of sending, but not the description of the page.
     let order = request.isFlipped ? page.entries.reversed() : page.entries
     for entry in order {
-      session.send {
-        write(entry, queryID: queryID, for: user, to: to, { turn.parley.occupantID(of: $0, in: $1) }, into: &$0)
-      }
+      session.send(as: .result(entry, result)) { write(entry, result, for: session, into: &$0) }
     }
     writeEnd(of: page, turn)
   }
@@ -113,6 +111,24 @@ struct Archive: Feature {
         if page.complete { writer.attribute("complete", "true" as StaticString) }
         ResultSetPage(first: page.entries.first?.id.description, last: page.entries.last?.id.description)
           .write(into: &writer)
+      }
+    }
+  }
+
+  /// Writes one whole result to a session.
+  static func write(
+    _ entry: Entry, _ result: ArchiveResult, for session: XMPPSession, into writer: inout ElementWriter
+  ) {
+    let (parley, to) = (session.parley, session.jid.description)
+    guard result.archive != .user else {
+      return write(
+        entry, queryID: result.queryID, for: session.party, to: to, { parley.occupantID(of: $0, in: $1) }, into: &writer
+      )
+    }
+    guard let room = entry.room else { return }
+    write(from: room.address, to: to, into: &writer) {
+      writeResult(entry, queryID: result.queryID, into: &$0) {
+        RoomOutbound.forwarded(entry, withAddress: result.archive == .roomWithAddresses, parley, into: &$0)
       }
     }
   }
@@ -183,21 +199,16 @@ struct Archive: Feature {
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
     ofRoom(turn) { readable in
-      let room = readable.room
       turn.whenIndexed(request.text != nil) {
         turn.fetch(as: request.readKind) {
           try request.page(of: readable.messages, $0)
         } reply: { (page) throws(StanzaError) in
           guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-          let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
+          let session = turn.session
+          let result = ArchiveResult(
+            queryID: request.queryID, archive: readable.showsPeople ? .roomWithAddresses : .room)
           for entry in request.isFlipped ? page.entries.reversed() : page.entries {
-            session.send { writer in
-              write(from: room.address, to: to, into: &writer) {
-                writeResult(entry, queryID: queryID, into: &$0) {
-                  RoomOutbound.forwarded(entry, withAddress: readable.showsPeople, parley, into: &$0)
-                }
-              }
-            }
+            session.send(as: .result(entry, result)) { write(entry, result, for: session, into: &$0) }
           }
           writeEnd(of: page, turn)
         }
@@ -267,6 +278,19 @@ extension Entry {
     guard let content = archived?.content else { return 0 }
     return content.extras.count + (content.extras.isEmpty ? content.text.utf8.count : 0) + DoorLimits.archiveResultBytes
   }
+}
+
+/// The way in which a result of a query shows an entry.
+struct ArchiveResult: Hashable, Sendable {
+  /// Stored: never renumber.
+  enum Archive: UInt8, Sendable {
+    case user = 0
+    case room = 1
+    /// A room's, for somebody who may see the authors' addresses.
+    case roomWithAddresses = 2
+  }
+  let queryID: String?
+  let archive: Archive
 }
 
 /// A query (XEP-0313 4.1, 4.3), with ids resolved to positions.
