@@ -59,8 +59,8 @@ enum DoorLimits {
   /// log: as many as may wait for a client in bytes, since each resumed session reads its own. At the bound the session is
   /// not stored, and its client logs in anew and reads the archive.
   static let archivedResentBytesMax = XMPPLimits.unacknowledgedBytesMax
-  /// The bytes that a stop stores for all sessions: an eighth of the memory allowed, and never more than are written within
-  /// two or three seconds by a slow disk. At the bound the largest sessions are not stored.
+  /// The bytes that a stop stores for all sessions: an eighth of the memory allowed, and no more than a disk of 100 MB/s
+  /// takes in three of the eight seconds of a stop. At the bound the largest sessions are not stored.
   static let archivedBytesMost = 256 << 20
   static let archivedMemoryShare = 8
   /// The bytes of the state of one session that a start reads. Those of this release have some kilobytes; that of the
