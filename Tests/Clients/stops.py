@@ -25,7 +25,7 @@ SAID_LARGE, SIZE_LARGE = 30, 48_000
 STORED_MAX = 4_096
 # Clients write here as much as the server reads, which is what a user may send (`sending`) otherwise.
 FAST = dict(sending__stanzas_per_second=1_000_000, sending__bytes_per_second=1 << 30)
-STORED, NOT_STORED = "sessions are stored", "sessions are not stored"
+STORES, NOT_STORED = "stores sessions for the next start", "sessions are not stored"
 
 
 class Deaf(XMPP):
@@ -173,7 +173,7 @@ def stops(checks, server, everybody):
     with checks.check("stops: a session whose client would be sent too much again is not stored, and the log says so"):
         lines = [line for line in server.log.lines if NOT_STORED in line]
         expect(len(lines) == 1 and "tooLarge=2" in lines[0] and "withoutRoom=0" in lines[0], server.tail())
-        expect(sum(STORED in line for line in server.log.lines) == 1, server.tail())
+        expect(sum(STORES in line for line in server.log.lines) == 1, server.tail())
     return stored
 
 
@@ -242,7 +242,7 @@ def killed(checks, server, everybody, clients):
 def killed_while_stopping(checks, server, paris):
     with checks.check("stops: kill -9 while a stop stores sessions leaves a database that the next start reads"):
         server.process.send_signal(signal.SIGTERM)
-        server.log.until("sessions are stored", lambda text: STORED in text)
+        server.log.until("it stores sessions", lambda text: STORES in text)
         server.kill()
         server.start()
         if not paris.resume(0):

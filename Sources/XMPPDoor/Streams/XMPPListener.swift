@@ -1,6 +1,7 @@
 public import Basics
 public import Dialogs
 public import HTTPPort
+import Logging
 public import NIOCore
 import NIOPosix
 import NIOSSL
@@ -219,7 +220,7 @@ public final class XMPPListener: Sendable {
     archived.add(.tooLarge, share.tooLarge)
     archived.add(.noRoom, share.withoutRoom)
     if kept > 0 {
-      door.logger.info("sessions are stored", metadata: ["count": "\(kept)", "bytes": "\(share.bytes)"])
+      door.logger.info("stores sessions for the next start", metadata: ["count": "\(kept)", "bytes": "\(share.bytes)"])
     }
     if share.tooLarge + share.withoutRoom > 0 {
       door.logger.warning(
