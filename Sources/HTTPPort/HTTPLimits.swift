@@ -20,6 +20,15 @@ enum HTTPLimits {
   static let handshakesPerSecond = 100
   /// The interval in which the log has one line of each network that waits.
   static let handshakeLog: Duration = .seconds(60)
+  /// The bytes of a header of the PROXY protocol at the XMPP ports: the specification wants 536 at most (section 2), and extensions
+  /// with the name in a client's certificate may need more; `proxy-header-too-long` beyond it.
+  static let proxyHeaderBytesMax = 2_048
+  /// The time for it, which comes before the time until the login: a proxy sends it with its connection, and the specification wants
+  /// three seconds at least for one TCP retransmission. Then the connection is closed (`proxy-header-late`).
+  static let proxyHeader: TimeAmount = .seconds(5)
+  /// The connections of trusted proxies whose header has not come yet: as many as people who are back at once after a restart. At the
+  /// bound the oldest of the proxy with the most is closed for a newcomer.
+  static let proxyHeadersMax = 2_000
   /// The time without a complete request after which a connection is closed.
   static let idle: TimeAmount = .seconds(60)
   /// The minimum rate of a body in bytes per second and its allowance: slower than any mobile network, so that 64 KiB

@@ -32,8 +32,10 @@ public final class TLSHandshakes: Sendable {
 
   /// Keeps what a client sends from TLS until its handshake may begin. Called on the channel's loop, behind the adding of the
   /// handlers of TLS.
-  package func pace(_ channel: any Channel) throws {
-    guard isByNetwork, let address = channel.remoteAddress, !exempt.contains(address) else { return }
+  ///
+  /// - Parameter client: The address of the client, where a proxy has named it; nil for that of the connection.
+  package func pace(_ channel: any Channel, of client: SocketAddress? = nil) throws {
+    guard isByNetwork, let address = client ?? channel.remoteAddress, !exempt.contains(address) else { return }
     let network = ClientAddress.network(address)
     let (wait, unlogged) = state.withLock { state -> (Duration, Int?) in
       let wait = state.pace.wait(network, now: .now)

@@ -60,11 +60,14 @@ struct XMPPService: Service {
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
     let door = DoorContext(accounts: accounts, options: options, logger: logger)
+    let proxies =
+      settings.readsProxyHeaders
+      ? ProxyProtocol(TrustedProxies(settings.trustedProxies), metrics: parley.metrics, logger: logger) : nil
     pushes = PushPublisher(door: door)
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters, boundsByNetwork: settings.boundsByNetwork, unauthenticatedMax: bounds.withoutLogin,
-      all: all, handshakes: handshakes)
+      all: all, handshakes: handshakes, proxies: proxies)
     guard let federated = settings.federation else {
       (federation, trust) = (nil, nil)
       return

@@ -8,7 +8,7 @@ package enum Host {
   static func isAddress(_ text: String) -> Bool { text == "localhost" || isIPv4(text) || isIPv6(text) }
 
   /// Whether a listener there is reachable only from this machine.
-  static func isLoopback(_ text: String) -> Bool {
+  package static func isLoopback(_ text: String) -> Bool {
     text == "localhost" || text == "::1" || (isIPv4(text) && text.hasPrefix("127."))
   }
 

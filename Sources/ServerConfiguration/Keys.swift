@@ -14,6 +14,7 @@ package struct Keys: Sendable {
   package let xmppPort = Key.port("xmpp.port", 5222)
   package let xmppTLSPort = Key.port("xmpp.tls_port", 5223)
   let xmppPlaintext = Key.flag("xmpp.plaintext", false)
+  let xmppProxyProtocol = Key.flag("xmpp.proxy_protocol", false)
   let httpHost = Key.host("http.host", "127.0.0.1")
   package let httpPort = Key.port("http.port", 8080)
   let httpURL = Key.text("http.url")

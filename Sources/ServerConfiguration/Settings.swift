@@ -86,6 +86,8 @@ public struct Settings: Hashable, Sendable {
   public let xmppTLS: Endpoint
   /// Whether logins without TLS are allowed (loopback only).
   public let allowsPlaintext: Bool
+  /// Whether the connections of trusted proxies to the ports of clients and servers begin with a header of the PROXY protocol.
+  public let readsProxyHeaders: Bool
   public let http: Endpoint
   public let https: Endpoint
   /// Whether the HTTP ports serve the web client at `/`.
@@ -308,7 +310,7 @@ struct SettingsReader {
     let settings = Settings(
       domains: domains,
       data: data,
-      xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
+      xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext, readsProxyHeaders: read(keys.xmppProxyProtocol),
       http: http, https: https,
       servesWebClient: read(keys.webClient),
       publicURL: publicURL,

@@ -41,7 +41,8 @@ extension Federation {
     let server = self.port.withLock { known in
       if let known { return known }
       let server = ServerListener(
-        servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork, all: all)
+        servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork, all: all,
+        proxies: proxies)
       known = server
       return server
     }

@@ -1,6 +1,7 @@
 public import Addresses
 import Basics
 public import Dialogs
+import HTTPPort
 import NIOCore
 import Synchronization
 import XMPP
@@ -21,6 +22,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   let group: any EventLoopGroup
   let boundsByNetwork: Bool
   let all: OpenConnections
+  let proxies: ProxyProtocol?
   /// The listener for streams of other servers, once there is a port.
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
@@ -56,6 +58,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     group = listener.group
     boundsByNetwork = listener.boundsByNetwork
     all = listener.all
+    proxies = listener.proxies
     homes = Self.homes(listener.door, options)
     blocklists = Self.blocklists(listener, options)
   }

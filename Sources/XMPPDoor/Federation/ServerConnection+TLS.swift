@@ -54,7 +54,7 @@ extension ServerConnection {
   /// Lets the handshake of another server wait for its turn, where its network begins too many.
   func paceHandshake() {
     guard let channel = context?.channel else { return }
-    do { try streams.handshakes?.pace(channel) } catch { closeChannel() }
+    do { try streams.handshakes?.pace(channel, of: client) } catch { closeChannel() }
   }
 
   private func hello(_ asked: SNIResult) throws {

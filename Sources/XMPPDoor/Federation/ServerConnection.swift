@@ -28,6 +28,8 @@ final class ServerConnection: RemoteConnection {
   var purpose: Purpose?
   private(set) var owner: (any FederationStreamOwner)?
   let target: ServerTarget?
+  /// The address of a server that has opened the connection, which is not that of the connection behind a proxy.
+  let client: SocketAddress?
   /// The pair that this server has opened the stream for, or the question's.
   let asked: DirectedPair?
   /// One of the two is there.
@@ -69,11 +71,13 @@ final class ServerConnection: RemoteConnection {
   lazy var handle = FederationStreamHandle(self, loop: loopContext.loop)
 
   init(
-    _ streams: ServerStreams, loopContext: LoopContext, _ purpose: Purpose, target: ServerTarget? = nil, peer: String
+    _ streams: ServerStreams, loopContext: LoopContext, _ purpose: Purpose, target: ServerTarget? = nil, peer: String,
+    client: SocketAddress? = nil
   ) {
     self.streams = streams
     self.purpose = purpose
     self.target = target
+    self.client = client
     since = streams.door.parley.clock.now
     readAt = loopContext.loop.now
     switch purpose {

@@ -18,12 +18,14 @@ final class ServerListener: Sendable {
   /// The streams that are not verified yet (RFC 6120 13.12).
   private let unverified: ConnectionBound
   private let all: OpenConnections
+  private let proxies: ProxyProtocol?
 
   init(
     _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner,
-    boundsByNetwork: Bool = true, all: OpenConnections = OpenConnections()
+    boundsByNetwork: Bool = true, all: OpenConnections = OpenConnections(), proxies: ProxyProtocol? = nil
   ) {
     self.all = all
+    self.proxies = proxies
     unverified = ConnectionBound(
       max: FederationLimits.unverifiedMax, perNetworkMax: FederationLimits.unverifiedPerAddressMax, replacesOwn: false,
       isByNetwork: boundsByNetwork
@@ -60,7 +62,16 @@ final class ServerListener: Sendable {
   }
 
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
-    let address = channel.remoteAddress.map { ClientAddress.network($0) } ?? "unknown"
+    let isFull = all.isFull
+    all.opened(channel)
+    guard let proxies else { return try open(channel, directTLS: directTLS, of: channel.remoteAddress, isFull: isFull) }
+    try proxies.accept(channel) { [self] client in
+      try open(channel, directTLS: directTLS, of: client, isFull: isFull)
+    }
+  }
+
+  private func open(_ channel: any Channel, directTLS: Bool, of client: SocketAddress?, isFull: Bool) throws {
+    let address = client.map { ClientAddress.network($0) } ?? "unknown"
     let opened = NIOLoopBoundBox<ServerConnection?>(nil, eventLoop: channel.eventLoop)
     // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
     let giveWay: @Sendable () -> Void = {
@@ -69,15 +80,14 @@ final class ServerListener: Sendable {
       }
     }
     guard let place = mounted[ObjectIdentifier(channel.eventLoop)],
-      let id = unverified.admit(address, isFull: all.isFull, close: giveWay)
+      let id = unverified.admit(address, isFull: isFull, close: giveWay)
     else {
       throw ChannelError.ioOnClosedChannel
     }
-    all.opened(channel)
     let connection = ServerConnection(
       streams, loopContext: place.loopContext.value,
       .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },
-      peer: channel.remoteAddress?.description ?? address)
+      peer: client?.description ?? address, client: client)
     opened.value = connection
     do {
       try channel.pipeline.syncOperations.addHandler(connection)

@@ -29,6 +29,8 @@ public final class XMPPListener: Sendable {
   let unauthenticated: ConnectionBound
   let all: OpenConnections
   let handshakes: TLSHandshakes?
+  /// The proxies whose connections begin with a header; `nil` for none.
+  let proxies: ProxyProtocol?
   /// Whether there are bounds by network.
   let boundsByNetwork: Bool
 
@@ -42,13 +44,15 @@ public final class XMPPListener: Sendable {
   ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
   ///     before login.
   ///   - handshakes: the pace of TLS handshakes; `nil` for none.
+  ///   - proxies: the proxies whose connections begin with a header; `nil` for none.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
     boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, all: OpenConnections = OpenConnections(),
-    handshakes: TLSHandshakes? = nil
+    handshakes: TLSHandshakes? = nil, proxies: ProxyProtocol? = nil
   ) async throws {
     self.all = all
     self.handshakes = handshakes
+    self.proxies = proxies
     self.door = door
     self.group = group
     self.tls = tls
@@ -123,11 +127,19 @@ public final class XMPPListener: Sendable {
   }
 
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
-    let connection = try connect(
-      on: channel.eventLoop, framing: .document, isSecured: directTLS,
-      peer: Self.network(channel.remoteAddress), isFull: all.isFull)
+    let isFull = all.isFull
     all.opened(channel)
-    let transport = TCPTransport(connection, tls: tls, exporters: exporters, handshakes: handshakes)
+    guard let proxies else { return try open(channel, directTLS: directTLS, of: channel.remoteAddress, isFull: isFull) }
+    try proxies.accept(channel) { [self] client in
+      try open(channel, directTLS: directTLS, of: client, isFull: isFull)
+    }
+  }
+
+  private func open(_ channel: any Channel, directTLS: Bool, of client: SocketAddress?, isFull: Bool) throws {
+    let connection = try connect(
+      on: channel.eventLoop, framing: .document, isSecured: directTLS, peer: Self.network(client), isFull: isFull)
+    let transport = TCPTransport(
+      connection, of: client, tls: tls, exporters: exporters, handshakes: handshakes)
     do {
       if directTLS {
         guard tls(nil) != nil else { throw ChannelError.operationUnsupported }

@@ -17,6 +17,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private let tls: TLSProvider
   private let exporters: TLSExporters?
   private let handshakes: TLSHandshakes?
+  private let client: SocketAddress?
   private var context: ChannelHandlerContext?
   private var clientRandom: ClientRandom?
   /// The `tls-server-end-point` binding of the certificate that was used.
@@ -27,10 +28,13 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   /// Whether anything was sent or received since the last tick, and whether since the buffers were released.
   private var (isBusy, isUsed) = (true, true)
 
+  /// - Parameter client: the address of the client, which is not that of the connection behind a proxy.
   init(
-    _ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?, handshakes: TLSHandshakes?
+    _ connection: XMPPConnection, of client: SocketAddress?, tls: @escaping TLSProvider, exporters: TLSExporters?,
+    handshakes: TLSHandshakes?
   ) {
     self.handshakes = handshakes
+    self.client = client
     self.connection = connection
     self.tls = tls
     self.exporters = exporters
@@ -105,7 +109,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
       try pipeline.addHandler(random, position: .first)
       clientRandom = random
     }
-    try handshakes?.pace(channel)
+    try handshakes?.pace(channel, of: client)
   }
 
   private func begin(_ asked: SNIResult, in pipeline: ChannelPipeline.SynchronousOperations) throws {

@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOPosix
 import ServerConfiguration
@@ -64,7 +65,10 @@ struct Probe {
   }
 
   private func connect(_ endpoint: Settings.Endpoint, tls: Bool) async throws -> ProbeStream {
-    try await ProbeStream.connect(to: endpoint, tls: tls, domain: domain, group: group)
+    // Programs of this machine are trusted proxies.
+    let isProxy = settings.readsProxyHeaders && Host.isLoopback(Host.reached(endpoint.host))
+    return try await ProbeStream.connect(
+      to: endpoint, tls: tls, domain: domain, header: isProxy ? ProxyHeader.local : [], group: group)
   }
 
   // MARK: As a user

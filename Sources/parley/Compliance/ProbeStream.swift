@@ -26,8 +26,9 @@ final class ProbeStream {
     self.elements = elements.makeAsyncIterator()
   }
 
+  /// - Parameter header: What the connection begins with, before TLS.
   static func connect(
-    to endpoint: Settings.Endpoint, tls: Bool, domain: String, group: any EventLoopGroup
+    to endpoint: Settings.Endpoint, tls: Bool, domain: String, header: [UInt8] = [], group: any EventLoopGroup
   ) async throws -> ProbeStream {
     let (elements, continuation) = AsyncStream.makeStream(of: Element.self)
     let context = tls ? try Self.trusting(protocols: ["xmpp-client"]) : nil
@@ -36,6 +37,7 @@ final class ProbeStream {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
+          if !header.isEmpty { try pipeline.addHandler(HeaderSender(header)) }
           if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
           try pipeline.addHandler(ElementsHandler(continuation, starting: later))
           // A silent server is not waited for.
@@ -103,6 +105,21 @@ final class ProbeStream {
       let element = try await next()
       if element["id"] == id, element.local == "iq" { return element }
     }
+  }
+}
+
+/// Sends the header of a proxy when the connection is open, before the handlers behind this one send anything.
+private final class HeaderSender: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let header: [UInt8]
+
+  init(_ header: [UInt8]) { self.header = header }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: header)), promise: nil)
+    context.fireChannelActive()
   }
 }
 
