@@ -304,7 +304,7 @@ let package = Package(
       name: "XMPPDoorTests",
       dependencies: [
         "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Accounts", "Basics", "XMPP", "XMLStream", "Dialogs",
-        "Addresses", "DNS", "ServerMetrics",
+        "Addresses", "DNS", "HTTPPort", "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),

@@ -649,6 +649,11 @@ import XMPPDoor
         == [Network("10.0.0.2"), Network("fd00::/64")].compactMap { $0 })
   }
 
+  @Test func headersOfProxiesAreReadBySetting() throws {
+    #expect(try !load().readsProxyHeaders)
+    #expect(try load("xmpp.proxy_protocol: true").readsProxyHeaders)
+  }
+
   @Test func boundsByNetworkAreOffBySetting() throws {
     #expect(try load().boundsByNetwork)
     #expect(try !load("limits.by_network: false").boundsByNetwork)

@@ -1,0 +1,72 @@
+import Basics
+import Dialogs
+import HTTPPort
+import NIOCore
+import Testing
+
+@testable import XMPPDoor
+
+/// Streams behind a proxy, which is a program of this machine.
+@Suite(.timeLimit(.minutes(1))) struct ProxyProtocolTests {
+  private static let header =
+    "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' "
+    + "to='localhost' version='1.0'>"
+
+  private func proxies(_ network: ServerNetwork) -> ProxyProtocol {
+    ProxyProtocol(TrustedProxies(), metrics: network.door.parley.metrics, logger: network.door.logger)
+  }
+
+  private func line(_ client: String) -> String { "PROXY TCP4 \(client) 127.0.0.1 4711 5222\r\n" }
+
+  @Test func streamsOfClientsCountToTheNetworkThatAProxyNames() async throws {
+    let network = try ServerNetwork()
+    let listener = try await XMPPListener(
+      door: network.door, group: network.group, tls: { _ in nil }, unauthenticatedMax: 2, proxies: proxies(network))
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(_ client: String) async throws -> RawServer {
+      let peer = try await RawServer(network.group, port: port)
+      let line = line(client)
+      // In two pieces, of which the second has the beginning of the stream.
+      try await peer.send(String(line.prefix(9)))
+      peer.pour("\(line.dropFirst(9))\(Self.header)")
+      #expect(await peer.read(to: "</stream:features>").contains("<starttls"))
+      return peer
+    }
+    let attackers = try await [open("192.0.2.1"), open("192.0.2.1")]
+    let witness = try await open("192.0.2.2")
+    #expect(await attackers[0].read(to: "never") == "")
+    #expect(listener.unauthenticated.count == 2)
+    let silent = try await RawServer(network.group, port: port)
+    silent.pour(Self.header)
+    #expect(await silent.read(to: "never") == "")
+    try await witness.send("</stream:stream>")
+    #expect(await witness.read(to: "never") == "</stream:stream>")
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  @Test func streamsOfServersCountToTheNetworkThatAProxyNames() async throws {
+    let network = try ServerNetwork()
+    let place = try await network.place()
+    let side = ServerSide("montague.example", network, place: place)
+    let listener = ServerListener(
+      side.streams, mounted: [place], group: network.group, owner: side.owner, proxies: proxies(network))
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(_ client: String) async throws -> RawServer {
+      let peer = try await RawServer(network.group, port: port)
+      peer.pour(line(client) + RawServer.header())
+      return peer
+    }
+    var peers: [RawServer] = []
+    for _ in 0..<FederationLimits.unverifiedPerAddressMax { peers.append(try await open("192.0.2.1")) }
+    // Read together: one after the other on a loaded machine, the first would reach its time to authenticate.
+    for peer in peers { #expect(await peer.read(to: "</stream:features>").contains("<starttls")) }
+    let refused = try await open("192.0.2.1")
+    #expect(await refused.read(to: "</stream:features>") == "")
+    let other = try await open("192.0.2.2")
+    #expect(await other.read(to: "</stream:features>").contains("<starttls"))
+    #expect(listener.unverifiedCount == FederationLimits.unverifiedPerAddressMax + 1)
+    await listener.stopAccepting()
+    try await network.end()
+  }
+}
