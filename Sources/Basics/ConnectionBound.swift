@@ -47,11 +47,16 @@ public final class ConnectionBound: Sendable {
   /// - Parameters:
   ///   - network: An address of IPv4, or a network of IPv6.
   ///   - isFull: Whether there is room only in the place of another connection (`OpenConnections`).
+  ///   - now: The time.
   ///   - close: Closes the connection for a newcomer, unless it has logged in meanwhile. Called at most once, and not after
   ///     `release`, except where both happen at the same time.
-  public func admit(_ network: String, isFull: Bool = false, close: @escaping @Sendable () -> Void) -> ID? {
+  public func admit(
+    _ network: String, isFull: Bool = false, now: ContinuousClock.Instant = .now, close: @escaping @Sendable () -> Void
+  ) -> ID? {
     let (id, ended) = state.withLock { state -> (ID?, Place?) in
-      guard let admission = state.shares.admit(isByNetwork ? network : "", isFull: isFull) else { return (nil, nil) }
+      guard let admission = state.shares.admit(isByNetwork ? network : "", isFull: isFull, now: now) else {
+        return (nil, nil)
+      }
       state.places[admission.id] = Place(network: network, close: close)
       return (admission.id, admission.ended.flatMap { state.places.removeValue(forKey: $0) })
     }

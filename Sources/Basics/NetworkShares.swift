@@ -7,6 +7,11 @@
 /// the least likely to be honest where holdings are short. Among networks that hold the same number, the one that came to it first
 /// gives up, so that a holding lasts as long as all others where an attacker has very many networks with one holding each. A
 /// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says.
+///
+/// Where there is no room although there are fewer holdings than the most, these may be very few, and then a holding lasts for as
+/// short a time as one network needs to come again. There a newcomer that would only change places with another network, or with its
+/// own, waits until the other's oldest holding is old enough for a login; it is refused until then. Its own holding grows old
+/// meanwhile, so that no network keeps the last place by being faster than others.
 public struct NetworkShares: Sendable {
   public typealias ID = Int
 
@@ -14,6 +19,11 @@ public struct NetworkShares: Sendable {
   public struct Admission: Hashable, Sendable {
     public let id: ID
     public let ended: ID?
+  }
+
+  private struct Holding {
+    let network: String
+    let since: ContinuousClock.Instant
   }
 
   /// The holdings of one network, the oldest first. Released ones stay in `ids` until they are the most of it.
@@ -33,11 +43,14 @@ public struct NetworkShares: Sendable {
     var count = 0
   }
 
+  /// The age at which one of few holdings changes hands: a login over a bad network takes some seconds.
+  static let undisturbed: Duration = .seconds(10)
+
   private let max: Int
   private let perNetworkMax: Int
   private let replacesOwn: Bool
   private var next: ID = 0
-  private var networks: [ID: String] = [:]
+  private var holdings: [ID: Holding] = [:]
   private var queues: [String: Queue] = [:]
   /// The networks by the number that they hold, and the highest of those numbers.
   private var levels: [Int: Level] = [:]
@@ -56,7 +69,7 @@ public struct NetworkShares: Sendable {
   }
 
   /// The number of holdings.
-  public var count: Int { networks.count }
+  public var count: Int { holdings.count }
 
   /// Returns the number of holdings of a network.
   public func count(_ network: String) -> Int { queues[network]?.count ?? 0 }
@@ -66,20 +79,26 @@ public struct NetworkShares: Sendable {
   /// - Parameters:
   ///   - network: An address of IPv4, or a network of IPv6.
   ///   - isFull: Whether there is room only in the place of another holding, although there are fewer than the most.
-  public mutating func admit(_ network: String, isFull: Bool = false) -> Admission? {
+  ///   - now: The time.
+  public mutating func admit(
+    _ network: String, isFull: Bool = false, now: ContinuousClock.Instant = .now
+  ) -> Admission? {
     let held = count(network)
     var ended: ID?
     if held >= perNetworkMax || count >= max || isFull {
-      if held < perNetworkMax, most > held, let giver = fullest() {
+      let mayBeFew = isFull && count < max
+      if held < perNetworkMax, most > held, let giver = fullest(),
+        !mayBeFew || most > held + 1 || isOldEnough(giver, now: now)
+      {
         ended = releaseOldest(giver)
-      } else if replacesOwn, held > 0 {
+      } else if replacesOwn, held > 0, !mayBeFew {
         ended = releaseOldest(network)
       } else {
         return nil
       }
     }
     next += 1
-    networks[next] = network
+    holdings[next] = Holding(network: network, since: now)
     change(network, by: 1)
     append(next, to: network)
     return Admission(id: next, ended: ended)
@@ -87,24 +106,34 @@ public struct NetworkShares: Sendable {
 
   /// Notes the end of a holding. One that has ended already has no effect.
   public mutating func release(_ id: ID) {
-    guard let network = networks.removeValue(forKey: id) else { return }
+    guard let network = holdings.removeValue(forKey: id)?.network else { return }
     change(network, by: -1)
   }
 
   private mutating func releaseOldest(_ network: String) -> ID? {
-    guard var queue = queues[network] else { return nil }
-    while networks[queue.ids[queue.first]] == nil { queue.first += 1 }
-    let id = queue.ids[queue.first]
-    queue.first += 1
-    queues[network] = queue
+    guard let id = oldest(network) else { return nil }
+    queues[network]?.first += 1
     release(id)
     return id
+  }
+
+  /// Returns the oldest holding, which is then the first of its queue.
+  private mutating func oldest(_ network: String) -> ID? {
+    guard var queue = queues[network] else { return nil }
+    while holdings[queue.ids[queue.first]] == nil { queue.first += 1 }
+    queues[network] = queue
+    return queue.ids[queue.first]
+  }
+
+  private mutating func isOldEnough(_ network: String, now: ContinuousClock.Instant) -> Bool {
+    guard let id = oldest(network), let since = holdings[id]?.since else { return false }
+    return since.duration(to: now) >= Self.undisturbed
   }
 
   private mutating func append(_ id: ID, to network: String) {
     queues[network, default: Queue()].ids.append(id)
     guard let queue = queues[network], queue.ids.count > 2 * queue.count + 16 else { return }
-    let kept = queue.ids[queue.first...].filter { networks[$0] != nil }
+    let kept = queue.ids[queue.first...].filter { holdings[$0] != nil }
     queues[network]?.ids = kept
     queues[network]?.first = 0
   }

@@ -51,14 +51,17 @@ import Testing
     let record = Record()
     let bound = ConnectionBound(max: 10) { record.lose($0) }
     let all = OpenConnections(max: 2)
-    func admit(_ network: String) -> ConnectionBound.ID? {
-      bound.admit(network, isFull: all.isFull) { record.close(network) }
+    let start = ContinuousClock.now
+    func admit(_ network: String, after seconds: Int = 0) -> ConnectionBound.ID? {
+      bound.admit(network, isFull: all.isFull, now: start + .seconds(seconds)) { record.close(network) }
     }
     #expect(admit("a") == 1)
     all.opened()
     #expect(!all.isFull && admit("b") == 2)
     all.opened()
-    #expect(all.isFull && admit("c") == 3)
+    // A login has some seconds.
+    #expect(all.isFull && admit("c") == nil && record.losses == ["c"])
+    #expect(admit("c", after: 10) == 3)
     #expect(record.closings.count == 1 && bound.count == 2)
     // When everybody has logged in, the newcomer is refused.
     for id in 1...3 { bound.release(id) }

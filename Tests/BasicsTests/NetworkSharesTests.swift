@@ -58,6 +58,36 @@ import Testing
     #expect(later == expected)
   }
 
+  /// Where those who have logged in need nearly all, a fast network does not end the logins of others by coming again and again.
+  @Test func ofFewPlacesALoginHasOneForSomeSeconds() {
+    var shares = NetworkShares(max: 100, replacesOwn: true)
+    let start = ContinuousClock.now
+    func at(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
+    #expect(shares.admit("attacker", now: at(0)) == .init(id: 1, ended: nil))
+    #expect(shares.admit("witness", isFull: true, now: at(0)) == nil)
+    // It does not make its own place younger.
+    #expect(shares.admit("attacker", isFull: true, now: at(9)) == nil)
+    #expect(shares.admit("witness", isFull: true, now: at(9)) == nil)
+    #expect(shares.admit("witness", isFull: true, now: at(10)) == .init(id: 2, ended: 1))
+    #expect(shares.admit("attacker", isFull: true, now: at(10)) == nil)
+    #expect(shares.admit("attacker", isFull: true, now: at(19)) == nil)
+    #expect(shares.admit("other", isFull: true, now: at(20)) == .init(id: 3, ended: 2))
+    // There is none for anybody when the last one has logged in.
+    shares.release(3)
+    #expect(shares.admit("attacker", isFull: true, now: at(60)) == nil)
+  }
+
+  /// A network that has more than the newcomer will have gives up one at once.
+  @Test func ofFewPlacesTheFullestGivesUpAtOnce() {
+    var shares = NetworkShares(max: 100, replacesOwn: true)
+    let now = ContinuousClock.now
+    #expect((0..<3).map { _ in shares.admit("attacker", now: now)?.id } == [1, 2, 3])
+    #expect(shares.admit("witness", isFull: true, now: now) == .init(id: 4, ended: 1))
+    #expect(shares.admit("witness", isFull: true, now: now) == nil)
+    #expect(shares.admit("attacker", isFull: true, now: now) == nil)
+    #expect([shares.count("attacker"), shares.count("witness")] == [2, 1])
+  }
+
   private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
