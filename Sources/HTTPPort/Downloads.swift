@@ -44,6 +44,9 @@ public final class Downloads: Sendable {
 
     func end() { downloads.end(number) }
 
+    /// Whether it was given to another network, as long as it is not ended.
+    var isLost: Bool { downloads.state.withLock { $0.places[number] == nil } }
+
     deinit { downloads.end(number) }
   }
 

@@ -52,7 +52,7 @@ public struct HTTPContext: RequestContext {
     let bytes = response.headers[.acceptRanges] == "bytes" ? 0 : length
     do throws(Downloads.Refusal) {
       let place = try downloads.admit(peer(of: request).address, bytes: bytes) { [channel] in
-        channel.eventLoop.execute { channel.pipeline.syncOperations.cut() }
+        channel.eventLoop.execute { Self.giveWay(channel) }
       }
       // The response is written later on the same loop.
       channel.eventLoop.execute { [channel] in
@@ -61,6 +61,8 @@ public struct HTTPContext: RequestContext {
           return place.end()
         }
         handler.hold(place)
+        // It may be lost already.
+        Self.giveWay(channel)
       }
       return response
     } catch {
@@ -71,6 +73,13 @@ public struct HTTPContext: RequestContext {
       }
       return refuse(request, error.problem, headers)
     }
+  }
+
+  /// Closes the connection for another network that has the place of its download, unless the response has ended meanwhile: the
+  /// connection may then serve another one.
+  private static func giveWay(_ channel: any Channel) {
+    let pipeline = channel.pipeline.syncOperations
+    if (try? pipeline.handler(type: ResponsePaceHandler.self))?.hasLostPlace == true { pipeline.cut() }
   }
 
   /// Calls `body` once if the client goes away while it waits for the response to this request.

@@ -48,6 +48,11 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
   var isTooSlow: Bool { pace.isTooSlow }
   /// The place of the response that is written, if that is a download.
   private var place: Downloads.Place?
+  /// The places of the responses before it whose last bytes the client has not taken yet.
+  private var untaken: [Downloads.Place] = []
+
+  /// Whether another network has the place of a response that the client has not taken yet.
+  var hasLostPlace: Bool { place?.isLost == true || untaken.contains { $0.isLost } }
 
   /// Keeps the place until the client has taken the response that is written next, or the connection has ended.
   func hold(_ place: Downloads.Place) { self.place = place }
@@ -69,8 +74,12 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
   ) -> EventLoopPromise<Void>? {
     guard let place else { return promise }
     self.place = nil
+    untaken.append(place)
     let last = promise ?? context.eventLoop.makePromise(of: Void.self)
-    last.futureResult.whenComplete { _ in place.end() }
+    last.futureResult.whenComplete { _ in
+      self.untaken.removeAll { $0 === place }
+      place.end()
+    }
     return last
   }
 

@@ -298,4 +298,32 @@ private func downloads(
     for channel in channels { _ = try? channel.finish() }
     #expect(all.count == 0)
   }
+
+  /// Another thread gives the place away while the last bytes are taken: the connection may serve the next request by then.
+  @Test func aConnectionWhoseDownloadHasEndedMeanwhileStays() throws {
+    let all = downloads(1, perNetwork: 1)
+    let channels = (0..<2).map { _ in EmbeddedChannel(handlers: [ResponsePaceHandler()]) }
+    for channel in channels { try open(channel) }
+    let (first, second) = (context(channels[0], all), context(channels[1], all))
+    #expect(first.admit(response(1 << 20), to: request(.get)).status == .ok)
+    channels[0].embeddedEventLoop.run()
+    #expect(second.admit(response(1 << 20), to: request(.get, from: "198.51.100.2")).status == .ok)
+    channels[0].writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    for channel in channels { channel.embeddedEventLoop.run() }
+    #expect(channels.allSatisfy(\.isActive) && all.count == 1)
+    for channel in channels { _ = try? channel.finish() }
+  }
+
+  /// The place is given away before the connection knows of it.
+  @Test func aPlaceCanBeLostAtOnce() throws {
+    let all = downloads(1, perNetwork: 1)
+    let pace = ResponsePaceHandler()
+    let lost = try all.admit("a") {}
+    let place = try all.admit("b") {}
+    pace.hold(place)
+    #expect(!pace.hasLostPlace)
+    pace.hold(lost)
+    #expect(pace.hasLostPlace)
+    for each in [lost, place] { each.end() }
+  }
 }
